@@ -26,11 +26,11 @@ from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, normalised
 from monograph.write.pipeline import Pipeline
 
 TOLD_AT_ONCE = 10_000
-"""Nodes and relations that are told in one transaction."""
+"""Number of imported nodes and relations that are stored in one transaction."""
 
 
 def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:
-    """See :meth:`monograph.Monograph.export`."""
+    """Export a file to a folder: see :meth:`monograph.Monograph.export`."""
     from monograph import __version__
 
     place = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would follow links
@@ -50,25 +50,25 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
 
 
 def store_of(kind: str, source: Path, collection: str = "") -> Store:
-    """Open another store, to be read.
+    """Open another store for reading.
 
     Parameters
     ----------
     kind:
         One of KINDS.
     source:
-        Where it lies.
+        Path of the store.
     collection:
-        Of a store that has several.
+        Name of the collection in Chroma; empty if there is only one, and for other kinds.
 
     Raises
     ------
     InputError
-        If there is no such kind, or it is not said which collection is meant.
+        If the kind is unknown, or the collection is missing, unknown or not applicable.
     SourceError
-        If it is not there, is no such store, or cannot be read.
+        If the store does not exist, is of another kind, or cannot be read.
     MissingExtra
-        If what reads it is not installed.
+        If the package that reads the store is not installed.
     """
     if collection and kind != "chroma":
         raise InputError(f"{kind} has no collections", "leave --collection out")
@@ -81,7 +81,7 @@ def store_of(kind: str, source: Path, collection: str = "") -> Store:
 
 
 def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
-    """Store what another store holds; see :meth:`monograph.library.files.Files.take_over`."""
+    """Import the contents of another store: see :meth:`monograph.library.files.Files.take_over`."""
     models, is_new = file.models, configuration.EMBEDDER.known(file.database) is None
     if models.given_embedder is None and is_new and store.dimension and vectors:
         models.given_embedder = GivenVectors(store.dimension)
@@ -105,7 +105,7 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
 
 
 def _import_assertions(file: WholeFile, said: Iterator[AssertedNode | AssertedRelation]) -> None:
-    """Add the assertions of a store; skip those of documents that were not imported."""
+    """Add the assertions of a store; skip assertions with an origin that was not imported."""
     while some := list(islice(said, TOLD_AT_ONCE)):
         names = list({name for one in some for name in one.origins})
         with file.database.read() as connection:
@@ -132,7 +132,10 @@ def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]
 
 
 def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
-    """Store some documents; the vectors that the file's embedder once made of them are remembered, and not made."""
+    """Store imported documents.
+
+    Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
+    """
     given = [one for one in some if isinstance(one, Taken)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(one.document.title, passage.metadata, passage.text)): vector

@@ -21,7 +21,7 @@ PAGES_AT_ONCE = 256
 
 
 def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
-    """See :meth:`monograph.Monograph.check`."""
+    """Return the faults of a file; with ``repair``, repair them first: see :meth:`monograph.Monograph.check`."""
     if repair:
         with file.database.write() as connection:
             rules.repair(rules.Checked(connection), structure.STRUCTURE)
@@ -40,12 +40,12 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
 
 
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
-    """Check a copy of a file that is about to get its name; what is still to be forgotten there is forgotten in it.
+    """Erase pending removals from a copy of a file, and check it before it gets its name.
 
     Raises
     ------
     DamagedFile
-        If it has a fault; ``then`` says what to do once the original is mended.
+        If the copy has a fault. ``then`` completes the hint: what to do once the original is repaired.
     """
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
@@ -61,18 +61,18 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
 
 
 def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
-    """Copy a file: what was committed when this began is in the copy, and nothing else.
+    """Copy the state of a file that was committed when the backup began; the copy is checked before it gets its name.
 
     Parameters
     ----------
     file:
-        It may be open for reading only.
+        The file; it may be open read-only.
     path:
-        The copy.
+        Path of the copy.
     overwrite:
-        Put the copy into the place of a file that is there.
+        Replace a file that exists at the path.
     progress:
-        Told of every few megabytes; an exception raised in it leaves no copy.
+        Called after every PAGES_AT_ONCE pages of the database. If it raises, no copy is left.
 
     Returns
     -------
@@ -81,15 +81,15 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
     Raises
     ------
     InputError
-        If the path is the file itself, a folder, or, without ``overwrite``, there already.
+        If the path is the file itself or a folder, or exists and ``overwrite`` is False.
     NotAMonograph
-        If it is a pipe or a device, or its name is too long.
+        If the path is a pipe or a device, or its name is too long.
     BusyFile
-        If the file that is to be overwritten is open.
+        If the file to overwrite is open.
     DamagedFile
-        If a check finds a fault in the copy: nothing is left of it.
+        If a check finds a fault in the copy; no copy is left.
     StorageFull
-        If there is no room for it.
+        If there is no room for the copy.
     """
     original = file.database.path
     taken = InputError(f"{path} is there already", "give another name, or say that it may go: --overwrite")
@@ -108,12 +108,12 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
 
     with translate_system_errors(path), replacing.temporary_name(path) as made:
         replacing.create_like(original, made)
-        # In one transaction: what others commit meanwhile is not seen, and does not begin the copy anew.
+        # Within one read transaction, commits of other processes are not copied and do not restart the copy.
         with file.database.read() as source:
             (pages,) = source.execute("PRAGMA page_count").fetchone()
             on_pages(0, pages)
             with translate_errors(made), closing(open_connection(made, file.database.raw_key)) as copied:
-                copied.execute("PRAGMA journal_mode = OFF")  # A half copy is thrown away.
+                copied.execute("PRAGMA journal_mode = OFF")  # An incomplete copy is deleted, so it needs no journal.
                 source.backup(
                     copied, pages=PAGES_AT_ONCE, progress=lambda _, left, total: on_pages(total - left, total)
                 )
@@ -124,42 +124,42 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
 
 
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
-    """Encrypt a file (extra ``encrypt``). No one may have it open.
+    """Encrypt a file in its place (extra ``encrypt``). It must not be open in any process.
 
-    A kill leaves the file as it was, or encrypted. What the disk keeps of its former bytes, and copies and backups that
-    were made of it, are beyond reach.
+    If the process is killed, the file is either unchanged or encrypted. Plain bytes that the disk still holds, and
+    existing copies and backups, are not erased.
 
     Raises
     ------
     WrongKey
-        If it is encrypted already.
+        If the file is encrypted already.
     BusyFile
-        If it is open.
+        If the file is open.
     DamagedFile
-        If it has a fault.
+        If the file has a fault.
     """
     file = require_plain(path)
     _convert(file, None, encryption.derive(key, os.urandom(16)), "encrypt it")
 
 
 def decrypt(path: str | os.PathLike[str], key: str) -> None:
-    """Write an encrypted file as a plain one. No one may have it open.
+    """Decrypt a file in its place. It must not be open in any process.
 
     Raises
     ------
     WrongKey
-        If the key is another, or it is not encrypted.
+        If the key is wrong, or the file is not encrypted.
     BusyFile
-        If it is open.
+        If the file is open.
     DamagedFile
-        If it has a fault.
+        If the file has a fault.
     """
     file = _closed(path)
     _convert(file, encryption.unlock(file, key, encryption.salt_of(file)), None, "decrypt it")
 
 
 def require_plain(path: str | os.PathLike[str]) -> Path:
-    """Return the file that a path leads to. Raises FileError if it is none of ours, open, or encrypted already."""
+    """Return the path of a plain Monograph file, with links resolved. Raises FileError if it is not one, or is open."""
     file = _closed(path)
     if encryption.may_be_encrypted(file):
         raise WrongKey(f"{file} is encrypted already, or no Monograph file", f"monograph decrypt {file}")
@@ -170,9 +170,9 @@ def require_plain(path: str | os.PathLike[str]) -> Path:
 def _closed(path: str | os.PathLike[str]) -> Path:
     given = arguments.path(path, "the file")
     state_of(given)
-    file = given.resolve()  # Where it is a link, what it leads to is written anew.
+    file = given.resolve()  # If the path is a link, its target is rewritten.
     if is_open(file):
-        # To read its bytes would drop its locks; and two builds of SQLite know nothing of each other's.
+        # Reading its bytes would drop this process's locks on it, and SQLite and SQLCipher do not see each other's.
         raise BusyFile(f"{file} is open in this program", "close it, then try again")
     return file
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Files(OriginalFiles):
-    """Synced files and folders of a file; made by :attr:`monograph.Monograph.files`."""
+    """Synced files and folders of a Monograph file: the value of :attr:`monograph.Monograph.files`."""
 
     _file: WholeFile
 
@@ -41,7 +41,7 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Plan:
-        """Return a plan: what :meth:`apply` would do and cost. Nothing is written.
+        """Return a plan: the changes that :meth:`apply` would make, and their cost. Nothing is written.
 
         Parameters
         ----------
@@ -50,16 +50,16 @@ class Files(OriginalFiles):
         verify:
             Compare SHA-256 even if size and time of change are unchanged.
         prune:
-            Remove documents even if a whole folder that held some is now empty.
+            Remove the documents of a folder even if the whole folder is now empty.
         follow_links:
-            Whether to read files outside of a folder that links lead to. The choice is stored for the folder; None
-            keeps the stored choice, and means no for a new folder.
+            Whether to follow links to files outside of a folder. The choice is stored for the folder; None keeps the
+            stored choice, and means no for a new folder.
         price:
             Read changed files to compute the exact cost. Without it the plan has no cost.
         limits:
-            Limits of what is read.
+            Limits for reading files.
         progress:
-            Called for every file.
+            Called for every file that is read for the cost.
 
         Raises
         ------
@@ -89,9 +89,9 @@ class Files(OriginalFiles):
     ) -> Report:
         """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay.
 
-        With ``forget``, by default :attr:`always_forget`, no trace of removed text, and of the former text of changed
-        documents, is left in the bytes of the file and its write-ahead log. If another process still reads an older
-        state, that is a problem in the report, and the next write forgets the text.
+        With ``forget`` (default: :attr:`always_forget`), removed text, and the previous text of changed documents, is
+        erased from the bytes of the file and its write-ahead log. If another process still reads an older state, the
+        report has a problem, and the next write erases the text.
         """
         pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
         return self._file.forgetting(
@@ -133,14 +133,14 @@ class Files(OriginalFiles):
         collection:
             The collection in Chroma, if there are several.
         vectors:
-            Whether to keep the store's vectors if the file can hold them; else they are made by the file's embedder. A
-            new file without an embedder, all of whose vectors are imported, keeps given vectors.
+            Whether to keep the store's vectors if they can be used in this file; else the file's embedder makes the
+            vectors. A new file without an embedder that imports all its vectors accepts only given vectors later.
         progress:
-            Called after every batch. If it raises, the batches so far stay.
+            Called after every batch. If it raises, the batches stored so far stay.
 
         Returns
         -------
-        A report in which each record that cannot be stored is a problem.
+        A report. Each record that cannot be stored is a problem in it.
 
         Raises
         ------
@@ -158,16 +158,16 @@ class Files(OriginalFiles):
 
     @spends
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
-        """Import another store that is open already: see :meth:`take_over`."""
+        """Import another store that is already open: see :meth:`take_over`."""
         from monograph.library import carrying
 
         return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:
-        """Whether removed text is always forgotten, after a sync too; stored in the file, False by default.
+        """Whether every write, a sync too, erases removed text from the bytes of the file; stored, False by default.
 
-        Each removal then rewrites the file. Text that was removed before is forgotten by ``compact``.
+        Each removal then rewrites the file. Text that was removed earlier is erased by ``compact``.
         """
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
@@ -185,13 +185,14 @@ class Files(OriginalFiles):
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
-        """Read all files again that failed, after an extra was installed or a limit was raised."""
+        """Read again all files that failed: call it after you install an extra or raise a limit."""
         return self.apply(roots.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
         """Set the new path of a synced file or folder that was moved. Nothing is derived again.
 
-        A sync of the new path detects the move by itself if most files are unchanged and the old path is empty.
+        A sync of the new path detects the move by itself if at least half of the files are there, unchanged, and the
+        old path no longer exists.
 
         Parameters
         ----------
@@ -235,22 +236,22 @@ class Files(OriginalFiles):
         )
 
     def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
-        """Begin to receive a file, byte by byte, into a synced folder; the next sync reads it.
+        """Return a writer for a new file in a synced folder, for bytes that arrive in pieces; the next sync reads it.
 
         Parameters
         ----------
         root:
             The folder's name, or its path.
         name:
-            The file's own name, not a path.
+            The file's name, not a path.
         folder:
             An existing folder below the root, such as ``letters/1963``.
         limits:
-            ``max_bytes`` limits its size.
+            ``limits.max_bytes`` limits the size of the file.
 
         Returns
         -------
-        A context manager, see :class:`monograph.sync.receive.Incoming`: ``write`` it, then ``keep`` it.
+        A context manager, see :class:`monograph.sync.receive.Incoming`: call ``write`` with the bytes, then ``keep``.
 
         Raises
         ------
@@ -276,9 +277,9 @@ class Files(OriginalFiles):
     ) -> Iterator[WatchEvent]:
         """Sync folders whenever they change, and yield an event for every change once it is stored (extra ``watch``).
 
-        It begins with a sync, and continues until ``stop`` is set or the iterator is closed. Documents of a folder that
-        vanishes stay, and the folder is synced when it returns. ``forget`` as for :meth:`apply`, ``follow_links`` as
-        for :meth:`plan`.
+        The watch begins with a sync, and continues until ``stop`` is set or the iterator is closed. Documents of a
+        folder that vanishes stay, and the folder is synced when it returns. ``forget`` as for :meth:`apply`,
+        ``follow_links`` as for :meth:`plan`.
 
         Raises
         ------
@@ -298,7 +299,7 @@ class Files(OriginalFiles):
 
 
 def paths_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Check the paths of files and folders. Raises InputError if there are none, or one is no path."""
+    """Return the paths of files and folders. Raises InputError if none is given, or a value is not a path."""
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
     return [arguments.path(source, "a source") for source in sources]

@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from monograph.write.pipeline import WriteGuard
 
 EXPORTED = 1_000
-"""Most entities around one that are exported, or searched for a route."""
+"""Largest number of entities around an entity that are exported, or searched for a route."""
 
 MOST_HOPS = 12
-"""Most links of a route."""
+"""Largest number of links of a route."""
 
 MOST_ROUTES = 100
-"""Most routes between two entities."""
+"""Largest number of routes between two entities."""
 
 _AT_ONCE = 64
-"""Nodes that :meth:`GraphReader.nearest_assertions` reads together."""
+"""Number of nodes that :meth:`GraphReader.nearest_assertions` reads together."""
 
 
 class GraphReader:
-    """Entities of a file, view, snapshot or shelf, and their links; made by :attr:`monograph.Reader.graph`."""
+    """Reader of the graph of a file, view, snapshot or shelf: the value of :attr:`monograph.Reader.graph`."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
@@ -68,9 +68,9 @@ class GraphReader:
         Parameters
         ----------
         limit:
-            Most entities.
+            Largest number of entities.
         like:
-            Only entities with a name that contains this text, in any case and with any accents.
+            Return only entities with a name that contains this text, in any case and with any accents.
 
         Raises
         ------
@@ -81,12 +81,12 @@ class GraphReader:
             return entities.most_named(state, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
-        """Return at most ``limit`` entities of a document, by its id or uri; those of most chunks come first.
+        """Return at most ``limit`` entities of a document, by its id or uri, those that most chunks name first.
 
         Raises
         ------
         NotFound
-            If there is no such document, or several came from that uri.
+            If there is no such document, or several have that uri.
         """
         with self._reading() as state:
             return entities.of_document(state, name, limit)
@@ -102,17 +102,17 @@ class GraphReader:
         Parameters
         ----------
         name:
-            Its name in a text, or a part that no other name has. A name of several entities, ``Green``, means all of
-            them; ``Green (album)`` means one.
+            Name of the entity as it occurs in a text, or a part of a name that no other name contains. A name of
+            several entities, ``Green``, means all of them; ``Green (album)`` means one.
         hops:
-            Distance from it, in links.
+            Largest distance from the entity, in links.
         limit:
-            Most entities around it, and most chunks.
+            Largest number of entities around it, and of chunks.
 
         Raises
         ------
         NotFound
-            If no name fits, or several do; the hint names some.
+            If no name matches, or several do; the hint names some.
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
@@ -123,22 +123,22 @@ class GraphReader:
         """Return routes from one entity to another, over entities that chunks name together.
 
         Routes of one link are searched first, then of two, and so on: more hops never find fewer routes. The search
-        goes from both ends to the middle, among at most EXPORTED entities each: in a large file a route between two
-        very frequent entities may be missed.
+        goes from both ends to the middle, among at most EXPORTED entities each. In a large file it may miss a route
+        between two very frequent entities.
 
         Parameters
         ----------
         name, other:
             As for :meth:`neighbourhood`.
         hops:
-            Most links of a route, at least 1; more than MOST_HOPS counts as MOST_HOPS.
+            Largest number of links of a route, at least 1; values above MOST_HOPS count as MOST_HOPS.
         limit:
-            Most routes, at least 1; more than MOST_ROUTES counts as MOST_ROUTES.
+            Largest number of routes, at least 1; values above MOST_ROUTES count as MOST_ROUTES.
 
         Returns
         -------
-        Routes of the fewest links, ordered by the weight of their lightest link, highest first; an empty list if
-        nothing joins the two, or they are one entity.
+        Routes of the fewest links, ordered by the weight of their lightest link, highest first. The list is empty if no
+        route was found, or the two are one entity.
 
         Raises
         ------
@@ -166,7 +166,8 @@ class GraphReader:
         Parameters
         ----------
         name:
-            Of an entity, as for :meth:`neighbourhood`: only its merges, including those within single documents.
+            Name of an entity, as for :meth:`neighbourhood`: return only the merges of this entity, including those
+            within single documents. Empty for the merges of all entities.
 
         Raises
         ------
@@ -178,7 +179,7 @@ class GraphReader:
             return merges.merges(state, heads)
 
     def assertions(self, ids: Iterable[str] | None = None) -> Assertions:
-        """Return asserted nodes by id, their relations, and the nodes at the other ends; without ids all."""
+        """Return asserted nodes by id, their relations, and the nodes at the other ends; all assertions without ids."""
         asked = None if ids is None else arguments.names(ids, "an id")
         with self._file.reading_graph() as state:
             return state.assertions(asked)
@@ -188,14 +189,14 @@ class GraphReader:
     ) -> list[tuple[AssertedNode, float]]:
         """Return at most k asserted nodes with the embeddings nearest to a vector, and cosines, highest first.
 
-        Every embedding of the vector's length is compared.
+        Every embedding of the vector's length is compared. Raises InputError if the vector is not finite.
 
         Parameters
         ----------
         vector:
-            (dimension,).
+            Finite numbers, shape (dimension,).
         where:
-            Only nodes whose properties match a filter: see :meth:`monograph.Monograph.search`.
+            Return only nodes whose properties match this filter: see :meth:`monograph.Monograph.search`.
         """
         asked, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
         if not np.isfinite(asked).all():
@@ -205,7 +206,7 @@ class GraphReader:
         with self._file.reading_graph() as state:
             ids, rows = state.asserted_embeddings(len(asked))
             cosines = np.vecdot(_unit(rows), _unit(asked[None])[0])
-            ranked = np.argsort(-cosines, kind="stable").tolist()  # Of equal ones the first by id.
+            ranked = np.argsort(-cosines, kind="stable").tolist()  # Equal cosines are in order of id.
             while ranked and len(found) < k:
                 some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
                 nodes = state.asserted_nodes([ids[place] for place in some])
@@ -219,8 +220,8 @@ class GraphReader:
         """Return the graph around an entity, or without a name the whole graph, for networkx (extra ``graph``).
 
         :func:`monograph.graph.export.to_networkx` describes nodes and edges. They are the same, in the same order, for
-        a file and a shelf of the same documents: chunks come in order of their documents' ids. Around an entity there
-        are at most EXPORTED others. The whole graph takes about 15 KB of memory and 2 ms a chunk.
+        a file and a shelf of the same documents: chunks are in order of their documents' ids. The graph around an
+        entity has at most EXPORTED other entities. The whole graph takes about 15 KB of memory and 2 ms a chunk.
 
         Raises
         ------
@@ -234,7 +235,7 @@ class GraphReader:
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
         """Write the graph of :meth:`to_networkx` as a GraphML file, for Gephi, Cytoscape or yEd.
 
-        It has the permissions of the .mono file.
+        The GraphML file gets the permissions of the .mono file.
 
         Raises
         ------
@@ -254,13 +255,13 @@ class GraphReader:
             return neighbourhood.whole(state)
 
     def _reading(self) -> AbstractContextManager[GraphState]:
-        """Begin to read the graph."""
+        """Return a context that reads one state of the graph. Raises InputError if the file has no graph."""
         self._file.require_graph()
         return self._file.reading_graph()
 
 
 class GraphWriter(GraphReader):
-    """Entities of a file or view, with assertions of callers; made by :attr:`monograph.View.graph`."""
+    """Graph of a file or view, to which assertions can be added: the value of :attr:`monograph.View.graph`."""
 
     _file: WholeFile | FilePart
 
@@ -277,16 +278,16 @@ class GraphWriter(GraphReader):
     ) -> None:
         """Assert nodes and relations; on an error none is stored.
 
-        An assertion replaces earlier ones of the same node or relation by the same origin. Assertions of several
-        origins are merged: the latest property, label and name count. A node that only a relation names exists too. An
-        assertion is removed with the chunk or document that is its origin.
+        An assertion replaces an earlier assertion of the same node or relation with the same origin. Assertions with
+        different origins are merged: the latest property, label and name count. A relation also adds the nodes at its
+        ends. An assertion is removed with the chunk or document that is its origin.
 
         Parameters
         ----------
         nodes, relations:
-            Any number.
+            Any number of each.
         missing_ok:
-            Skip origins that the file does not hold.
+            Skip origins that are not in the file.
 
         Raises
         ------
@@ -311,7 +312,7 @@ class GraphWriter(GraphReader):
     ) -> int:
         """Remove asserted nodes with all their relations, and relations given as (source, label, target).
 
-        Unknown ones are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`.
+        Unknown nodes and relations are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`.
 
         Returns
         -------
@@ -326,9 +327,9 @@ class GraphWriter(GraphReader):
 
 
 class EntityGraph(GraphWriter):
-    """Entities of a file and their links; made by :attr:`monograph.Monograph.graph`.
+    """The entity–chunk graph of a file: the value of :attr:`monograph.Monograph.graph`.
 
-    In a file made with ``Settings(graph=False)``, reading the graph raises InputError until :meth:`build` was called.
+    In a file created with ``Settings(graph=False)``, reading the graph raises InputError until :meth:`build` is called.
     """
 
     _file: WholeFile
@@ -342,7 +343,7 @@ class EntityGraph(GraphWriter):
         InputError
             If the names differ only in case, accents, signs or an article.
         NotFound
-            If nothing in the file has one of the names.
+            If no chunk and no title of the file has one of the names.
         """
         self._file.require_graph()
         rebuild_graph.keep_apart(self._file.writing_pipeline(), name, other)
@@ -361,10 +362,10 @@ class EntityGraph(GraphWriter):
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:
-        """Build the graph and the index of trigrams of a file made with ``Settings(graph=False)``.
+        """Build the graph and the trigram index of a file created with ``Settings(graph=False)``.
 
-        From then on they are updated with the documents. Documents are processed in batches while others read and
-        write; after an interruption the next call continues. :meth:`price` returns the calls of a model.
+        From then on every write updates them. Documents are processed in batches, between which other processes can
+        write. After an interruption the next call continues. :meth:`price` returns the cost in model calls.
         """
         made = rebuild_graph.build(self._file.writing_pipeline(), progress)
         for one in (self._file, *self._file.parts.values()):

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Monograph(Writable):
-    """One open .mono file. Safe for use by many threads; a context manager. Made by :meth:`open`.
+    """One open .mono file; :meth:`open` returns it. Safe for use by many threads; a context manager.
 
-    A copy shares the open file and is closed with it. A pickled one opens the file again by its path; if the file is
-    encrypted, it cannot be pickled.
+    A copy shares the open file and is closed with it. Unpickling opens the file again by its path. An encrypted file
+    cannot be pickled.
     """
 
     _file: WholeFile
@@ -58,47 +58,51 @@ class Monograph(Writable):
         trusted: Trusted = (),
         clock: Callable[[], float] = time.time,
     ) -> Monograph:
-        """Open a file, or make it if it is missing.
+        """Open a file, or create it if it is missing.
 
         Parameters
         ----------
         embedder, extractor, summarizer:
-            Models that make vectors, find names in chunks, and make summaries. By default those that the file was built
-            with; for a new file static word vectors and patterns, which need no network, and no tree. Once a summarizer
-            is given, every write updates a tree of summaries.
+            Models that embed chunks, find names in them, and write summaries. Default: the models that the file was
+            built with; for a new file static word vectors and patterns, which need no network, and no tree. Once a
+            summarizer is given, every write updates a tree of summaries.
         model:
-            Language model for :meth:`ask`; it is not stored. Without one, ``ask`` shows passages that may hold the
+            Language model for :meth:`ask`; it is not stored. Without one, ``ask`` returns passages that may contain the
             answer.
         reranker:
-            Reranks the first hits of every search that names no other; it is not stored.
+            Reorders the first hits of every search that names no other reranker; it is not stored.
         describer:
-            Describes pictures in synced files (:mod:`monograph.derive.describe`); its name is stored. Another replaces
-            it, ``"none"`` removes it. Without one, words in pictures are recognised if the extra ``ocr`` is installed.
+            Describes pictures in synced files (:mod:`monograph.derive.describe`); its name is stored. Another describer
+            replaces it, ``"none"`` removes it. Without one, words in pictures are recognised if the extra ``ocr`` is
+            installed.
         settings:
             Settings of a new file; ``Settings(graph=False)`` for a file that is only a vector store.
         vector_index:
             Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``; see docs/vector-index.md.
         create, read_only:
-            Whether to make a missing file; whether to refuse writes.
+            Whether to create a missing file; whether to refuse writes.
         key:
-            Encryption key of the file, or of a new one (extra ``encrypt``); it is stored nowhere.
+            Encryption key of the file, or of a new file (extra ``encrypt``); it is stored nowhere.
         target_recall:
-            Average share of the nearest vectors that a search finds before it stops, above 0, at most 1. The effort
-            for that is measured on the file's own vectors; in a small file every vector is compared.
+            Average share of the nearest vectors that a search finds before it stops, above 0, at most 1. The stop
+            conditions are calibrated on the file's own vectors; in a small file every vector is compared.
         cache_bytes:
             Memory for vectors and clusters of the vector index, in bytes; 0 reads them from the file for every search.
         trusted:
-            Addresses (servers, folders, hub names) that models named by the file may open, or a function that decides
-            by the file's id and an address. Any other address raises ModelUntrusted. Models given here are not limited.
+            Addresses (servers, folders, hub names) that models named by the file may open, or a function that returns
+            whether to trust, given the file's id and an address. Any other address raises ModelUntrusted. Models passed
+            to this method are not limited.
         clock:
-            Returns the seconds since 1970; a file that keeps versions of documents stores them with each change.
+            Function that returns the present time in seconds since 1970. A file that keeps previous versions of
+            documents stores this time with each change.
 
         Raises
         ------
         FileError
-            If it is not a monograph, newer than this package, damaged, or has another key. The file is unchanged.
+            If the file is not a Monograph file, was written by a newer package, is damaged, or has another key. The
+            file is unchanged.
         ModelMismatch
-            If the file was built with another model than the given one; ``vectors.rebuild``, ``graph.rebuild`` and
+            If the file was built with another model than the given one. ``vectors.rebuild``, ``graph.rebuild`` and
             ``tree.rebuild`` change the model.
         InputError
             If the file was built with other settings or another vector index, or a number is out of range.
@@ -142,17 +146,17 @@ class Monograph(Writable):
     def within(self, where: Mapping[str, Any]) -> View:
         """Return a view of the file: only the documents whose chunks all match a filter.
 
-        Every method of the view reads these documents alone. A name that only other documents have does not exist in
-        the view, paths go through its documents, and it has the summaries whose chunks are all in it. A ``where`` given
-        to a method narrows the view further; a view of a view has the documents that match both filters. Word weights
-        and the decision which spellings are one entity are those of the whole file.
+        Every method of the view reads these documents alone. A name that occurs only in other documents does not exist
+        in the view. Paths go only through documents of the view, and a summary is in the view only if all its chunks
+        are. A ``where`` given to a method narrows the view further; a view of a view has the documents that match both
+        filters. Word weights, and which spellings are merged into one entity, are those of the whole file.
 
         Documents that are added get the filter's values as metadata. A document of the same id outside of the view is
         neither overwritten nor removed. A view has no methods for the whole file (``sync``, ``compact``, ``backup``,
         ``check``, rebuilding).
 
-        A view is closed with its file; closing the view does nothing. Its documents are determined at first use and
-        after every change of the file, so keep a view as long as it is useful.
+        A view is closed with its file; closing the view does nothing. The view looks up its documents at first use and
+        after every change of the file, so reuse a view instead of making it for each call.
 
         Parameters
         ----------
@@ -183,10 +187,11 @@ class Monograph(Writable):
         )  # fmt: skip
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
-        """Forget previous versions of documents: of named ones, those that ended before a moment, or both at once.
+        """Delete previous versions of documents, and erase their text from the bytes of the file.
 
-        ``names`` are ids or uris; documents without versions are skipped. Present documents stay. Returns the number of
-        forgotten versions. Raises InputError if neither argument is given, and BusyFile as :meth:`remove`.
+        ``names`` (ids or uris) limits this to versions of these documents, ``before`` to versions that ended before
+        that moment. Documents without previous versions are skipped; present documents stay. Returns the number of
+        deleted versions. Raises InputError if neither argument is given, and BusyFile as :meth:`remove`.
         """
         from monograph.write import writer
 
@@ -204,8 +209,8 @@ class Monograph(Writable):
     def versions(self, name: str) -> list[Version]:
         """Return the versions of a document, by its id or uri, oldest first; the present one is last.
 
-        The document may be removed by now. Raises NotFound if there is no version, and InputError if the file keeps
-        none.
+        A removed document has its previous versions. Raises NotFound if there is no version, and InputError if the file
+        keeps no previous versions.
         """
         from monograph.explore import lookup
 
@@ -214,16 +219,19 @@ class Monograph(Writable):
             return lookup.versions_of(connection, name)
 
     def costs(self) -> list[LedgerEntry]:
-        """Return the calls of models for this file and their tokens, by day, model and purpose.
+        """Return the number of model calls for this file and their tokens, by day, model and purpose.
 
-        Stored results need no call and are not counted, nor are calls made while the file was open for reading only.
-        Questions and answers themselves are not kept here.
+        Reused results need no call and are not counted. Calls made while the file was open read-only are not counted
+        either. The ledger does not contain the questions and answers themselves.
         """
         return self._file.database.ledger()
 
     @spends
     def check(self, *, repair: bool = False) -> list[Finding]:
-        """Compare every table with the others and return the faults; with ``repair`` those that are left after it."""
+        """Return the faults of the file, found by comparing every table with the others.
+
+        With ``repair``, repair them first, and return the faults that remain.
+        """
         from monograph.library import copies
 
         return copies.findings(self._file, repair=repair)
@@ -237,11 +245,11 @@ class Monograph(Writable):
     def backup(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None
     ) -> Path:
-        """Copy one state of the file, while others read and write it; the copy is checked before it gets its name.
+        """Copy one state of the file, and return the copy's path. The file may be read and written meanwhile.
 
-        The copy of an encrypted file has the same key. Returns the copy's path.
+        The copy is checked before it gets its name. The copy of an encrypted file has the same key.
 
-        Raises InputError if the path is taken and ``overwrite`` is False, BusyFile if the file to overwrite is open,
+        Raises InputError if the path exists and ``overwrite`` is False, BusyFile if the file to overwrite is open,
         DamagedFile if the copy has a fault, and StorageFull if there is no room. On an error no copy is left.
         """
         from monograph.library import copies
@@ -250,15 +258,15 @@ class Monograph(Writable):
 
 
 class Vectors:
-    """The vectors of a file's chunks; made by :attr:`monograph.Monograph.vectors`."""
+    """The vectors of a file's chunks: the value of :attr:`monograph.Monograph.vectors`."""
 
     def __init__(self, file: WholeFile) -> None:
         self._file = file
 
     def price(self, embedder: Embedder) -> Cost:
-        """Return the cost of :meth:`rebuild` in texts for the embedder, which is not called.
+        """Return the cost of :meth:`rebuild` in texts to embed; the embedder is not called.
 
-        With a tree, upper bounds of its summaries and of tokens of a language model are included.
+        For a file with a tree, the cost includes upper bounds of the summaries and of tokens of a language model.
         """
         from monograph.write import rebuild_vectors
 
@@ -269,12 +277,12 @@ class Vectors:
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
         """Rebuild all vectors with another embedder, and the tree of summaries, which depends on them.
 
-        The file uses the old vectors until the new ones are complete; then all change in one transaction.
+        The file uses the old vectors until the new ones are complete; one transaction then exchanges all of them.
 
         Raises
         ------
         ModelError
-            If the embedder or the summarizer fails: the file is as it was, and what was made is remembered.
+            If the embedder or the summarizer fails. The file is unchanged, and finished results are stored in the memo.
         BusyFile
             If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
         """

@@ -48,7 +48,7 @@ Indexes: TypeAlias = tuple[EcoVectorIndex, EcoVectorIndex]
 
 @dataclass(frozen=True, slots=True)
 class OpenOptions:
-    """Options of an open file. See :meth:`monograph.Monograph.open`."""
+    """Options of an open file: see :meth:`monograph.Monograph.open`."""
 
     path: Path
     embedder: Embedder | None = None
@@ -69,9 +69,9 @@ class OpenOptions:
 
 
 class OpenFile:
-    """An open file for reading: all of it, or a part that is limited by a filter, as of a moment, or both.
+    """An open file for reading: all of it, or the part that matches a filter, its state at a moment, or both.
 
-    A copy is the same open file.
+    ``copy`` and ``deepcopy`` return the same object.
     """
 
     view = ""
@@ -92,13 +92,13 @@ class OpenFile:
         self.settings = settings
         self.models = models
         self.origin = origin or database
-        """The whole file, in which answers, scores and costs are stored."""
+        """Database of the whole file, in which answers, scores and costs are stored."""
 
     @classmethod
     def open(cls, options: OpenOptions) -> Self:
-        """Open a file, or make it; raises as :meth:`monograph.Monograph.open`."""
+        """Open a file, or create it; raises as :meth:`monograph.Monograph.open`."""
         recall, cache = options.target_recall, options.cache_bytes
-        EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Refuses bad numbers.
+        EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Raises InputError before the file is opened.
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
         try:
             built, design = configuration.load_settings(database, options.settings, options.vector_index)
@@ -131,14 +131,14 @@ class OpenFile:
 
     @cached_property
     def cache(self) -> SearchCache:
-        """Cache of what searches have read of the file's last state."""
+        """Cache of rows that searches have read from the file's last state."""
         from monograph.search.one_file.file_reader import SearchCache
 
         return SearchCache()
 
     @cached_property
     def scores(self) -> Scores:
-        """Scores of rerankers."""
+        """Stored scores of rerankers."""
         from monograph.search.one_file.scores import Scores
 
         return Scores(self.origin)
@@ -149,7 +149,7 @@ class OpenFile:
         return self.models.embedder
 
     def embed(self, texts: Sequence[str]) -> Float32:
-        """Return vectors of queries, (n, dimension), by that model.
+        """Return the vectors of queries by the file's embedder, shape (n, dimension).
 
         Raises ModelMismatch if another process has given the file another embedder since it was opened.
         """
@@ -159,14 +159,14 @@ class OpenFile:
             return embedder.embed(texts, "query")
 
     def answers(self) -> AnswerCache:
-        """Return the stored answers of models: one is found by the question and all of its context."""
+        """Return the cache of model answers, which is stored in the whole file."""
         from monograph.answer.ask import AnswerCache
 
         return AnswerCache(self.origin)
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
-        """Begin to read one state of the file for a search, until the context ends."""
+        """Yield a reader for searches. It shows one state of the file until the context ends."""
         from monograph.search.one_file.file_reader import FileReader
 
         with self.database.read() as connection:
@@ -175,7 +175,7 @@ class OpenFile:
 
     @contextmanager
     def reading_graph(self) -> Iterator[GraphState]:
-        """Begin to read one state of the file's graph, until the context ends."""
+        """Yield a reader of the graph. It shows one state of the file until the context ends."""
         from monograph.explore.graph_state import GraphState
 
         with self.database.read() as connection:
@@ -194,7 +194,7 @@ class OpenFile:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Enter in the file's ledger what models are asked meanwhile, also if it fails."""
+        """Record in the file's ledger the model calls made within the context, even if it raises."""
         token = NOTED.set(self.origin.noted)
         try:
             with translate_system_errors(self.database.path):
@@ -204,14 +204,14 @@ class OpenFile:
             self.origin.enter()
 
     def spending_pieces(self, pieces: Iterator[T]) -> Iterator[T]:
-        """Enter in the file's ledger what models are asked for an iterator, also if it breaks off."""
+        """Yield the items of an iterator, and record its model calls in the file's ledger, even if it ends early."""
         try:
             yield from noting_pieces(self.origin.noted, pieces)
         finally:
             self.origin.enter()
 
     def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         self.database.close()
 
     def _diagnosis(self) -> str | None:
@@ -223,10 +223,10 @@ class OpenFile:
 
 
 class WholeFile(OpenFile):
-    """All of an open file, for reading and writing, with the parts of it that are in use.
+    """An open file as a whole, for reading and writing, with its views and snapshots that are in use.
 
-    One that is pickled is opened anew by its path, with the models that it was given. A key is in no pickle: an
-    encrypted file is not pickled.
+    Unpickling opens the file again by its path, with the models that it was given. An encrypted file cannot be pickled,
+    because the pickle would contain its key.
     """
 
     condition = None
@@ -235,18 +235,18 @@ class WholeFile(OpenFile):
     def __init__(self, database: Database, indexes: Indexes, settings: Settings, models: FileModels) -> None:
         super().__init__(database, indexes, settings, models)
         self.parts: weakref.WeakValueDictionary[tuple[str, str], FilePart] = weakref.WeakValueDictionary()
-        """Views and snapshots that are in use, by their states and filters."""
+        """Views and snapshots that are in use, by (state, filter)."""
         self.last_snapshot: FilePart | None = None
-        """The snapshot that a search asked for last."""
+        """The snapshot that the last search with ``as_of`` used; kept for further searches of the same moment."""
 
     @property
     def whole(self) -> WholeFile:
-        """Itself."""
+        """The whole file: this object."""
         return self
 
     def __reduce__(self) -> tuple[Any, tuple[OpenOptions]]:
         with self.database.read():
-            pass  # A closed file says so.
+            pass  # Raises ClosedFile for a closed file.
         if self.database.raw_key is not None:
             raise InputError(
                 f"{self.database.path} is encrypted and cannot be pickled: its key would go with it",
@@ -274,11 +274,11 @@ class WholeFile(OpenFile):
         return WholeFile.open, (options,)
 
     def part(self, condition: Condition | None, second: int | None) -> FilePart:
-        """Return the part of the file that meets a condition, as of the end of a second; either may be None.
+        """Return the part of the file that meets a condition, at the end of a second since 1970; either may be None.
 
-        There is one part for a condition and a state of the file, as long as it is in use.
+        As long as a part is in use, the same object is returned for the same condition and state of the file.
         """
-        self.database.connection()  # A closed file says so.
+        self.database.connection()  # Raises ClosedFile for a closed file.
         state = ""
         if second is not None:
             from monograph.store import versions
@@ -297,7 +297,7 @@ class WholeFile(OpenFile):
 
         base = self if second is None else self.part(None, second)
         database = view.limited(base.database, compile_condition(condition))
-        # Only who may read all rows is told which of them contradict each other.
+        # A view must not reveal rows outside of it, so the message names no row.
         database.diagnose = lambda: "rows of it contradict each other"
         return FilePart(self, condition, second, database, base)
 
@@ -310,7 +310,7 @@ class WholeFile(OpenFile):
         with self.spending():
             made_by = models.embedder, models.extractor
             pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
-            if not self.database.read_only:  # Else the copy makes it each time.
+            if not self.database.read_only:  # A read-only file cannot store these values: each snapshot derives them.
                 apply.derive_missing(pipeline, second)
             database = view.snapshot_in_memory(self.database)
             database.diagnose = self.database.diagnose
@@ -325,10 +325,13 @@ class WholeFile(OpenFile):
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> Pipeline:
-        """Return a pipeline that plans and prices, and writes once the models are adopted; None is the file's own."""
+        """Return a pipeline with the given models; None means the file's own.
+
+        It plans and prices. Before it writes, the file must adopt its models: see :meth:`writing_pipeline`.
+        """
         from monograph.write.pipeline import Pipeline
 
-        # One that was given makes a tree with the next write: a plan is to say what that takes.
+        # The next write builds a tree if a summarizer was given, so a plan must include the cost of it.
         if summarizer is None and (self.models.given_summarizer or configuration.SUMMARIZER.known(self.database)):
             summarizer = self.models.summarizer
         return Pipeline(
@@ -341,15 +344,15 @@ class WholeFile(OpenFile):
         )
 
     def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
-        """Return a pipeline that describes pictures if the file has a describer, which it may ``adopt`` first."""
+        """Return the pipeline with the file's describer, if any; ``adopt`` first stores the given one as the file's."""
         if adopt:
             self.models.adopt_describer()
         return replace(pipeline, describer=self.models.describer)
 
     def writing_pipeline(self, passages: Sequence[Document] = ()) -> Pipeline:
-        """Return a pipeline whose models the file has adopted, and whose graph lacks nothing.
+        """Return a pipeline for writing: adopt the models first, and complete the graph.
 
-        A file that holds nothing yet may take the vectors of ``passages`` for those of a model.
+        If all ``passages`` have vectors, a file without an embedder becomes a file of given vectors.
         """
         from monograph.write import rebuild_graph
 
@@ -359,37 +362,37 @@ class WholeFile(OpenFile):
         return pipeline
 
     def update_tree(self, report: Report) -> Report:
-        """Let the tree follow a change, if the file has one and that can be done; return the change's report."""
+        """Update the tree, if there is one, after a change; return the change's report with summaries and problems."""
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
         from monograph.write import tree
 
         try:
             pipeline = self.pipeline()
-        except ModelError as error:  # What makes the tree cannot be made here, and the change is stored.
+        except ModelError as error:  # A model for the tree cannot be loaded here, but the change is stored.
             return replace(report, problems=(*report.problems, tree.lagging(self.database, error)))
         made, problems = tree.follow(pipeline)
         return replace(report, summarized=made, problems=(*report.problems, *problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
-        """Do what may take text out, and leave no trace if that is wanted: see :mod:`monograph.write.forget`."""
+        """Run a write that may remove text, and erase removed text if wanted: see :mod:`monograph.write.forget`."""
         from monograph.write import forget
 
         self.last_snapshot = None
         return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
-        """Close the file and its parts."""
+        """Close the file, its views and its snapshots."""
         for one in list(self.parts.values()):
             one.close()
         super().close()
 
 
 class FilePart(OpenFile):
-    """Part of an open file: limited by a filter, as of a moment, or both. Made by :meth:`WholeFile.part`.
+    """Part of an open file that matches a filter, its state at a moment, or both: see :meth:`WholeFile.part`.
 
-    It has the file's models, and what they answer is stored in the file. It is closed with the file, or when nobody
-    has it any more.
+    It uses the file's models, and their results are stored in the file. It is closed with the file, or when nothing
+    refers to it any more.
     """
 
     def __init__(
@@ -407,7 +410,7 @@ class FilePart(OpenFile):
 
 
 def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Let a method of an archive or its part enter in the file's ledger what models are asked meanwhile."""
+    """Decorate a method of an archive or its part: record its model calls in the file's ledger."""
 
     @functools.wraps(work)
     def spent(part: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:

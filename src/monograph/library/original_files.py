@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from monograph.values import Boxes, Chunk, Original, OriginalState, Root
 
 LEAST_WIDTH, MOST_WIDTH = 50, 3_000
-"""Pixels."""
+"""Bounds of the width of a page's picture, in pixels."""
 
 
 class OriginalFiles:
-    """Original files of documents; made by :attr:`monograph.Reader.files`."""
+    """Original files of documents: the value of :attr:`monograph.Reader.files`."""
 
     __slots__ = ("_file",)
 
@@ -31,12 +31,12 @@ class OriginalFiles:
         self._file = file
 
     def original(self, name: str) -> Original:
-        """Return the state of the file that a document, by its id or uri, was read from.
+        """Return the state of the file that a document was read from; ``name`` is the document's id or uri.
 
         Raises
         ------
         NotFound
-            If there is no such document, or several came from that uri.
+            If there is no such document, or several have that uri.
         """
         from monograph.values import Original
 
@@ -61,27 +61,27 @@ class OriginalFiles:
         )
 
     def open_original(self, name: str) -> BinaryIO:
-        """Open the file that a document was read from for reading, as it is now.
+        """Open the file that a document was read from, in its present state, for reading bytes.
 
         Raises
         ------
         NotFound
             As for :meth:`original`.
         SourceError
-            If the document was read from no file, the file is gone, or a link leads out of the folder. In a view also
-            if the file has documents outside of it, or has changed since it was read.
+            If the document was not read from a file, the file is gone, or a link leads out of the folder. In a view
+            also if the file has documents outside of the view, or has changed since it was read.
         """
         return open_under(*_place(self._file, name))
 
     def pages(self) -> Pages:
-        """Return a renderer of pages of original files, which the caller closes (extra ``documents``)."""
+        """Return a renderer of pages of original files; the caller closes it (extra ``documents``)."""
         return Pages(self._file)
 
 
 class Pages:
-    """Renderer of PDF pages in a process of its own; a context manager. Safe for use by many threads.
+    """Renderer of PDF pages in a separate process; a context manager. Safe for use by many threads.
 
-    Made by :meth:`OriginalFiles.pages`.
+    :meth:`OriginalFiles.pages` returns it.
     """
 
     def __init__(self, file: OpenFile) -> None:
@@ -97,7 +97,7 @@ class Pages:
         self.close()
 
     def close(self) -> None:
-        """End the process."""
+        """End the rendering process."""
         self._painter.close()
 
     def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
@@ -108,16 +108,16 @@ class Pages:
         name:
             The document's id or uri.
         page:
-            From 1.
+            Page number, from 1.
         width:
-            Pixels, 50 to 3,000; the height follows from the page.
+            Width of the picture in pixels, 50 to 3,000; the height follows from the page.
 
         Raises
         ------
         NotFound
             If there is no such document, or no such page.
         SourceError
-            If the file is gone, is no PDF, or cannot be drawn.
+            If the file is gone, is not a PDF, or cannot be rendered.
         InputError
             If the width is out of range.
         """
@@ -128,16 +128,16 @@ class Pages:
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
         """Return the boxes of ``document.text[start:end]`` on a page of its PDF.
 
-        The span is searched by its words in the present file; ``found`` is False if they are not there.
+        The words of the span are searched in the present file; ``found`` is False if the page does not contain them.
 
         Parameters
         ----------
         name:
             The document's id or uri.
         start, end:
-            Offsets into its text.
+            Offsets into the document's text, in characters.
         page:
-            One of the span's pages; 0 for the first.
+            Number of one of the span's pages, from 1; 0 for the first of them.
 
         Raises
         ------
@@ -151,7 +151,7 @@ class Pages:
             document = lookup.document(connection, name)
             chunks = lookup.chunks_of(connection, document.id)
         page = page or _page_at(chunks, start)
-        # What of the text a page holds: no chunk goes across its edges.
+        # The page's range of the text follows from its chunks: no chunk spans two pages.
         on_page = [one for one in chunks if _page(one) == page]
         first, last = min((one.start for one in on_page), default=0), max((one.end for one in on_page), default=0)
         start, end = max(start, first), min(end, last)
@@ -162,7 +162,7 @@ class Pages:
 
 
 def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
-    """Return the path of a document's file, and its root. In a view, a file that has changed is as good as none."""
+    """Return the path and root of a document's file. Raises SourceMissing without one, or in a view if it changed."""
     with file.database.read() as connection:
         found = sources.of_document(connection, lookup.only(connection, name).row)
         place = None if found is None else _path_of(connection, found[0])
@@ -177,7 +177,7 @@ def _path_of(connection: Connection, source: sources.SourceRow) -> tuple[Path, R
 
 
 def _state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
-    """Return what became of a file, and its present size in bytes."""
+    """Return whether a file is unchanged, changed or gone since it was read, and its present size in bytes."""
     try:
         now = path.stat()
     except OSError:
@@ -191,7 +191,7 @@ def _state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
 
 
 def _page_at(chunks: list[Chunk], start: int) -> int:
-    """Return the page of the first chunk that ends after an offset; 0 without one."""
+    """Return the page of the first chunk that ends after an offset; 0 if there is none."""
     chunk = next((one for one in chunks if one.end > start), None)
     return 0 if chunk is None else _page(chunk)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from monograph.where import Moment
 
 MANY = 10_000
-"""A search for more hits first counts the chunks, since memory is reserved for each hit."""
+"""Largest k that is used as it is. Above it, k is limited by the number of chunks: memory is reserved for k hits."""
 
 
 class Questions:
@@ -41,7 +41,7 @@ class Questions:
     _file: OpenFile
 
     def _at(self, as_of: Moment) -> OpenFile:
-        """Return the file as of a moment. Raises InputError, since the file keeps no former versions."""
+        """Return the file as of a moment. This base keeps no previous versions and raises InputError."""
         raise keeps_no_versions(self._file)
 
     def search(  # noqa: PLR0913 - each is a choice of its own
@@ -60,9 +60,9 @@ class Questions:
         Parameters
         ----------
         query:
-            A question, words or a code. Hits with the exact words of a part in quotation marks come first.
+            A question, words or a code. Hits that contain a quoted part of the query word for word come first.
         k:
-            Most hits.
+            Largest number of hits.
         how:
             ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
             fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together), ``tree`` (cosine among
@@ -70,12 +70,12 @@ class Questions:
             parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, also written as
             ``"tree:detail=0.5"``; or a :class:`~monograph.search.query.Strategy` of your own.
         where:
-            Only chunks whose metadata match this filter: see :mod:`monograph.where`.
+            Search only chunks whose metadata match this filter: see :mod:`monograph.where`.
         vector:
-            The query's vector, of the file's dimension, if the caller has it; else the embedder makes it.
+            Vector of the query, shape (dimension,). None: the file's embedder computes it.
         reranker:
-            Reranks the first 30 hits, as an object or by name (``onnx:FOLDER``); empty for none. By default the one
-            that the file was opened with. Its scores are stored.
+            Model that reorders the first 30 hits: an object, a name (``onnx:FOLDER``), or an empty text for none. None:
+            the reranker that the file was opened with. Its scores are stored in the file.
         as_of:
             Search the file as it was at the end of this moment: see :meth:`Monograph.as_of`.
 
@@ -85,7 +85,7 @@ class Questions:
             If a number is out of range, no strategy has that name, the filter is invalid, the file has no tree and the
             search needs one, or the vector has another dimension than the file's.
         ModelError
-            If the query's vector is needed, and the file's embedder cannot be loaded here or has changed.
+            If the search needs the query's vector, and the file's embedder cannot be loaded here or has changed.
         """
         file = self._file if as_of is None else self._at(as_of)
         reranking = _reranking(file, reranker)
@@ -100,8 +100,8 @@ class Questions:
         """Cut hits down to the sentences that a question needs, as spans of their documents.
 
         About the share ``cut`` (0 to 1) of their tokens is removed: see :func:`monograph.answer.reduce.reduce`. With
-        ``windows`` each hit is cut as in MobileRAG, to the window of sentences nearest to the question by the file's
-        embedder (:data:`monograph.answer.reduce.PAPER` has the paper's numbers).
+        ``windows``, each hit is cut as in MobileRAG: to the window of sentences that the file's embedder finds nearest
+        to the question (:data:`monograph.answer.reduce.PAPER` has the paper's numbers).
 
         Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
         """
@@ -133,22 +133,22 @@ class Questions:
     ) -> Context:
         """Search, reduce and pack: return the text that a model needs to answer a question, with citations.
 
-        If the file has a tree, a share is for summaries: see :mod:`monograph.answer.overviews`.
+        If the file has a tree, a share of the budget goes to summaries: see :mod:`monograph.answer.overviews`.
 
         Parameters
         ----------
         query, k, how, where, reranker, as_of:
             As for :meth:`search`, with its errors.
         budget:
-            Most tokens of the context's text, at least 1. The prompt around it takes about a hundred more.
+            Largest number of tokens of the context's text, at least 1. The prompt adds about a hundred tokens.
         cut:
-            About the share of the found tokens that is removed even if the budget has room; 0 to fill the budget.
+            Approximate share of the hits' tokens to remove even if the budget has room, 0 to 1; 0 fills the budget.
         order:
-            ``relevance``, or ``edges``: the best passages first and last.
+            ``relevance``: the best passages first; ``edges``: the best passages first and last.
         count:
-            Counts the tokens of a text; by default with Llama 2's tokenizer.
+            Function that counts the tokens of a text; the default uses Llama 2's tokenizer.
         threshold:
-            Confidence from 0 to 1 below which the context is empty. ``relevance`` of the context is its confidence.
+            Confidence, 0 to 1, below which the context is empty. ``context.relevance`` is the confidence.
         """
         from monograph.answer import confidence
         from monograph.answer.context import make_context
@@ -184,7 +184,7 @@ class Questions:
     ) -> Answer:
         """Answer a question from the file. Parameters as for :meth:`stream`.
 
-        Raises ModelUnavailable if the model does not answer, or stops within the answer.
+        Raises ModelUnavailable if the model does not answer, or breaks off in the middle of the answer.
         """
         from monograph.values import Answer
 
@@ -215,28 +215,28 @@ class Questions:
     ) -> Iterator[str | Answer]:
         """Answer a question piece by piece; the last item is the whole :class:`Answer`.
 
-        The hits of a search are reduced and packed, and the model answers from this context alone; it is not asked if
-        nothing relevant was found. Its citations are checked against the context. Without a model, the answer is the
-        sentence most likely to answer, marked as such, and the best passages that fit the budget; or that the file
-        does not tell.
+        The hits of a search are reduced and packed into a context, and the model answers from this context alone. It is
+        not called if nothing relevant was found. Its citations are checked against the context. Without a model, the
+        answer consists of the sentence that is most likely the answer, marked as such, and the best passages that fit
+        the budget. If the confidence is below ``threshold``, the answer is an abstention.
 
         Parameters
         ----------
         question, k, how, where, vector, reranker, as_of:
             As for :meth:`search`.
         budget, max_tokens:
-            Most tokens of the context, and of the answer.
+            Largest number of tokens of the context, and of the answer.
         history:
-            Previous turns. The model rewrites a question that depends on them; without a model the question gets the
-            names that they were about.
+            Previous turns. The model rewrites a question that depends on them. Without a model, names from the previous
+            turns are added to the question.
         remember:
-            Store the model's answer in the file under its question, context and model, and reuse it for the same.
-            ``compact`` and ``forget`` delete stored answers.
+            Store the model's answer in the file, and reuse it for the same question, context and model. ``compact`` and
+            ``forget`` delete stored answers.
         threshold:
-            Confidence (``answer.confidence``) from 0 to 1 below which the answer is that the file does not tell: by
-            default 0.22 without a model, and 0.06 with one, since it can say so itself.
+            Confidence (``answer.confidence``), 0 to 1, below which the answer is an abstention. Default: 0.22 without a
+            model, and 0.06 with a model, which can abstain by itself.
         model:
-            Replaces the model that the file was opened with.
+            Language model for this call, instead of the model that the file was opened with.
         """
         from monograph.answer import ask, confidence
         from monograph.answer.context import make_context
@@ -268,14 +268,14 @@ class Questions:
 
 
 def _reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
-    """Return what reranks the hits of a search; None if nothing does."""
+    """Return the score function and weight of the reranker for a search; None if there is no reranker."""
     model = file.models.reranker(reranker)
     return None if model is None else Reranking(file.scores.by(model), weight_of(model))
 
 
 @contextmanager
 def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]:
-    """Run a search; give its hits with the reader, which reads the state that was searched until the context ends."""
+    """Run a search and yield (reader, hits). The reader shows the searched state until the context ends."""
     chosen, model = query.how, file.models.language_model
     if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()
@@ -286,11 +286,11 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
             if query.k and model is not None and getattr(chosen, "asks_model", False):
                 from monograph.answer.ask import answer_types
 
-                # Before anything is read: what the model says is stored.
+                # The model is called before the read transaction begins, because its result is written to the file.
                 query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
             reader = opened.enter_context(file.reading())
             if query.k > MANY:
-                # A summary stands for at least two of what is below it: there are fewer of them than chunks.
+                # A summary has at least two children, so there are fewer summaries than chunks.
                 query = replace(query, k=min(query.k, 2 * reader.total()))
             hits = with_falling_relevance(chosen.search(reader, query)) if query.k else []
             span.set({"monograph.search.hits": len(hits)})
@@ -301,7 +301,7 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
 
 
 def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> float:
-    """Return how probable it is that hits answer a question, 0 to 1: see :mod:`monograph.answer.confidence`."""
+    """Return the probability, 0 to 1, that hits answer a question: see :mod:`monograph.answer.confidence`."""
     from monograph.answer import confidence
     from monograph.answer.reading import Reading, query_terms, titled
 
@@ -311,12 +311,12 @@ def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> flo
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
-    """Return which chunks a filter allows: see :mod:`monograph.where`. Raises InvalidFilter."""
+    """Compile a filter to a condition on chunks: see :mod:`monograph.where`. Raises InvalidFilter."""
     return EVERYTHING if where is None else compile_condition(filters.parse(where))
 
 
 def keeps_no_versions(file: OpenFile) -> InputError:
-    """Return the error for a file that keeps no former versions of documents."""
+    """Return the error for a file that keeps no previous versions of documents."""
     return InputError(
         f"{file.database.path} keeps no former versions of documents",
         "make a new file that does: monograph sync FILE FOLDER --history; in Python: Settings(history=True)",
@@ -324,7 +324,7 @@ def keeps_no_versions(file: OpenFile) -> InputError:
 
 
 def _overview(file: OpenFile, query: Query, hits: Sequence[Hit], budget: int) -> Overview | None:
-    """Return the summaries that go with hits, in the state that is being read; None if there are none."""
+    """Return the summaries for a context with these hits, from the state that is being read; None if there are none."""
     from monograph.answer.overviews import overview
 
     if not query.k or isinstance(query.how, Tree):

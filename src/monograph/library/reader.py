@@ -67,7 +67,7 @@ class Reader(Questions):
 
     def _at(self, as_of: Moment) -> OpenFile:
         part = self._part_at(as_of)
-        # The snapshot is kept with the file, for searches that follow and ask for the same moment.
+        # The file keeps the last snapshot alive, because further searches often ask for the same moment.
         self._file.whole.last_snapshot = part.base if isinstance(part.base, FilePart) else part
         return part
 
@@ -96,27 +96,27 @@ class Reader(Questions):
         return self._file.whole.part(condition, self._file.second)
 
     def as_of(self, moment: Moment) -> Snapshot:
-        """Return a snapshot: the documents that the file, or view, held at a moment, as they were.
+        """Return a snapshot: the documents of the file or view at a moment, with the texts that they had then.
 
-        The file must have been made with ``Settings(history=True)``. The snapshot is a copy in memory in which later
-        changes are undone. It has every method that reads and none that writes. Hits, citations and documents say when
-        they were in the file (``valid``). Assertions and names that are kept apart are those of today; a tree has only
-        the summaries whose chunks are all in the snapshot.
+        The file must have been created with ``Settings(history=True)``. The snapshot is a copy in memory in which later
+        changes are undone. It has every method that reads and none that writes. Hits, citations and documents have the
+        period in which they were in the file (``valid``). Assertions, and names that are kept apart, are the present
+        ones. The tree has only the summaries whose chunks are all in the snapshot.
 
-        Making it takes the time and memory of copying the file, plus about the time of storing every document that has
-        changed since. No model is asked for what is stored. Keep the snapshot as long as it is useful. It is closed
-        with its file, and cannot be read once the file has forgotten something.
+        A snapshot takes the time and memory of copying the file, plus about the time of storing every document that has
+        changed since. Stored model results are reused. Reuse a snapshot instead of making it for each call. It is
+        closed with its file, and cannot be read once the file has erased removed text (``forget``).
 
         Parameters
         ----------
         moment:
-            A time as :mod:`monograph.where` takes it, a datetime or a date. Its last second counts; if that is still to
-            come, the snapshot shows the present.
+            A text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the end of the last second
+            of that moment, or the present if that is in the future.
 
         Raises
         ------
         InputError
-            If the file keeps no former versions, or the moment is no time.
+            If the file keeps no previous versions, or the moment is not a time.
         StorageFull
             If the copy takes more than 1 GiB.
         """
@@ -155,25 +155,25 @@ class Reader(Questions):
 
     @property
     def settings(self) -> Settings:
-        """The settings that the file is built with."""
+        """The settings that the file was built with."""
         return self._file.settings
 
     @property
     def embedder(self) -> Embedder:
-        """The model that makes the file's vectors; it is loaded with the first text.
+        """The model that makes the file's vectors; it is loaded when it embeds its first text.
 
         Raises ModelError if the model that the file was built with cannot be loaded here, or has changed.
         """
         return self._file.models.embedder
 
     def document(self, name: str, *, as_of: Moment | None = None) -> Document:
-        """Return a document by id or uri, with its text; with ``as_of`` as it was at that moment.
+        """Return a document by id or uri, with its text; with ``as_of`` in its version of that moment.
 
-        Raises NotFound if there is none, or several have the uri; with ``as_of`` also as :meth:`as_of`.
+        Raises NotFound if there is no such document, or several have the uri; with ``as_of`` also as :meth:`as_of`.
         """
         file: OpenFile = self._file
         if as_of is not None:
-            if isinstance(file, WholeFile) and file.settings.history:  # One document takes no copy of the file.
+            if isinstance(file, WholeFile) and file.settings.history:  # A single document needs no snapshot.
                 second = filters.time_of(as_of, "as_of").last
                 with file.database.read() as connection:
                     return lookup.document_as_of(connection, name, second)
@@ -187,14 +187,14 @@ class Reader(Questions):
             return lookup.every_document(connection)
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
-        """Return a part of :meth:`documents`, with the count of all.
+        """Return a part of :meth:`documents`, with the number of all documents that match.
 
         Parameters
         ----------
         like:
-            Only documents whose title, uri or id contains this text, in any case.
+            Return only documents whose title, uri or id contains this text, in any case.
         start, limit:
-            Place of the first document, from 0, and most documents.
+            Position of the first document, from 0, and the largest number of documents.
 
         Raises
         ------
@@ -219,8 +219,8 @@ class Reader(Questions):
     ) -> list[StoredChunk]:
         """Return stored chunks by id, or all that match a filter.
 
-        Chunks of given ids come in the order of the ids; unknown ids are skipped. Without ids chunks come document by
-        document, in reading order. ``where`` and ``as_of`` as for :meth:`search`; ``vectors`` adds their vectors.
+        With ids, chunks are in the order of the ids; unknown ids are skipped. Without ids, they are in order of their
+        documents, then in reading order. ``where`` and ``as_of`` as for :meth:`search`; ``vectors`` adds their vectors.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         file = self._file if as_of is None else self._at(as_of)
@@ -228,7 +228,7 @@ class Reader(Questions):
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
 
     def missing_keys(self, where: Mapping[str, Any] | None) -> dict[str, list[str]]:
-        """Return the keys of a filter that no chunk or document has, each with the nearest keys that there are."""
+        """Return the keys of a filter that no chunk or document has, each with existing keys of similar spelling."""
         from difflib import get_close_matches
 
         from monograph.store.documents.filters import keys, values_of
@@ -248,15 +248,15 @@ class Reader(Questions):
     ) -> Exported:
         """Write all contents into a new folder: JSON Lines, and the vectors as a NumPy array.
 
-        The export shows one state of the file, even if others write meanwhile. It is plain, even if the file is
-        encrypted. The folder gets its name once it is complete. ``docs/export.md`` describes its files.
+        The export shows one state of the file, even if others write meanwhile. It is not encrypted, even if the file
+        is. The folder gets its name once it is complete. ``docs/export.md`` describes its files.
 
         Parameters
         ----------
         path:
-            The folder.
+            Path of the folder.
         overwrite:
-            Replace an export that is there; a folder with other contents stays.
+            Replace an existing export; a folder with other contents is not replaced.
         graph:
             Whether to export the graph too, which takes most of the time.
         progress:
@@ -265,11 +265,11 @@ class Reader(Questions):
         Raises
         ------
         InputError
-            If the folder exists, or cannot be made.
+            If the folder exists, or cannot be created.
         DamagedFile
-            If a row cannot be read, or differs from what was stored; then no folder is left.
+            If a row cannot be read, or does not match its checksum; then no folder is left.
         StorageFull
-            If there is no room for it.
+            If there is no room for the export.
         """
         from monograph.library import carrying
 
@@ -277,12 +277,12 @@ class Reader(Questions):
         return carrying.exported(self._file, place, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
-        """Return a number that every write of any process raises: equal numbers mean equal contents."""
+        """Return the file's write counter. Every write by any process raises it: equal numbers mean equal contents."""
         with self._file.origin.read() as connection:
             return settings.generation(connection)
 
     def brief(self) -> Brief:
-        """Return a quick overview: the format, the count of documents, whether there is a tree."""
+        """Return a quick overview: the format, the number of documents, and whether there is a tree."""
         from monograph.store import tree
         from monograph.store.documents import documents
         from monograph.store.file import schema
@@ -292,7 +292,7 @@ class Reader(Questions):
             return Brief(schema.format_of(connection), documents.count(connection), tree.exists(connection))
 
     def stats(self) -> Stats:
-        """Return counts and sizes of the contents. For a view, those that tell of the whole file are left out."""
+        """Return counts and sizes of the contents. For a view, values that describe the whole file are 0 or empty."""
         from monograph.store.file import stats
         from monograph.tree.leaves import measure
         from monograph.values import IndexStats, Stats, TreeStats
@@ -352,10 +352,11 @@ class Writable(Reader):
 
     @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store documents; a document of a known id replaces the stored one, and an unchanged one costs nothing.
+        """Store documents. A document replaces the stored document of the same id; an unchanged one is skipped.
 
-        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (1,024 documents) is. In a view
-        raises OutsideView if the filter has no exact values, a document has others, or its id is taken outside.
+        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (up to 1,024 documents) is
+        stored. In a view, raises OutsideView if the filter does not give exact values, if a document's metadata differ
+        from them, or if its id is taken by a document outside of the view.
         """
         from monograph.write import apply
 
@@ -366,14 +367,14 @@ class Writable(Reader):
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Add passages to documents, as frameworks hand them over; other chunks of the documents stay.
+        """Add passages (ready-made chunks) to documents; other chunks of the documents stay.
 
-        A passage of a known id replaces that chunk, in whichever document it is. Title, uri and metadata are merged
-        into the stored ones. If all passages of a new file bring vectors, the file keeps given vectors: see
-        :class:`monograph.derive.embed.GivenVectors`.
+        A passage replaces the stored chunk of the same id, even if that chunk is in another document. Title, uri and
+        metadata are merged into the stored ones. If the file is new and all passages have vectors, the file accepts
+        only given vectors from then on: see :class:`monograph.derive.embed.GivenVectors`.
 
         Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored; then
-        nothing of its batch (1,024 documents) is. Raises OutsideView as :meth:`add`.
+        nothing of its batch (up to 1,024 documents) is stored. Raises OutsideView as :meth:`add`.
         """
         from monograph.write import passages
 
@@ -386,11 +387,13 @@ class Writable(Reader):
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
         """Remove documents, named by id or uri; on an error none is removed.
 
-        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (by default as
-        ``files.always_forget`` says) the method returns only when no trace of the texts and their previous versions is
-        left in the bytes of the file and its write-ahead log; documents that have only previous versions may then be
-        named too, except in a view. Raises NotFound for an unknown name, and BusyFile if another process still reads
-        the forgotten text: then the next write forgets it.
+        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (default:
+        ``files.always_forget``), the texts and their previous versions are erased from the bytes of the file and its
+        write-ahead log before the method returns. Documents that have only previous versions can then be named too,
+        except in a view.
+
+        Raises NotFound for an unknown name. Raises BusyFile if another process still reads the removed text: the
+        documents are removed, and the next write erases the text.
         """
         from monograph.write import writer
 
@@ -419,12 +422,12 @@ class Writable(Reader):
         guard = self._guard
         narrowed = allowed(where) if guard is None else guard.chunks(allowed(where))
         if configuration.EMBEDDER.known(self._file.whole.database) is None:
-            return Report()  # It holds nothing yet, and what its vectors come from is still open.
+            return Report()  # The file is empty. A writing pipeline would adopt an embedder, which it must not do yet.
         pipeline = self._file.whole.writing_pipeline()
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Write to the file; leave out of the report of a view what others' documents may say."""
+        """Write to the file. For a view, set counts to 0 that would reveal contents outside of the view."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._guard is None:
             return report
@@ -435,7 +438,7 @@ class View(Writable):
     """The documents of an open file that match a filter: see :meth:`monograph.Monograph.within`.
 
     Documents that are added get the filter's values as metadata. Documents outside of the view are neither overwritten
-    nor removed. Reports do not count what was already stored, since others may have stored it.
+    nor removed. Reports do not count derived values, because these counts would reveal contents outside of the view.
     """
 
     _file: FilePart
@@ -461,5 +464,5 @@ class View(Writable):
 
 
 def document_names(ids: Iterable[str]) -> list[str]:
-    """Check ids, uris or paths of documents."""
+    """Return ids, uris or paths of documents as texts. Raises InputError if one is invalid, or they are not a list."""
     return arguments.names(map(path_to_text, ids), "an id")

@@ -15,14 +15,17 @@ from monograph.write import tree as summary_tree
 
 
 class TreeReader:
-    """Summaries over the chunks of a file, view or snapshot; made by :attr:`monograph.Reader.tree`."""
+    """Reader of the tree of summaries of a file, view or snapshot: the value of :attr:`monograph.Reader.tree`."""
 
     def __init__(self, file: OpenFile) -> None:
         self._file = file
 
     @property
     def summarizer(self) -> Summarizer:
-        """The model that makes summaries; without a tree the one that would. Raises as ``Monograph.embedder``."""
+        """The summarizer of the tree; without a tree, the one that a rebuild would use.
+
+        Raises as ``Monograph.embedder``.
+        """
         return self._file.models.summarizer
 
     def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
@@ -31,18 +34,18 @@ class TreeReader:
         Parameters
         ----------
         node:
-            Id of a summary, or at least its first four digits; empty for the top of the tree.
+            Id of a summary, or at least its first four hexadecimal digits; empty for the top of the tree.
         layers:
             Number of layers to open below it.
 
         Returns
         -------
-        The summary, or the nodes at the top of the tree: usually one summary.
+        The named summary, or else the nodes at the top of the tree: usually one summary.
 
         Raises
         ------
         NotFound
-            If no summary has that id, or several begin so.
+            If no summary has that id, or several ids begin with these digits.
         InputError
             If the file has no tree, or ``layers`` is negative.
         """
@@ -52,12 +55,14 @@ class TreeReader:
             return outline.outline(connection, node, layers)
 
     def summary(self, node: str) -> Summary:
-        """Return a summary by its id or at least its first four digits, with the places of its sentences.
+        """Return a summary, with the source spans of the sentences that it quotes.
+
+        ``node`` is its id, or at least the first four hexadecimal digits of it.
 
         Raises
         ------
         NotFound
-            If no summary has that id, or several begin so.
+            If no summary has that id, or several ids begin with these digits.
         InputError
             If the file has no tree.
         """
@@ -66,32 +71,34 @@ class TreeReader:
             return outline.summary(connection, node)
 
     def over(self, document: str) -> list[Summary]:
-        """Return the summaries above a document's chunks, by its id or uri, lowest layer first; none without a tree.
+        """Return the summaries above the chunks of a document, lowest layer first; an empty list without a tree.
+
+        ``document`` is its id or uri.
 
         Raises
         ------
         NotFound
-            If there is no such document, or several came from that uri.
+            If there is no such document, or several have that uri.
         """
         with self._file.database.read() as connection:
             return outline.over(connection, document)
 
 
 class SummaryTree(TreeReader):
-    """Summaries over a file's chunks; made by :attr:`monograph.Monograph.tree`."""
+    """The tree of summaries of a file: the value of :attr:`monograph.Monograph.tree`."""
 
     _file: WholeFile
 
     @spends
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
-        """Build the tree of summaries, or rebuild it with another summarizer; by default the file's own.
+        """Build the tree of summaries, or rebuild it with another summarizer; None means the file's own summarizer.
 
         The file uses its present tree until the new one is complete. Stored summaries of the same texts are reused.
 
         Raises
         ------
         ModelError
-            If a summary cannot be made. The tree is unchanged, and summaries made so far are stored.
+            If a summary cannot be made. The tree is unchanged. Finished summaries are stored in the memo.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
@@ -102,7 +109,7 @@ class SummaryTree(TreeReader):
     def price(self, summarizer: Summarizer | None = None) -> Cost:
         """Return the cost of :meth:`rebuild`: upper bounds of summaries and of tokens of a language model.
 
-        It is nothing for the summarizer that has made the tree.
+        The cost is zero if the tree is up to date and was made by the same summarizer.
         """
         chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)

@@ -1,1 +1,1 @@
-"""Folders compared with what the file holds."""
+"""Comparison of folders with the stored files."""

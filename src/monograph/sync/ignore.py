@@ -1,4 +1,4 @@
-"""Rules for files that are passed over: hidden ones, those of systems and editors, and .monographignore."""
+"""Rules for ignored files: hidden files, files of systems and editors, and patterns in .monographignore."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 IGNORE_FILE = ".monographignore"
 MOST_BYTES = 100_000
-"""Of an ignore file."""
+"""Largest size of an ignore file, in bytes."""
 MOST_PATTERNS = 2_000
-"""Lines of an ignore file: each is compared with every name in the folder."""
+"""Largest number of lines of an ignore file: each pattern is compared with every name in the folder."""
 _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
-"""What pathspec makes of ``*``, and of ``**`` between two folders."""
+"""Regular expressions into which pathspec translates ``*``, and ``**`` between two folders."""
 _NO_SLASH = "[^/"
-"""The beginning of a class that fits no slash."""
+"""Beginning of a character class that does not match a slash."""
 _CLASS = regex(r"(?<!\\)\[\^(?!/)")
 _ANYWHERE = "^(?:.+/)?"
-"""What it makes of ``**/`` at the beginning, or of a pattern without a slash."""
+"""Beginning of pathspec's regular expression for a pattern that begins with ``**/``, or has no slash."""
 _PASSED_OVER = regex(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
@@ -43,12 +43,12 @@ class Rules:
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def at(self, folder: str) -> Rules:
-        """The rules with those of one more folder, whose ignore file is there.
+        """Return these rules with those of the ignore file in a folder added.
 
         Raises
         ------
         SourceError
-            If that cannot be read, has too many lines, or a line of it is no pattern.
+            If the ignore file cannot be read, has too many lines, or has an invalid pattern.
         """
         lines = small_text(Path(folder, IGNORE_FILE), MOST_BYTES).splitlines()
         if len(lines) > MOST_PATTERNS:
@@ -60,7 +60,7 @@ class Rules:
         return Rules((*self.levels, (folder, spec)))
 
     def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
-        """Whether a file or folder is passed over; of ignore files that speak of it, the nearest decides."""
+        """Return whether a file or folder is ignored. If several ignore files match it, the nearest decides."""
         if _PASSED_OVER.match(name):
             return True
         verdict = False
@@ -71,7 +71,7 @@ class Rules:
 
 
 def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
-    """Compile patterns as Git has them, so that a name is compared with each in bounded time."""
+    """Compile patterns of Git's ignore format, so that comparing a name with a pattern takes bounded time."""
     from pathspec import GitIgnoreSpec
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
@@ -83,11 +83,12 @@ def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def without_backtracking(expression: str) -> str:
-    """Let each ``*`` and ``**`` of a pattern but the last end at the first place that fits.
+    """Return a regular expression in which every ``*`` and ``**`` except the last ends at its first possible match.
 
-    Where what follows does not fit behind the first place, it fits behind no later one: the last wildcard of a folder,
-    or of the pattern, takes in what lies between. So nothing is tried twice, and a name that does not fit is refused
-    without a search through all combinations. A class (``[!a]``) fits no slash, as in Git.
+    If the rest of a pattern does not match after the first possible end of a wildcard, it does not match after a later
+    one either: the last wildcard of a folder, or of the pattern, matches the text in between. So no position is tried
+    twice, and a name that does not match is rejected without trying all combinations. A negated class (``[!a]``) does
+    not match a slash, as in Git.
     """
     expression = _CLASS.sub(_NO_SLASH, expression)
     head, *pieces = expression.split(_STAR)

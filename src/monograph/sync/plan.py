@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from monograph.values import ChangeKind
 
 FileState: TypeAlias = tuple[str, int, int]
-"""A file found on disk: its absolute path, bytes, and time of change in nanoseconds since 1970. There are many."""
+"""A file on disk: absolute path, size in bytes, and time of change in nanoseconds since 1970. A tuple saves memory."""
 
 
 @telemetry.traced("monograph.plan")
@@ -37,27 +37,27 @@ def make_plan(
     prune: bool = False,
     follow_links: bool | None = None,
 ) -> Plan:
-    """Compare files on disk with what is stored.
+    """Compare files on disk with the stored files, and return the changes as a plan.
 
     Parameters
     ----------
     database:
         The file.
     paths:
-        Files and folders. Hidden files, those of systems and editors, .mono files and what .monographignore names are
-        passed over; links to folders within are followed, once each. A folder that is a known root in another place,
-        while nothing is left in the old one, is that root, moved.
+        Files and folders. Hidden files, files of systems and editors, .mono files and files that match
+        .monographignore are skipped. Links to folders within are followed, to each folder once. A folder that has at
+        least half of the files of a known root, whose old path no longer exists, is that root, moved.
     verify:
-        Compare SHA-256 even where size and time of change are as they were.
+        Compare SHA-256 even if size and time of change are unchanged.
     prune:
-        Take documents out even when a folder that held some is now empty: without it that is a problem, for
-        an unmounted disk looks the same.
+        Remove the documents of a folder even if the whole folder is now empty. Without ``prune`` that is a problem,
+        because an unmounted disk looks the same.
     follow_links:
-        Whether links that lead out of a root are followed; None as it was said of it last, and at first not.
+        Whether to follow links that lead out of a root; None for the root's stored setting, and no for a new root.
 
     Returns
     -------
-    A plan without a cost, its changes in order of uri.
+    A plan without a cost, with changes in order of uri.
 
     Raises
     ------
@@ -80,16 +80,18 @@ def make_plan(
 
 
 def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
-    """Compare single files and folders below a folder with what is stored of them; what is gone there is gone.
+    """Compare single files and folders with the stored files, and return the changes as a plan.
+
+    Stored files at or below these paths that no longer exist are ``gone``.
 
     Parameters
     ----------
     database:
         The file.
     folder:
-        That is synced, absolute.
+        Absolute path of a synced folder.
     paths:
-        Below it, or the folder itself.
+        Absolute paths of files and folders below the folder, or of the folder itself.
     """
     made = _PlanDraft()
     unread = _unread(database)
@@ -119,7 +121,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
 
 @dataclass(slots=True)
 class _PlanDraft:
-    """A plan in the making: roots and changes by name and uri."""
+    """A plan that is being built: changes by uri, and roots by name."""
 
     changes: dict[str, Change] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -128,7 +130,7 @@ class _PlanDraft:
     seen: list[str] = field(default_factory=list)
 
     def include(self, seen: _SeenPath) -> None:
-        """Note a root, and what could not be seen of it."""
+        """Add the roots, the move and the problems of a path that was scanned."""
         self.roots[seen.found.root.name] = seen.found.root
         for inner in seen.found.others:
             if seen.found.root.holds(inner.place):
@@ -139,7 +141,7 @@ class _PlanDraft:
         self.problems += seen.links_out()
 
     def plan(self) -> Plan:
-        """The plan."""
+        """Return the plan, with changes in order of uri."""
         return Plan(
             tuple(self.changes[uri] for uri in sorted(self.changes)),
             tuple(dict.fromkeys(self.problems)),
@@ -156,7 +158,7 @@ def _look_through(
     unread: Mapping[str, tuple[int, int]],
     follow_links: bool | None,
 ) -> _SeenPath:
-    """Walk through a path, by what is said of the links of its root; if it turns out to be one that moved, of that."""
+    """Scan a path with the link setting of its root; scan again if it is a moved root whose setting is to follow."""
     others = tuple(named.values())
     found = roots.find(database, path, (), others)
     follow = found.root.follow_links if follow_links is None else follow_links
@@ -171,7 +173,7 @@ def _look_through(
 
 
 def _rules_at(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
-    """The rules that hold at a path below a root; None where it is passed over."""
+    """Return the ignore rules for a path below a root; None if the path is ignored."""
     rules, folder = Rules(), root
     parts = path.relative_to(root).parts
     for number, name in enumerate(parts, start=1):
@@ -197,9 +199,9 @@ def _lies_under(uri: str, folders: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _SeenPath:
-    """Files found at a path of a root. Nothing is known about files that the walk could not see.
+    """Files found at a path of a root. Files that the walk could not see count as unchanged.
 
-    ``unread`` has (bytes, time of change), by uri, of files that could not be read, and cannot be now.
+    ``unread`` has (size, time of change), by uri, of files that failed because a module is missing, and still is.
     """
 
     found: roots.FoundRoot
@@ -209,7 +211,7 @@ class _SeenPath:
     unread: Mapping[str, tuple[int, int]]
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
-        """Bytes and time of change of what is stored of it, by uri; of roots that lie within it as well."""
+        """Return (size, time of change) of the stored files at or below the path, by uri, also of roots within it."""
         within = [one for one in self.found.others if _lies_under(one.place, [self.path])]
         with database.read() as connection:
             held = sources.states(connection, self.found.root.uri(self.path))
@@ -218,17 +220,17 @@ class _SeenPath:
         return held
 
     def root_of(self, path: str) -> Root:
-        """The innermost root that holds a path."""
+        """Return the innermost root that contains a path."""
         inner = owner_of(self.found.others, path)
         return self.found.root if inner is None or len(inner.place) < len(self.found.root.place) else inner
 
     def uri(self, path: str) -> str:
-        """The uri of a path; of one that lies elsewhere, where a link leads, the path."""
+        """Return the uri of a path; the path itself if it is outside of the root, as the target of a link can be."""
         root = self.root_of(path)
         return root.uri(path) if root.holds(path) else path
 
     def links_out(self) -> list[Problem]:
-        """Return the problems of links that lead out of the root, and are not followed."""
+        """Return a problem if links lead out of the root and are not followed; one problem for all of them."""
         out = self.walk.out
         if not out:
             return []
@@ -244,7 +246,7 @@ class _SeenPath:
 
 
 def _unread(database: Database) -> dict[str, tuple[int, int]]:
-    """(bytes, time of change), by uri, of the files that cannot be read for want of an extra, then and now."""
+    """Return (size, time of change), by uri, of files that failed because a module was missing, and still is."""
     with database.read() as connection:
         waiting = [one for one in sources.failures(connection) if one.problem.needs]
     absent = {needs for needs in {one.problem.needs for one in waiting} if not is_installed(needs)}
@@ -254,9 +256,9 @@ def _unread(database: Database) -> dict[str, tuple[int, int]]:
 def _compare(
     database: Database, seen: _SeenPath, known: dict[str, tuple[int, int]], *, verify: bool
 ) -> dict[str, Change]:
-    """Return the change, by uri, of every file that was found, and of every known (size, time of change) that was not.
+    """Return the changes, by uri, of files that were found, and of ``known`` files that were not.
 
-    What is found is taken out of ``known``.
+    ``known`` has (size, time of change) by uri; files that were found are removed from it.
     """
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
@@ -266,7 +268,7 @@ def _compare(
         uri = root.uri(path)
         state = known.pop(uri, None)
         if state is None:
-            # A file that nothing here can read is the same as long as it is the same: it is not told of again.
+            # A file whose reader is not installed counts as the same until it changes, so it is reported only once.
             kind: ChangeKind = "same" if seen.unread.get(uri) == (size, modified_ns) else "new"
             changes[uri] = Change(kind, uri, root.name, size, modified_ns)
         elif state == (size, modified_ns) and not verify:
@@ -290,10 +292,10 @@ def _compare(
 
 @dataclass(slots=True)
 class _FolderWalk:
-    """A walk through folders that enters each real folder once, however many links lead to it.
+    """A walk through folders that enters each real folder once, even if several links lead to it.
 
-    What could not be seen is ``unseen``: it counts as unchanged. Problems name absolute paths, as do ``out``: links out
-    of the root that are not followed, and where they lead.
+    ``unseen`` has the paths that could not be read: files there count as unchanged. ``out`` has (link, target) of links
+    that lead out of the root and are not followed. All paths, those of problems too, are absolute.
     """
 
     root: Root
@@ -307,7 +309,7 @@ class _FolderWalk:
         self.home = os.path.realpath(text_to_path(self.root.place))
 
     def all(self, root: Path) -> list[FileState]:
-        """All files at or below a path, in order of name.
+        """Return all files at or below a path, in order of name.
 
         Raises
         ------
@@ -326,7 +328,7 @@ class _FolderWalk:
         return list(self.below(root, Rules()))
 
     def below(self, root: Path, rules: Rules) -> Iterator[FileState]:
-        """All files below a folder, in order of name."""
+        """Yield all files below a folder, in order of name; files of a folder come before its subfolders."""
         waiting = [(str(root), rules)]
         while waiting:
             folder, rules = waiting.pop()
@@ -354,14 +356,14 @@ class _FolderWalk:
             waiting.extend((one, rules) for one in reversed(folders))
 
     def leads_out(self, path: str) -> bool:
-        """Whether a link on a path leads out of the root and is not followed, which is noted."""
+        """Return whether a path leads out of the root over a link that is not followed; if so, add it to ``out``."""
         real = None if self.root.follow_links else leads_out(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
     def rules_of(self, folder: str, rules: Rules) -> Rules:
-        """The rules in a folder; where its ignore file cannot be read that is told, and those above it hold."""
+        """Return the rules in a folder; if its ignore file cannot be read, that is a problem, and it is skipped."""
         try:
             return rules.at(folder) if os.path.lexists(os.path.join(folder, IGNORE_FILE)) else rules  # noqa: PTH118
         except SourceError as error:

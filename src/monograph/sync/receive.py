@@ -1,4 +1,4 @@
-"""A file that is handed over byte by byte becomes one in a folder that is followed."""
+"""Receiving a file, in pieces, into a synced folder."""
 
 from __future__ import annotations
 
@@ -16,33 +16,35 @@ from monograph.sync.ignore import IGNORE_FILE, Rules
 from monograph.values import Root, arguments
 
 LONGEST_NAME = 200
-"""Bytes of a file's name."""
+"""Largest length of a file's name, in bytes."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Incoming:
-    """A file on its way, under a name that no sync looks at until it is whole. A context manager: left, it is gone.
+    """A file that is being received, under a temporary name that syncs ignore.
+
+    A context manager: at its end, a file that was not kept by :meth:`keep` is deleted.
 
     Parameters
     ----------
     root:
-        The folder that is followed.
+        The synced folder.
     name:
-        The file's own name: never a path.
+        The file's name, not a path.
     folder:
-        Below the root, as ``letters/1963``; empty for the root itself.
+        An existing folder below the root, such as ``letters/1963``; empty for the root itself.
     max_bytes:
-        Above which it is refused.
+        Largest size of the file, in bytes.
 
     Raises
     ------
     InputError
-        If the name or the folder will not do, or a sync would pass the file over.
+        If the name or the folder is invalid, or a sync would ignore the file.
     NameTaken
-        If a file of that name is there.
+        If a file of that name exists.
     SourceUnreadable
-        If nothing can be written there.
+        If the folder cannot be written.
     """
 
     def __init__(self, root: Root, name: str, folder: str, max_bytes: int) -> None:
@@ -68,7 +70,7 @@ class Incoming:
 
     @property
     def uri(self) -> str:
-        """The uri that its document will have."""
+        """The uri that the file will have after the next sync."""
         return self._root.uri(path_to_text(self.path))
 
     def __enter__(self) -> Incoming:
@@ -81,14 +83,16 @@ class Incoming:
         self._part.unlink(missing_ok=True)
 
     def write(self, data: bytes) -> None:
-        """Add bytes.
+        """Append bytes to the file.
 
         Raises
         ------
         SourceTooLarge
-            If there are too many.
+            If the file would have more than ``max_bytes``.
         StorageFull
             If there is no room.
+        SourceUnreadable
+            If the bytes cannot be written for another reason.
         """
         self.size += len(data)
         if self.size > self._max_bytes:
@@ -99,20 +103,22 @@ class Incoming:
             raise _unwritten(self.path, error) from error
 
     def keep(self) -> Path:
-        """Give the file its name, now that it is whole.
+        """Give the complete file its name, and return its path.
 
         Raises
         ------
         NameTaken
-            If another file has taken it meanwhile.
+            If a file of that name was created meanwhile.
         StorageFull
             If there is no room.
+        SourceUnreadable
+            If the file cannot be written for another reason.
         """
         try:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            # The name is taken first, by a file without bytes, and never one that is there.
+            # An empty file reserves the name first; that fails if the name exists.
             self.path.open("xb").close()
             self._part.replace(self.path)
         except FileExistsError:
@@ -133,7 +139,7 @@ def _unwritten(path: Path, error: OSError) -> Exception:
 
 
 def _folder(root: Root, below: str) -> Path:
-    """The folder below a root, which is there, and within it."""
+    """Return the path of a folder below a root. Raises InputError if it is invalid, missing or outside of the root."""
     place = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not one or one in (".", "..") or "\0" in one or "\\" in one for one in parts):
@@ -147,7 +153,7 @@ def _folder(root: Root, below: str) -> Path:
 
 
 def passed_over(path: Path, root: Root) -> bool:
-    """Whether a sync would pass over a file, by its name or by the ignore files above it."""
+    """Return whether a sync ignores a file, because of its name or of the ignore files above it."""
     place = text_to_path(root.place)
     rules, folder = Rules(), place
     for name in path.relative_to(place).parts:

@@ -1,7 +1,7 @@
-"""Files under another name: the vectors made under the old name serve under the new one.
+"""Renamed files: vectors that were made under the old name are used under the new one.
 
-A text without a heading is embedded under its file's name. That helps to find it (docs/reading.md), but is no reason to
-embed all of it again when only the name changes.
+A text without a heading is embedded together with its file's name. That helps searches (docs/reading.md), but the text
+need not be embedded again when only the name changes.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from monograph.values import Plan
 
 
 def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, int]:
-    """Memo keys of the chunks of files that a plan finds under another name, with the rows of the vectors they have.
+    """Return the new memo keys of the chunks of renamed files in a plan, with the memo rows of their present vectors.
 
-    A file is renamed where one is gone, and a new one holds the same bytes. ``embedder`` is the key of what makes them.
+    A file is renamed if it is gone and a new file has the same bytes. ``embedder`` is the key of the embedder.
     """
     sizes = {change.size for change in plan.of("gone")}
     roots = {root.name: root for root in plan.roots}
@@ -44,11 +44,11 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 
 
 def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """(key under the new name, key under the old one) of every chunk whose document is titled by its file's name."""
+    """Yield (key under the new name, key under the old name) of chunks whose document has its file's name as title."""
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)
     for row in documents.of_source(connection, source) if source is not None else ():
-        # A part of a table is titled by the file and by where it begins.
+        # The title of a part of a table is the file's name and the place where the part begins.
         if row.title == before or row.title.startswith(f"{before}, "):
             title = after + row.title.removeprefix(before)
             for found in chunks.of_document(connection, row.row):
@@ -58,7 +58,7 @@ def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator
 
 
 def carry_over(database: Database, vectors: Mapping[bytes, int]) -> None:
-    """Remember vectors, by row of the memo, under these keys as well."""
+    """Store vectors, given by memo row, under these memo keys as well."""
     if not vectors:
         return
     with database.write() as connection:

@@ -1,4 +1,4 @@
-"""Files and folders that are synced: the root that a path belongs to, what is stored of it, and what failed in it."""
+"""Roots (synced files and folders): which root a path belongs to, where it is now, and which of its files failed."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from monograph.store.file.database import Database
 from monograph.values import Change, Move, Plan, Problem, Root, SyncedSource, arguments
 
 ALIKE = 0.5
-"""Share of a root's files that must be found, unchanged, in another place for it to have moved there."""
+"""Least share of a root's files that must be found unchanged at a new path for the root to count as moved there."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRoot:
-    """The root that holds a path, all others that are known, and its move, if it was somewhere else."""
+    """The root that contains a path, all other known roots, and the move if the root was at another path before."""
 
     root: Root
     others: tuple[Root, ...]
@@ -30,23 +30,23 @@ class FoundRoot:
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """A path as roots have it: absolute, with links as they are."""
+    """Return a path in the form that roots have: absolute, with links not resolved."""
     return path_to_text(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 
 def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], named: Sequence[Root] = ()) -> FoundRoot:
-    """The root of a path that is to be synced.
+    """Return the root of a path to sync: a known root, a root that was moved to this path, or a new one.
 
     Parameters
     ----------
     database:
         The file.
     path:
-        Absolute.
+        Absolute path.
     files:
-        What lies there: absolute paths, bytes and times of change.
+        Files at this path: (absolute path, size in bytes, time of change in nanoseconds since 1970).
     named:
-        Roots that are new with the same plan.
+        New roots of the same plan.
     """
     with database.read() as connection:
         known = [*sources.roots(connection), *named]
@@ -65,7 +65,10 @@ def _others(known: Sequence[Root], own: Root) -> tuple[Root, ...]:
 
 
 def _moved(database: Database, known: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]) -> Root | None:
-    """The root whose place is gone, and most of whose files lie here under the same names, unchanged."""
+    """Return the root that was moved to a path: its old path is gone, and most of its files are here, unchanged.
+
+    None if there is no such root, or several are equally likely.
+    """
     away = [root for root in known if not os.path.lexists(text_to_path(root.place))]
     here = {name: (size, modified_ns) for name, size, modified_ns in files} if away else {}
     shares = []
@@ -89,12 +92,12 @@ def _is_same(source: sources.SourceRow, path: str, files: Mapping[str, tuple[int
 
 
 def named(database: Database, name: str) -> Root:
-    """A known root by its name or its place.
+    """Return a known root by its name or its path.
 
     Raises
     ------
     NotFound
-        If there is none.
+        If there is no such root.
     """
     with database.read() as connection:
         known = sources.roots(connection)
@@ -107,14 +110,14 @@ def named(database: Database, name: str) -> Root:
 
 
 def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
-    """Say where a root lies now. Nothing is read: the next sync finds what changed there.
+    """Set the new path of a root that was moved. No file is read; the next sync finds the changes there.
 
     Raises
     ------
     NotFound
-        If no root has that name or place.
+        If no root has that name or path.
     InputError
-        If nothing is there, or another root holds it.
+        If the new path does not exist, or is the path of another root.
     """
     root, place = named(database, name), absolute(path)
     if not text_to_path(place).exists():
@@ -131,9 +134,9 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
 
 
 def remember(database: Database, plan: Plan, problems: Sequence[Problem], describer: str = "") -> None:
-    """Note what failed while a plan was done, when its roots were synced, and the key of the describer if one was used.
+    """Store the failures of an applied plan, the time at which its roots were synced, and the key of the describer.
 
-    What failed before in a file that is still there, and was not read again, stays noted.
+    Earlier failures stay stored for files that still exist and were not read again.
     """
     owners = {change.uri: change.root for change in plan.changes}
     unread = {change.uri for change in plan.changes if change.kind == "same"}
@@ -150,7 +153,7 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem], descri
 
 
 def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
-    """A failure for want of a module with its file's (bytes, time of change): until these change it is not read."""
+    """Return a failure with the state of its file if a module is missing: until that changes, it is not read again."""
     if not failure.problem.needs or failure.file not in states:
         return failure
     size, modified_ns = states[failure.file]
@@ -162,7 +165,7 @@ def _under(uri: str, roots: Iterable[str]) -> bool:
 
 
 def _failure(problem: Problem, owners: Mapping[str, str], known: Sequence[Root]) -> Failure:
-    """A problem with the file it is in: it may speak of a part of that file, or of a line."""
+    """Return a problem with the file that it is in; the problem's uri may name a part or a line of that file."""
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in owners:
             return Failure(file, owners[file], problem)
@@ -171,7 +174,7 @@ def _failure(problem: Problem, owners: Mapping[str, str], known: Sequence[Root])
 
 
 def followed(database: Database) -> list[SyncedSource]:
-    """Every file and folder that is synced, in order of name."""
+    """Return every synced file and folder with its counts, last sync and failures, in order of name."""
     with database.read() as connection:
         places = {root.name: root.place for root in sources.roots(connection)}
         counts = {root: (files, held, size) for root, files, held, size in sources.by_root(connection)}
@@ -185,7 +188,7 @@ def followed(database: Database) -> list[SyncedSource]:
 
 
 def plan_failed(database: Database) -> Plan:
-    """Read again every file that something failed in, and that is still there."""
+    """Return a plan that reads again every failed file that still exists."""
     with database.read() as connection:
         failed = {one.file: one.root for one in sources.failures(connection)}
         known = {root.name: root for root in sources.roots(connection)}
@@ -197,7 +200,7 @@ def plan_failed(database: Database) -> Plan:
         try:
             state = path.stat()
         except (OSError, ValueError):
-            continue  # The next sync sees that it is gone, or that its place is none.
+            continue  # The next sync finds that the file is gone, or that its path is invalid.
         if path.is_file():
             changes.append(Change("changed", uri, name, state.st_size, state.st_mtime_ns))
     used = tuple(known[name] for name in dict.fromkeys(one.root for one in changes))

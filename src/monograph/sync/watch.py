@@ -1,4 +1,4 @@
-"""Folders followed while they change: what the system says has changed is looked at, and nothing else."""
+"""Watching of folders: only files that the system reports as changed are compared."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from monograph.sync.plan import make_plan, plan_paths
 from monograph.values import ChangeKind, Plan, Report, WatchEvent, WatchEventKind
 
 QUIET_MS, LONGEST_MS = 100, 800
-"""Changes are gathered until none has come for so long, or for at most so long."""
+"""Changes are gathered until none has come for QUIET_MS milliseconds, and for at most LONGEST_MS milliseconds."""
 
 LOOK_MS = 1_000
-"""How often a folder that is away is looked for, and one that is there is held against what it was."""
+"""Milliseconds between two checks whether a missing folder is back, and whether a folder was replaced."""
 
 MOST_PATHS = 500
-"""Where more has changed at once, everything is looked through."""
+"""Largest number of changed paths that are compared one by one; above it, the whole folder is compared."""
 
 
 def watch(
@@ -32,9 +32,9 @@ def watch(
     stop: threading.Event,
     follow_links: bool | None = None,
 ) -> Iterator[WatchEvent]:
-    """Keep the file in step with folders, and tell what happened there once it is stored.
+    """Sync folders whenever they change, and yield an event for each change once it is stored.
 
-    A folder that vanishes keeps what is stored of it; when it comes back, everything in it is looked through.
+    If a folder vanishes, its documents stay; when it is back, the whole folder is compared.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def watch(
     roots:
         Absolute paths of folders and files.
     apply:
-        Does what a plan says.
+        Function that carries out a plan.
     stop:
         Set by another thread to end the watch.
     follow_links:
@@ -70,7 +70,7 @@ def watch(
             *here, watch_filter=None, debounce=LONGEST_MS, step=QUIET_MS, stop_event=stop, rust_timeout=LOOK_MS,
             yield_on_timeout=True, ignore_permission_denied=True,
         )  # fmt: skip
-        # Looked through once events are gathered already: what changes meanwhile is not missed.
+        # The folders are compared after the watch has begun, so that no change in between is missed.
         next(events, None)
         yield from _do(database, apply, make_plan(database, here, follow_links=follow_links))
         for changes in events:
@@ -82,7 +82,7 @@ def watch(
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode that a path leads to, or None if there is nothing."""
+    """Return the device and inode of a path; None if it does not exist."""
     try:
         state = path.stat()
     except OSError:
@@ -110,7 +110,7 @@ def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> 
 
 
 def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
-    """Apply a plan that has something to do, and tell of each change."""
+    """Apply a plan if it changes anything, and yield an event for each change and each problem."""
     if all(change.kind == "same" and not change.touched for change in plan.changes) and not plan.problems:
         with database.read() as connection:
             if set(plan.roots) <= set(roots_known(connection)):
@@ -133,7 +133,7 @@ def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iter
 
 
 def _hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
-    """Files by what they hold, of those in a plan that are stored now."""
+    """Return the uris of stored files that have a change of this kind in a plan, by the hash of their bytes."""
     with database.read() as connection:
         known = [sources.find(connection, change.uri) for change in plan.of(kind)]
     return {source.sha256: source.uri for source in known if source is not None}

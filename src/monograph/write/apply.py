@@ -1,8 +1,8 @@
 """Bring a file up to date with documents, with a plan, or with what it held at an earlier moment.
 
-Model work comes first, and each result is stored in the memo as soon as it exists; then one transaction stores a batch
-of documents with their chunks, index rows and vectors, and with values that are made as quickly as they are stored.
-Killed at any moment, the file holds whole batches, and the next run finds in the memo what a model made.
+Models run first, and each result is stored in the memo as soon as it exists. Then one transaction stores a batch of
+documents with their chunks, index rows and vectors, and with values that are derived as fast as they are stored. If the
+process is killed at any moment, the file holds complete batches, and the next run finds model results in the memo.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ from monograph.write.graph import NOTHING_PRECOMPUTED, Derived, Precomputed, der
 from monograph.write.pipeline import Pipeline, write
 
 WORTHWHILE = 1_000_000
-"""Characters that are new or changed, or bytes of files, for which other processes are started.
+"""Least amount of new or changed text, in characters or bytes of files, for which other processes are started.
 
-To start takes each of them half a second of a processor: in that time the writer makes what 500 texts of 300 words
-need. The writer does not wait for it.
+The start of a process takes half a second of processor time. In that time the writer derives the values of 500 texts of
+300 words. The writer does not wait for the start.
 """
 
 
@@ -57,14 +57,14 @@ def add(
     *,
     strict: bool = True,
 ) -> Report:
-    """Store documents that a caller hands over; one that is there already, unchanged, costs nothing.
+    """Store documents of a caller; unchanged documents are skipped.
 
-    Unless it is ``strict``, one that cannot be stored is a problem in the report.
+    Without ``strict``, a document that cannot be stored is a problem in the report.
 
     Raises
     ------
     InvalidDocument
-        If one cannot be stored. The documents of the batches before it are stored, its own batch is not.
+        With ``strict``, if a document cannot be stored. Earlier batches are stored; the document's own batch is not.
     """
     started = time.perf_counter()
     tally = Tally()
@@ -87,7 +87,7 @@ def add(
 
 @telemetry.traced("monograph.apply")
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
-    """Do what a plan says. A source that cannot be read is a problem in the report, and what is stored of it stays."""
+    """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay."""
     started = time.perf_counter()
     if pipeline.describer is not None:
         plan = describe.read_again(pipeline, pipeline.describer, plan)
@@ -96,7 +96,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         known = sources.roots(connection)
     if any(root not in known for root in plan.roots):
         with pipeline.database.write() as connection:
-            for root in plan.roots:  # Before anything that belongs to them.
+            for root in plan.roots:  # Roots are stored before their files.
                 sources.put_root(connection, root)
     gone = plan.of("gone")
     if gone and plan.of("new"):
@@ -126,7 +126,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _with_precomputed(
     pipeline: Pipeline, batches: Iterator[list[Parcel]], expected: int
 ) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Return batches with what other processes make for them, if so many characters are worth it."""
+    """Return batches with values that other processes precompute, if the ``expected`` amount of text is worth it."""
     if expected < WORTHWHILE:
         return ((batch, NOTHING_PRECOMPUTED) for batch in batches)
     from monograph.write.parallel import with_precomputed
@@ -142,20 +142,20 @@ def store(
     strict: bool,
     seen: Seen = NOTHING_SEEN,
 ) -> Tally:
-    """Derive what a batch needs, then store it in one transaction.
+    """Derive the missing values of a batch, then store it in one transaction.
 
-    Another process may forget a remembered vector between the two steps: then both are done again.
+    If another process deletes a value from the memo between the two steps, both steps are repeated.
 
     Parameters
     ----------
     batch:
         Documents by source.
     precomputed:
-        What of it is made already.
+        Values of the batch that other processes have derived already.
     strict:
         Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
     seen:
-        What the batch was made from. Raises Overtaken, and stores nothing, if that is not so any more.
+        Stored state that the batch was computed from. Raises Overtaken, and stores nothing, if it has changed since.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -183,7 +183,7 @@ def store(
             else:
                 derived = Derived(waiting, [key for one in work for key in one.keys])
         with write(pipeline.database, pipeline.indexes) as connection:
-            # Another process may have given the file another embedder since this one was opened, or built its graph.
+            # Another process may have changed the file's embedder, or built the graph, since this process read it.
             EMBEDDER.check(pipeline.database, pipeline.embedder)
             if settings.has_graph(connection) != has_graph:
                 raise MissingValue
@@ -195,7 +195,7 @@ def store(
 
 @telemetry.traced("monograph.derive.chunks")
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[Ready]:
-    """The changed documents of a batch, cut all together."""
+    """Return each parcel of a batch with its changed documents cut into chunks; all parcels are cut in one call."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
     lacking = [(one, sha256) for some in work for one, sha256 in some if (one.id, sha256) not in precomputed.prepared]
@@ -209,7 +209,7 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
-    """Bring the tree of summaries, if there is one, up to date with what was stored."""
+    """Update the tree of summaries, if there is one, and add its summaries and problems to the tally."""
     if pipeline.summarizer is not None:
         made, problems = tree.follow(pipeline, on_progress)
         tally.summarized += made
@@ -228,18 +228,18 @@ def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> N
 
 
 def restore(pipeline: Pipeline, second: int) -> None:
-    """Remove documents that came after a second, and store the previous versions of that second in their place.
+    """Change a copy of a file back to its state at the end of a second.
 
-    Values that models made of these are in the memo; values that are missing, because the file has another model now,
-    are derived. All previous versions are deleted. Assertions, and names that were kept apart or joined, stay as they
-    are now.
+    Documents that were stored later are removed, and the versions that were valid at that second are stored in their
+    place. Their derived values are in the memo; values that are missing, because the file has another model now, are
+    derived. All previous versions are deleted. Assertions, and names that were kept apart or merged, stay as they are.
 
     Parameters
     ----------
     pipeline:
-        Of the copy. Without a summarizer: summaries over removed chunks go, and no others come.
+        Pipeline of the copy. Without a summarizer, summaries over removed chunks are deleted, and none are made.
     second:
-        Since 1970; the copy is as the file was at its end.
+        Seconds since 1970.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def restore(pipeline: Pipeline, second: int) -> None:
 
 
 def derive_missing(pipeline: Pipeline, second: int) -> None:
-    """Derive the values that previous versions of a second lack, because the file has another model now."""
+    """Derive and assign the values that previous versions valid at a second lack, because a model was changed since."""
     database = pipeline.database
     with database.read() as connection:
         graph = settings.has_graph(connection)
@@ -291,5 +291,5 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
 
 
 def _prepared(pipeline: Pipeline, some: Sequence[Former]) -> list[Prepared]:
-    """Return previous versions with the chunks they had: another version of the package might cut them otherwise."""
+    """Prepare previous versions with their stored chunks: another version of the package might cut them differently."""
     return [with_keys(one.document, one.sha256, one.chunks, one.given, pipeline.embedder) for one in some]

@@ -23,16 +23,18 @@ def add(
     *,
     missing_ok: bool = False,
 ) -> Report:
-    """Store nodes and relations, all of them or, on an error, none. See ``archive.graph.add``.
+    """Store nodes and relations; on an error none is stored. See ``archive.graph.add``.
+
+    ``changed`` of the report counts the assertions that were replaced.
 
     Raises
     ------
     InputError, InvalidDocument
-        If one cannot be stored.
+        If a node or relation cannot be stored.
     NotFound
         If an origin is neither a chunk nor a document of the file or, with a guard, of the view.
     OutsideView
-        With a guard, if one has no origin.
+        With a guard, if a node or relation has no origin in the view.
     """
     check(nodes, relations)
     given: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
@@ -52,7 +54,7 @@ def add(
             raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
         replaced = 0
         for one in given:
-            # One row for each origin; one row without an origin where none was found.
+            # One row for each origin that was found; one row without an origin if there is none.
             for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
                 if isinstance(one, AssertedNode):
                     replaced += assertions.put_node(connection, one, key_of(one.name or one.id), origin)
@@ -66,7 +68,7 @@ def add(
 def remove(
     database: Database, nodes: Sequence[str], relations: Sequence[Ends], guard: WriteGuard | None = None
 ) -> Report:
-    """Remove nodes with all their relations, and relations; ``removed`` counts the rows."""
+    """Remove nodes with all their relations, and single relations; ``removed`` of the report counts the rows."""
     removed = 0
     with database.write() as connection:
         documents: Sequence[int | None] = (None,)
@@ -79,7 +81,7 @@ def remove(
 
 
 def check(nodes: Iterable[AssertedNode], relations: Iterable[AssertedRelation]) -> None:
-    """Raise InputError or InvalidDocument if one cannot be stored."""
+    """Raise InputError or InvalidDocument if a node or relation cannot be stored."""
     for node in nodes:
         for value, name in ((node.id, "a node's id"), (node.name, "a node's name"), (node.label, "a node's label")):
             arguments.label(value, name)

@@ -32,17 +32,18 @@ T = TypeVar("T")
 
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
-"""A batch ends at either bound: memory stays bounded, and a crash costs little."""
+"""A batch ends at either bound, so that memory is bounded and a crash loses little work."""
 
 BATCH_FILES = 256
-"""The same for documents of a folder, none of which is left out for another's sake: others make the next batch while
-one is written, and at the first and the last they have nothing to do."""
+"""Number of documents in a batch of a sync. Other processes precompute the next batch while one is written, and are
+idle during the first and the last batch: smaller batches shorten that. An ``add`` has larger batches, since one
+document that cannot be stored fails its whole batch."""
 
 FEW_FILES = 64
-"""So many files are read in this process if all are texts, without looking for others to read beside them."""
+"""Largest number of files that are read in this process, if all are texts, without starting reader processes."""
 
 CUTTER = 1
-"""Raised when chunks are cut otherwise than before, so that documents are cut anew at their next sync."""
+"""Version of the code that cuts chunks. Increase it when chunks change: documents are cut again at their next sync."""
 
 ROUNDING = 1e-6
 """Largest difference from 1 of the length of a unit vector in float32."""
@@ -50,10 +51,10 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Documents of one source, or some of them; ``source`` is None for documents that a caller handed over.
+    """Documents of one source, or of one part of a large source; ``source`` is None for documents of a caller.
 
-    ``before`` are the ids of the documents in earlier parts, and ``last`` marks the last part of a source. A source of
-    which a part is ``broken`` is read again at the next sync, and keeps what is stored of it.
+    ``before`` has the ids of the documents in earlier parts, and ``last`` marks the last part of a source. If a part is
+    ``broken``, the source is read again at the next sync, and its stored documents stay.
     """
 
     source: sources.SourceRow | None
@@ -64,7 +65,7 @@ class Parcel:
 
 
 def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
-    """Group parcels, in order, until a batch is large enough, or has as many documents as it may."""
+    """Group parcels, in order, into batches. A batch ends at BATCH_CHARACTERS or at ``most`` documents."""
     return grouped(
         parcels,
         (lambda parcel: sum(len(document.text) for document in parcel.documents), BATCH_CHARACTERS),
@@ -73,7 +74,7 @@ def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
 
 
 def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """Group items, in order; each bound is the size of an item, and the size from which a group is full."""
+    """Group items, in order. Each bound is (function that returns the size of an item, size of a full group)."""
     group: list[T] = []
     sizes = [0] * len(bounds)
     for item in items:
@@ -97,11 +98,10 @@ def readings(
     on_progress: OnProgress | None,
     pictured: Pictured | None = None,
 ) -> Iterator[Parcel]:
-    """Read the new and changed files of a plan; what cannot be read becomes a problem.
+    """Read the new and changed files of a plan, and yield their documents in order; errors are added to ``problems``.
 
-    Without ``pictured``, words are recognised in pictures where that can be done.
-
-    Progress is told of each file once its turn comes.
+    Without ``pictured``, words in pictures are recognised if the extra ``ocr`` is installed. Progress is reported
+    before the documents of each file.
     """
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}
@@ -147,10 +147,10 @@ def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document ready to be stored once the memo holds its vectors. ``sha256`` is :func:`document_hash`.
+    """A document that can be stored once the memo holds its vectors. ``sha256`` is its :func:`document_hash`.
 
-    ``keys`` are the memo keys of the chunks' vectors, in the order of the chunks; ``given`` has, by key, the packed
-    vectors that came with chunks.
+    ``keys`` are the memo keys of the chunks' vectors, in the order of the chunks; ``given`` has the packed vectors that
+    came with chunks, by memo key.
     """
 
     document: Document
@@ -170,7 +170,7 @@ class Prepared:
 
 
 def document_hash(document: Document, settings: Settings) -> bytes:
-    """SHA-256 of all that a document's rows are made of: equal hashes mean that nothing is to be done."""
+    """Return the SHA-256 of everything that a document's rows depend on: an equal hash means an unchanged document."""
     passages = []
     for one in document.passages:
         vector = one.vector if one.vector is None else pack(np.asarray(one.vector, dtype=np.float32))
@@ -185,10 +185,10 @@ def document_hash(document: Document, settings: Settings) -> bytes:
 
 
 def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
-    """Cut documents, given with their hashes, and name what must be derived for them, in the same order.
+    """Cut (document, hash) pairs into chunks, and compute the memo keys of their vectors; return results in order.
 
-    A document that cannot be stored becomes a problem: a passage is empty, or came with a vector that is not finite or
-    of another length than the embedder's.
+    The result is a problem for a document that cannot be stored: because of its length, two chunks of one id, an empty
+    passage, or a vector that is missing, not finite, or of another length than the embedder's.
     """
     result: list[Prepared | Problem] = []
     for document, sha256 in work:
@@ -214,9 +214,9 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
 def with_keys(
     document: Document, sha256: bytes, chunks: tuple[Chunk, ...], given: Iterable[bytes | None], embedder: Embedder
 ) -> Prepared:
-    """Return a document with its chunks and the packed vectors that came with them.
+    """Return a prepared document, from its chunks and the packed vectors that came with them (None for no vector).
 
-    Raises InvalidDocument if a vector is missing, and nothing can make one.
+    Raises InvalidDocument if a vector is missing in a file of given vectors.
     """
     keys: list[bytes] = []
     own: dict[bytes, bytes] = {}
@@ -235,7 +235,7 @@ def with_keys(
 
 
 def _packed(chunk: Chunk, given: Float32, dimension: int) -> bytes:
-    """Pack the vector that came with a chunk. Raises InvalidDocument if it is of no use."""
+    """Pack the vector that came with a chunk. Raises InvalidDocument if its shape is wrong or it is not finite."""
     vector = np.asarray(given, dtype=np.float32)
     if vector.shape != (dimension,):
         raise InvalidDocument(
@@ -248,7 +248,7 @@ def _packed(chunk: Chunk, given: Float32, dimension: int) -> bytes:
 
 
 def normalised(vector: Float32) -> Float32:
-    """A vector made to unit length; one that has it already, or has none that is finite, stays as it is to the bit."""
+    """Return a vector scaled to unit length; a unit vector, a zero vector and one that is not finite are unchanged."""
     length = float(np.linalg.norm(vector.astype(np.float64)))
     return (
         vector

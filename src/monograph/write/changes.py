@@ -17,7 +17,7 @@ from monograph.write.batch import Parcel, Prepared
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a :class:`~monograph.values.Report` that is still growing."""
+    """Counts of a :class:`~monograph.values.Report` while the work goes on."""
 
     added: int = 0
     changed: int = 0
@@ -40,7 +40,7 @@ class Tally:
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
     def report(self, started: float) -> Report:
-        """Return the counts as a report, and count them for telemetry; ``started`` by ``time.perf_counter``."""
+        """Return the counts as a report, and record them for telemetry; ``started`` is from ``time.perf_counter``."""
         for outcome in ("added", "changed", "removed"):
             attributes = {"monograph.outcome": outcome}
             telemetry.count("monograph.documents", getattr(self, outcome), "{document}", attributes)
@@ -52,7 +52,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A parcel with its changed documents prepared, and the problems of those that could not be."""
+    """A parcel with its changed documents prepared, and the problems of documents that cannot be stored."""
 
     parcel: Parcel
     prepared: tuple[Prepared, ...]
@@ -60,14 +60,14 @@ class Ready:
 
 
 class Overtaken(BusyFile):
-    """Another writer changed a document between the reading of it and the writing."""
+    """Another writer changed a document after it was read and before it was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """State that a batch was made from: hashes of stored documents by id, None for an id that was not there.
+    """Stored state that a batch was computed from: hashes of documents by id, None for an id without a document.
 
-    ``gone`` are the ids among them whose documents the batch removes.
+    ``gone`` has the ids of documents that the batch removes.
     """
 
     hashes: Mapping[str, bytes | None]
@@ -92,7 +92,7 @@ class Stored:
     text:
         Its text, for a document that may be replaced.
     fault:
-        Why it cannot be read; None for a readable document.
+        The error that reading the text raised; None for a readable document.
     """
 
     row: documents.DocumentRow
@@ -119,7 +119,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A document as a batch leaves it, the uri of its file, and the stored document that it replaces, if any."""
+    """A document in its state after a batch, the uri of its file, and the stored document that it replaces, if any."""
 
     prepared: Prepared
     file: str | None
@@ -143,7 +143,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file as a batch leaves it: ``faulty`` if a part could not be stored, ``unfinished`` if more parts follow."""
+    """State of a file after a batch: ``faulty`` if a part could not be stored, ``unfinished`` if more parts follow."""
 
     source: SourceRow
     faulty: bool
@@ -152,14 +152,14 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Stored rows that a batch touches.
+    """Stored rows that a batch may change.
 
     Parameters
     ----------
     documents:
-        By id: those of the batch's ids, and the other documents of its files.
+        Stored documents by id: those with ids of the batch, and the other documents of its files.
     owners:
-        Id of the document by chunk id, for the batch's chunks.
+        Ids of the stored documents that have the batch's chunk ids, by chunk id.
     faulty:
         Uris of files of which a part could not be stored.
     """
@@ -171,7 +171,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes of a batch in the file, with its tally; ``refuse`` says why documents are not stored."""
+    """Changes that a batch makes in the file, with its tally; ``refuse`` has the errors of refused documents."""
 
     insert: tuple[Target, ...]
     replace: tuple[Target, ...]
@@ -182,15 +182,15 @@ class Changes:
 
 
 def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> Changes:
-    """Compare a batch with what the file holds.
+    """Compare a batch with the stored documents, and return the changes that it makes.
 
-    The outcome is that of storing its documents one after the other: a later document of an id replaces an earlier
-    one, and takes over chunk ids that this one gave up.
+    The result is the same as if the documents were stored one after the other: a later document replaces an earlier one
+    of the same id, and may use chunk ids that an earlier change has freed.
 
     Raises
     ------
     Overtaken
-        If a document is not as it was seen.
+        If a stored document is not in the state of ``seen``.
     """
     for name, sha256 in seen.hashes.items():
         known = state.documents.get(name)
@@ -213,7 +213,7 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
 
 
 class _Decision:
-    """Goes through a batch, parcel by parcel, and keeps what the file would hold then."""
+    """State of the documents while a batch is applied, parcel by parcel, without writing."""
 
     def __init__(self, state: State) -> None:
         self.documents: dict[str, Stored | Target] = dict(state.documents)
@@ -228,7 +228,7 @@ class _Decision:
         self._faulty = set(state.faulty)
 
     def remove(self, name: str) -> None:
-        """Remove a document if it is there."""
+        """Remove a document if it exists."""
         one = self.documents.pop(name, None)
         if one is None:
             return
@@ -259,7 +259,7 @@ class _Decision:
             listed = parcel.before | {document.id for document in parcel.documents}
             for name in sorted(self._of_file[file] - listed):
                 self.remove(name)
-        # What an earlier part left behind.
+        # A fault in an earlier part of the file, stored with another batch, still counts.
         faulty = bool(problems) or parcel.broken or (bool(parcel.before) and file in self._faulty)
         (self._faulty.add if faulty else self._faulty.discard)(file)
         self.files[file] = FileState(parcel.source, faulty, not parcel.last)
@@ -274,7 +274,7 @@ class _Decision:
                 "give it another id, or remove the other document",
             )
         if known is not None and known.sha256 == new.sha256:
-            self.tally.same += 1  # Another process was faster.
+            self.tally.same += 1  # Another process has stored the same document meanwhile.
             return None
         if isinstance(known, Stored) and known.fault is not None:
             return known.fault

@@ -34,17 +34,17 @@ from monograph.write.rebuild_vectors import assign, derive_vectors
 
 
 def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
-    """Yield (row, chunks) of every document whose content is what was stored."""
+    """Yield (row, chunks) of every document that is not damaged."""
     for row in documents.numbers(checked.connection):
         if row not in checked.damaged:
             yield row, chunks.of_document(checked.connection, row)
 
 
-# Vectors, held against the texts by their keys.
+# Vectors: their keys are compared with the keys that the texts have.
 
 
 def _other_vectors(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the chunks whose vector is neither of their text nor one that came with them."""
+    """Yield the rows of chunks whose vector is neither the embedding of their text nor a given vector."""
     if checked.embedder is None:
         return
     for row, found in _read(checked):
@@ -63,11 +63,11 @@ VECTORS = Rule(
     "DELETE FROM vectors WHERE chunk = ?",
 )
 
-# The graph, made again from the extractions.
+# The graph: each document's part is built again from the stored extractions and compared.
 
 
 def _graph_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield how many chunks have the extraction of another text, and how many documents another part of the graph."""
+    """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)
@@ -81,7 +81,7 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
         )
         of_others += wrong
         if not found or wrong or len(values) < len(found):
-            continue  # Its part follows from these.
+            continue  # The document's part of the graph depends on these extractions.
         texts = [one.chunk.text for one in found]
         try:
             made = [extractions.unpack(values[one.row], one.chunk.text) for one in found]
@@ -99,7 +99,7 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _other_heads(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the names with another head than is found again."""
+    """Yield the rows of names whose stored head or reason is not the one that the rules give."""
     if is_marked(checked.connection, "unresolved"):
         return
     apart = names.cannot_link(checked.connection)
@@ -107,13 +107,13 @@ def _other_heads(checked: Checked) -> Iterator[tuple[int]]:
     for group in names.groups(checked.connection).values():
         by_row = {one.row: one for one in group}
         for head, _, row in changes(group, apart):
-            # What was set apart may stand alone though a rule would join it.
+            # A name that is kept apart may have no head even though a rule would give it one.
             if by_row[row].head or not head or by_row[row].key not in keys:
                 yield (row,)
 
 
 def _signatures(checked: Checked) -> list[tuple[int, int]]:
-    """Return (signature that it should have, row) of the names that have another than their key gives."""
+    """Return (correct signature, row) of the names whose stored signature does not follow from their key."""
     found = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, held in found if signature(key) != held]
 
@@ -130,7 +130,7 @@ _GRAPH = (
 
 
 def _restart(checked: Checked) -> None:
-    """Begin the tree again with the planes that it has, if these are what was stored."""
+    """Empty the tree; keep its planes if they match their checksum."""
     planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
     with suppress(ValueError):
         if planes is not None and Planes.from_bytes(*planes):
@@ -157,7 +157,7 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
 
 
 def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
-    """Return the rules whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
+    """Return the rules for rows, whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
     return (
         *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, derived.LENGTHS, *_tree_rules(chosen), *derived.VALUES,
         VECTORS, *derived.CLUSTERS, *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()),
@@ -189,8 +189,8 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
 def repair(pipeline: Pipeline) -> None:
     """Apply the remedies of all rules, then derive what is missing: vectors, indexes, the graph, the tree.
 
-    A graph that has a fault is made anew as a whole, from remembered extractions, and so is the tree from remembered
-    summaries. A document that is not what was stored stays damaged, and keeps what was derived while it was right.
+    A faulty graph is rebuilt as a whole from the extractions in the memo, and a faulty tree from the summaries in the
+    memo. A damaged document stays damaged, and keeps the values that were derived from it before.
     """
     with pipeline.database.write() as connection:
         checked = Checked(connection)
@@ -216,9 +216,8 @@ def repair(pipeline: Pipeline) -> None:
         for index in pipeline.indexes:
             index.flush(connection)
     if is_graph_wrong:
-        rebuild_graph.derive_extractions(
-            pipeline, unread, Tally()
-        )  # The graph that is there stands until this is done.
+        # The present graph is kept until all extractions are derived.
+        rebuild_graph.derive_extractions(pipeline, unread, Tally())
         if rebuild_graph.clear(pipeline):
             rebuild_graph.complete(pipeline)
     else:

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 def load_settings(
     database: Database, given: Settings | None = None, vector_index: Kind | None = None
 ) -> tuple[Settings, Design]:
-    """Return the settings of a file, and the design of its vector indexes; a new file gets those given.
+    """Return the settings of a file and the design of its vector indexes; a new file gets the given ones.
 
-    Whether it has a ``graph`` may differ: a file that is there stays as it is.
+    For an existing file, ``given.graph`` is ignored.
 
     Raises
     ------
     InputError
-        If it was built with others than those given.
+        If the file was built with other settings or another vector index than the given ones.
     DamagedFile
         If the file names a design that does not exist.
     """
@@ -63,9 +63,9 @@ def load_settings(
 
 
 def identity(database: Database) -> str:
-    """Return the file's own id: random, made with the file, and kept when the file is moved or copied.
+    """Return the id of a file: random, created with the file, and kept when the file is moved or copied.
 
-    A file that lost it gets another when it is first asked for; empty where that cannot be written.
+    A file that has lost its id gets a new one; if the file is read-only, the result is empty.
     """
     with database.read() as connection:
         known = stored_settings.load_id(connection)
@@ -77,10 +77,10 @@ def identity(database: Database) -> str:
 
 
 def flush_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Bring the vector indexes up to date where a killed repair left vectors that wait for it."""
+    """Update the vector indexes if a repair was killed before it did so."""
     if database.read_only:
         return
-    with suppress(DamagedFile):  # Whatever is damaged, the rest can be read; and a check tells of it.
+    with suppress(DamagedFile):  # The undamaged rows can still be read, and a check reports the damage.
         with database.read() as connection:
             waiting = [index for index in indexes if has_stale(connection, index.space)]
         if waiting:
@@ -94,20 +94,22 @@ Given = TypeVar("Given", bound="Specified")
 
 @dataclass(frozen=True, slots=True)
 class PluggedIn(Generic[Given]):
-    """One kind of model: how a file says with which one it was made, and how that is made again.
+    """One kind of model of a file: how the file's model is stored, checked against a given one, and loaded.
 
     Parameters
     ----------
     name:
-        Its name: ``load_...`` of :mod:`monograph.derive.loading` makes it from its spec at first use.
+        Name of the kind; ``load_NAME`` of :mod:`monograph.derive.loading` loads a model from its spec.
     usual:
-        The spec for a file that has none.
+        Spec of the default model, for a file without a stored one.
     made_by:
-        Subject and verb of the error for a file that has another: the stored model follows.
+        Subject and verb of the error message for a file with another model; the key of the stored model follows.
     keep:
-        How to open the file with its own model; ``{}`` is "with" or "without" it.
+        First part of the hint: how to open the file with its own model. ``{}`` is replaced by "with the ..." or
+        "without a ...".
     rebuild, in_python:
-        How to use the given one instead, as a command, and in Python if no command can name it.
+        Second part of the hint: how to change to the given model, as a command, or in Python if no command can name
+        the model.
     """
 
     name: stored_settings.ModelKind
@@ -118,12 +120,12 @@ class PluggedIn(Generic[Given]):
     in_python: str
 
     def known(self, database: Database) -> stored_settings.StoredModel | None:
-        """Return the model that the file was made with; None if it holds nothing of the kind yet."""
+        """Return the stored model of the file; None if the file has none of this kind yet."""
         with database.read() as connection:
             return stored_settings.load_model(connection, self.name)
 
     def check(self, database: Database, given: Given) -> None:
-        """Raise ModelMismatch if the file was made with another."""
+        """Raise ModelMismatch if the file was built with another model than the given one."""
         stored = self.known(database)
         if stored is None or stored.key == given.key:
             return
@@ -138,17 +140,17 @@ class PluggedIn(Generic[Given]):
         )
 
     def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
-        """Make the file's model again from its spec; the usual model for a file without one.
+        """Load the file's model from its stored spec; for a file without one, load the default model.
 
-        It opens no server, folder, hub or package but those that are trusted: another raises ModelUntrusted, then or
-        when it is used.
+        The model may open only trusted servers, folders, hubs and packages. Any other raises ModelUntrusted, either
+        here or when the model is used.
 
         Raises
         ------
         ModelUnavailable, MissingExtra
-            If it cannot be made here.
+            If the model cannot be loaded here.
         ModelMismatch
-            If its model is another by now.
+            If the loaded model has another key than the stored one.
         """
         stored = self.known(database)
         spec = self.usual if stored is None else stored.spec
@@ -169,9 +171,9 @@ class PluggedIn(Generic[Given]):
         return made
 
     def adopt(self, database: Database, given: Given) -> None:
-        """Make it the file's own, unless that has one. Raises ModelMismatch if that is another."""
+        """Store a model as the file's own if it has none. Raises ModelMismatch if the file has another model."""
         if self.known(database) is None:
-            # A server may have to be asked for the dimension: before the file is locked.
+            # The dimension is read before the file is locked, because that may take a call to a server.
             stored = stored_settings.StoredModel(given.key, given.spec, getattr(given, "dimension", 0))
             with database.write() as connection:
                 if stored_settings.load_model(connection, self.name) is None:
@@ -220,9 +222,9 @@ def addresses_named(database: Database) -> tuple[str, ...]:
 
 
 def tell_dimension(database: Database, embedder: Embedder) -> None:
-    """Tell an embedder that learns its dimension that of the vectors which the file holds of it.
+    """Pass the dimension of the file's vectors to the file's embedder, if it learns its dimension from vectors.
 
-    Raises ModelUnavailable if it gives vectors of another.
+    Raises ModelUnavailable if the embedder has returned vectors of another dimension.
     """
     from monograph.models import LearnsDimension
 
@@ -232,9 +234,9 @@ def tell_dimension(database: Database, embedder: Embedder) -> None:
 
 
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
-    """Make an embedder the file's own, unless it has one.
+    """Store an embedder as the file's own if it has none.
 
-    Raises ModelMismatch if that is another, and InputError if no vector index can hold its vectors.
+    Raises ModelMismatch if the file has another embedder, and InputError if no vector index can hold its vectors.
     """
     if EMBEDDER.known(database) is None:
         _require_dimension(embedder.dimension)
@@ -243,7 +245,7 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
 
 
 def _require_dimension(dimension: int) -> None:
-    """Raise InputError if a vector index cannot hold vectors of a dimension."""
+    """Raise InputError if a vector index cannot hold vectors of this dimension."""
     if not 0 < dimension <= MOST_DIMENSIONS:
         raise InputError(
             f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
@@ -251,11 +253,11 @@ def _require_dimension(dimension: int) -> None:
 
 
 NOBODY = "none"
-"""The spec of a file's describer that was given up."""
+"""Stored spec of a file whose describer was removed."""
 
 
 class FileModels:
-    """Models of a file: those that were given, else those that it was built with, which are loaded at first use."""
+    """Models of an open file: given models, or else the models that it was built with, loaded at first use."""
 
     def __init__(self, database: Database, language_model: LanguageModel | None, trusted: Trusted) -> None:
         self._database = database
@@ -267,15 +269,15 @@ class FileModels:
         self.given_describer: Describer | None = None
         self.given_reranker: Reranker | str | None = None
         self.describer_disabled = False
-        """Whether the file is to have no describer from now on."""
+        """Whether the file has no describer from now on, even if one is stored."""
         self.loaded: list[Embedder | Extractor | Summarizer | Describer] = []
-        """Models that the file named itself."""
+        """Models that were loaded from their stored specs, and not given by the caller."""
         self._rerankers: dict[str, Reranker] = {}
 
     def plug_in(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> None:
-        """Use these models for the file from now on. Raises ModelMismatch if the file was built with another."""
+        """Use the given models for the file. Raises ModelMismatch if the file was built with another one."""
         if embedder is not None:
             EMBEDDER.check(self._database, embedder)
             tell_dimension(self._database, embedder)
@@ -288,9 +290,9 @@ class FileModels:
             self.given_summarizer = summarizer
 
     def adopt(self, passages: Sequence[Document] = ()) -> None:
-        """Make these models the file's own, unless it has some. Raises ModelMismatch if it has others.
+        """Store these models as the file's own if it has none. Raises ModelMismatch if the file has others.
 
-        A new file takes the vectors of ``passages``, if all bring some, for those of a model.
+        If all ``passages`` have vectors, a new file without a given embedder becomes a file of given vectors.
         """
         found = [passage.vector for document in passages for passage in document.passages]
         vectors = [one for one in found if one is not None]
@@ -307,7 +309,7 @@ class FileModels:
 
     @property
     def embedder(self) -> Embedder:
-        """The model that makes vectors. Raises ModelError if the file's own cannot be loaded here."""
+        """The model that makes vectors. Raises ModelError if the file's own model cannot be loaded here."""
         if self.given_embedder is None:
             self.given_embedder = EMBEDDER.made_again(self._database, self.trusted)
             tell_dimension(self._database, self.given_embedder)
@@ -324,7 +326,7 @@ class FileModels:
 
     @property
     def summarizer(self) -> Summarizer:
-        """The model that makes summaries; in a file without a tree the one that would. Raises as :attr:`embedder`."""
+        """The model that makes summaries; without a tree, the one for a new tree. Raises as :attr:`embedder`."""
         if self.given_summarizer is None:
             self.given_summarizer = SUMMARIZER.made_again(self._database, self.trusted)
             self.loaded.append(self.given_summarizer)
@@ -341,14 +343,14 @@ class FileModels:
         return self.given_describer
 
     def describe_by(self, given: Describer | str | None) -> None:
-        """Use a describer, or the one that a text names; ``none`` gives up the file's own.
+        """Set the describer: an object, the spec of one, or ``none`` to remove the file's own.
 
         Raises
         ------
         ModelError
-            If it cannot be made here.
+            If the describer cannot be loaded here.
         InputError
-            If it is none.
+            If the value is neither a describer nor a text.
         """
         self.describer_disabled = given == NOBODY
         self.given_describer = None
@@ -363,9 +365,10 @@ class FileModels:
             self.given_describer = given
 
     def adopt_describer(self) -> None:
-        """Make the given describer the file's own in place of any other, or none if that was given up.
+        """Store the given describer as the file's own in place of any other, or remove the stored one if disabled.
 
-        With another one, what may hold pictures is read again by the next sync. Without a given one nothing changes.
+        After a change to another describer, the next sync reads all files again that may contain pictures. If no
+        describer was given and none is to be removed, nothing changes.
         """
         describer = self.given_describer
         if describer is None and not self.describer_disabled:
@@ -377,20 +380,22 @@ class FileModels:
         if known != stored and (known is not None or describer is not None):
             with self._database.write() as connection:
                 stored_settings.save_model(connection, DESCRIBER.name, stored)
-                if describer is None:  # What comes until there is one again, that is to see.
+                if describer is None:  # A later describer must also see the files that are synced until then.
                     from monograph.store.documents import sources
 
                     sources.forget_describers(connection)
 
     def reranker(self, given: Reranker | str | None = None) -> Reranker | None:
-        """Return a reranker, or the one that a text names; the file's own for None, and none for an empty text.
+        """Return a reranker: the given object, or the one that a spec names.
+
+        For None, return the reranker that the file was opened with; for an empty text, return None.
 
         Raises
         ------
         ModelError
-            If it cannot be made here.
+            If the reranker cannot be loaded here.
         InputError
-            If it is neither.
+            If the value is neither a reranker nor a text.
         """
         chosen = self.given_reranker if given is None else given
         if chosen is None or chosen == "":

@@ -30,21 +30,21 @@ _SEPARATOR = "\n\n"
 
 @dataclass(slots=True)
 class Describing:
-    """Puts descriptions into the documents of a sync, file after file.
+    """Replacement of pictures by their descriptions in the documents of a sync, file after file.
 
-    What a model says is remembered at once. A picture that it fails on gets the words that are recognised in it, where
-    the extra ``ocr`` is installed, and is a problem.
+    Each description is stored in the memo at once. If the model fails on a picture, the picture is replaced by the
+    words recognised in it, if the extra ``ocr`` is installed, and the failure is a problem.
 
     Parameters
     ----------
     database:
-        Whose memo has what was said before.
+        Database whose memo stores the descriptions.
     describer:
-        Asked for the rest.
+        Model that makes missing descriptions.
     limits:
-        For recognition.
+        Limits for the recognition of words.
     closing:
-        Closes the process that recognises words, if one was started.
+        Exit stack that ends the process that recognises words, if one was started.
     tally:
         Counts the descriptions that were made.
     """
@@ -87,15 +87,15 @@ class Describing:
         try:
             return self._recogniser.words(picture.data)
         except SourceError:
-            return ""  # Why it was not described is told already.
+            return ""  # The failed description is a problem already.
 
 
 @dataclass(slots=True)
 class Pricing:
-    """Prices the pictures that a sync would have described, each once, and asks nobody.
+    """Cost of the pictures that a sync would describe, each counted once; no model is called.
 
-    In the documents a line stands for each description that is still to be made. ``priced`` are keys of derived values
-    that are in a price already.
+    In the documents, a placeholder line replaces each description that is missing. ``priced`` has the keys of derived
+    values whose cost is already counted.
     """
 
     database: Database
@@ -116,7 +116,7 @@ class Pricing:
 
 
 def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
-    """Return a plan that reads files with pictures again if another describer, or none, saw them last."""
+    """Return a plan that also reads unchanged files that may have pictures, if another describer, or none, saw them."""
     with pipeline.database.read() as connection:
         known = sources.described(connection)
     again = {root.name: root for root in plan.roots if known.get(root.name) != describer.key}
@@ -138,7 +138,7 @@ def _remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
 
 
 def _in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Problem]) -> tuple[Document, ...]:
-    """Return the documents of a part with captions in place of marks; an empty document is a problem."""
+    """Return the documents of a part with captions in place of marks; a document without text becomes a problem."""
     if not part.pictures:
         return part.documents
     made = [insert_captions(document, part.pictures, said) for document in part.documents]
@@ -158,7 +158,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class _TextEdit:
-    """A stretch of the text that is replaced; ``number`` is the picture's that the new text describes, or 0."""
+    """Replacement of the characters from ``start`` to ``end``; ``number`` is that of a described picture, or 0."""
 
     start: int
     end: int
@@ -167,19 +167,19 @@ class _TextEdit:
 
 
 def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> Document | None:
-    """Return a document with texts in place of its marks; None where nothing is left of it.
+    """Return a document with captions in place of its picture marks; None if no text is left.
 
-    A description is a place of its own, so that a chunk of it is cited as that picture; behind it goes on the place in
-    which the picture stands. Offsets of sections and places follow.
+    A description gets its own place, so that its chunks are cited as that picture. After it, the place around the
+    picture continues. Offsets of sections and places are shifted.
 
     Parameters
     ----------
     document:
-        Read while describing.
+        A document that was read with marks for its pictures.
     pictures:
-        Of its file: those whose marks do not stand in it are passed over.
+        Pictures of the document's file; those whose marks are not in the document are skipped.
     said:
-        What is to stand for each, by its mark.
+        Captions by mark.
     """
     edits = []
     for picture in pictures:
@@ -208,7 +208,7 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
     shifts = [0, *accumulate(len(edit.text) - (edit.end - edit.start) for edit in edits)]
 
     def moved(offset: int) -> int:
-        """Return the new place of an offset; one within a replaced stretch moves to where its replacement begins."""
+        """Return the new value of an offset; an offset within replaced text moves to the start of the replacement."""
         count = bisect_right(ends, offset)
         return min([offset, *(edit.start for edit in edits[count : count + 1])]) + shifts[count]
 
@@ -227,7 +227,7 @@ def _places(
 
     found: dict[int, Place] = {}
     for edit in edits:
-        if edit.number:  # Behind a description goes on what was before it.
+        if edit.number:  # After a description, the place around the picture continues.
             after = moved(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
             found[after] = replace(around(edit.start), start=after, boundary=True)
     for place in document.places:

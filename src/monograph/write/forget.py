@@ -1,7 +1,8 @@
 """Forgetting: no trace of what was taken out is left in the bytes of the file.
 
-That takes a rewrite of the file after the rows are gone. What is owed of it is noted in the file before anything is
-taken out, and struck off at the end: killed or kept from it in between, the next write does it.
+After rows are deleted, the file must be rewritten. Before a removal, a token of the pending erasure is stored in the
+file; it is deleted after the rewrite. If the process is killed in between, or the rewrite fails, the next write repeats
+the erasure.
 """
 
 from __future__ import annotations
@@ -29,23 +30,25 @@ def carried_out(
     *,
     strict: bool = False,
 ) -> Report:
-    """Do what may take text out, and leave no trace of that if it is wanted, or still owed from before.
+    """Run a write that may remove text; then erase removed text if wanted, or if an earlier erasure is pending.
 
     Parameters
     ----------
     database, indexes:
         The file, and its vector indexes.
     work:
-        Takes out, stores, and lets the tree follow; told whether what it takes out is to be forgotten.
+        Function that writes and updates the tree, and returns its report. Its argument is whether removed text is to be
+        erased.
     wanted:
-        Whether what is taken out is to be forgotten; None for what the file is set to.
+        Whether to erase removed text; None for the file's setting.
     strict:
-        Raise if what is wanted fails; else that is a problem in the report. Either way the next write does it.
+        Raise if a wanted erasure fails; else the failure is a problem in the report. In both cases the next write
+        repeats the erasure.
     """
     with database.read() as connection:
         forgets = settings.load_always_forget(connection) if wanted is None else wanted
     token = _note_pending(database) if forgets else ""
-    # Every commit raises the generation, every forgetting raises the number of them.
+    # Every commit increments the generation, and every erasure increments the count of erasures.
     with database.read() as connection:
         generation, times = settings.generation(connection), settings.count_of_erasures(connection)
     try:
@@ -55,12 +58,12 @@ def carried_out(
             with database.read() as connection:
                 unchanged = settings.generation(connection) == generation
             if unchanged:
-                _drop_pending(database, [token])  # Nothing was written, so that nothing is to be forgotten.
+                _drop_pending(database, [token])  # Nothing was written, so there is nothing to erase.
         raise
     if token and not (report.removed or report.changed or report.chunks_removed or report.moved):
         _drop_pending(database, [token])
     try:
-        # If others forgot meanwhile, values that were derived may be of the text that they forgot.
+        # If another process erased text meanwhile, values that were derived here may be of that text.
         with database.read() as connection:
             dropped = settings.count_of_erasures(connection) != times and not settings.pending_erasures(connection)
             overlapped = dropped and memo.count_unused(connection) > 0
@@ -78,11 +81,11 @@ def carried_out(
 
 
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Drop from the file's bytes all that no document needs any more.
+    """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values and names are deleted, with what was said of such names; the vector indexes are folded, the
-    inverted index is merged into one segment (SQLite before 3.42 cannot clear single postings), the file is rewritten
-    without free space and the write-ahead log is emptied.
+    Unused memo values and names are deleted, with the pairs in which such names were kept apart. The vector indexes are
+    folded (their deleted entries are dropped). The inverted index is merged into one segment, since SQLite before 3.42
+    cannot clear single postings. The file is rewritten without free space, and the write-ahead log is emptied.
 
     Raises
     ------
@@ -94,7 +97,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         settings.count_erasure(connection)
         memo.drop_unused(connection)
         names.drop_unused(connection)
-        # A first or last name that was set apart from a full one stays with it, also if no text has it by itself.
+        # A pair of a short and a full name is kept with the full name, even if no text has the short name by itself.
         pairs = names.cannot_link(connection)
         known = names.rows(connection, {key for pair in pairs for key in pair})
         gone = {
@@ -115,7 +118,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 
 
 def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Forget what is still to be forgotten, if anything is. Raises as :func:`erase`."""
+    """Carry out pending erasures, if there are any. Raises as :func:`erase`."""
     with database.read() as connection:
         owed = settings.pending_erasures(connection)
     if owed:

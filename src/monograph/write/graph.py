@@ -29,16 +29,16 @@ _PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
 
 @dataclass(frozen=True, slots=True)
 class Precomputed:
-    """Values that were made ahead for a batch.
+    """Values of a batch that other processes computed ahead.
 
     Parameters
     ----------
     prepared, parts:
-        Documents cut into chunks, and their parts of the graph, by the document's id and hash.
+        Documents cut into chunks, and their parts of the graph, by (document id, document hash).
     values:
-        Derived values by key.
+        Derived values by memo key.
     cannot_link:
-        Names that were kept apart while the parts were made.
+        Pairs of names that were kept apart when the parts were built.
     """
 
     prepared: Mapping[tuple[str, bytes], Prepared]
@@ -57,7 +57,7 @@ def extract(
     waiting: dict[bytes, bytes] | None = None,
     ahead: Mapping[bytes, bytes] = NOTHING,
 ) -> None:
-    """Derive the extractions of chunks that are missing; parameters as for ``Derivation.derive_missing``."""
+    """Derive the missing extractions of chunks, and count them; parameters as for ``Derivation.derive_missing``."""
     derivation = derive_extractions(pipeline.extractor)
     made = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
     tally.extracted += len(made)
@@ -66,7 +66,7 @@ def extract(
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A document's part of the graph, and the memo keys and rows of its chunks' extractions, in reading order.
+    """A document's part of the graph, with the memo keys and memo rows of its chunks' extractions, in reading order.
 
     The row of an extraction that is not stored yet is 0.
     """
@@ -80,18 +80,19 @@ class Related:
 class Derived:
     """Values that are derived for a batch of documents, and stored with them.
 
-    They include the values of documents that the same batch replaces, so that nothing is derived again for these.
+    They include values of documents that a later document of the same batch replaces: these then need not be derived
+    again.
 
     Parameters
     ----------
     waiting:
-        Packed values by memo key.
+        Packed values that are not stored yet, by memo key.
     vectors:
         Memo keys of the vectors of all chunks.
     parts:
-        Of the graph, by the document's id and hash; None in a file without a graph.
+        Parts of the graph, by (document id, document hash); None in a file without a graph.
     codes:
-        Memo keys of the codes that names lacked, by name.
+        Memo keys of the codes of names that had none, by name.
     """
 
     waiting: Mapping[bytes, bytes]
@@ -107,18 +108,18 @@ def derive_graph(
     waiting: dict[bytes, bytes],
     made: Precomputed = NOTHING_PRECOMPUTED,
 ) -> Derived:
-    """Derive the extractions that are missing, the parts of the graph, and the codes of names that are missing.
+    """Derive missing extractions, the parts of the graph, and missing codes of names for a batch of documents.
 
     Parameters
     ----------
     pipeline, batch:
-        Documents, cut into chunks, and the models of their file.
+        The file with its models, and documents cut into chunks.
     tally:
-        Counts the extractions that are made.
+        Counts the derived extractions.
     waiting:
         As for :meth:`monograph.derive.derivation.Derivation.derive_missing`.
     made:
-        Values that were made ahead.
+        Values that other processes computed ahead.
 
     Raises
     ------
@@ -166,14 +167,14 @@ def relate(
 
 
 def part_of(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
-    """A document's part of the graph, of the packed extractions of its chunks; raises one of UNDECODABLE."""
+    """Build a document's part of the graph from the packed extractions of its chunks; raises one of UNDECODABLE."""
     texts = [chunk.text for chunk in prepared.chunks]
     found = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
     return document_part(prepared.document.title, texts, found, cannot_link)
 
 
 def keys_of(part: DocumentPart) -> set[str]:
-    """All names of a part."""
+    """Return the keys of all names of a part."""
     named = {one.key for chunk in part.chunks for one in chunk.names}
     subjects = {one.key for one in part.subjects}
     return named | subjects | {key for one in part.aliases for key in (one.short, one.full)}
@@ -186,7 +187,7 @@ def embedded_keys(part: DocumentPart) -> set[str]:
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
-    """Return a document's part of the graph as rows: of its chunks, in reading order, and of every name, by key."""
+    """Return a document's part of the graph as rows, given its chunks' rows in reading order and names' rows by key."""
     part = related.part
     return graphs.DocumentGraph(
         {
@@ -219,15 +220,15 @@ def store_graph(
     parts:
         (row of the document, rows of its chunks in reading order, its part).
     derived:
-        Values of their batch.
+        Derived values of the batch.
     uses, known:
         As for :func:`monograph.store.graph.graphs.put`.
 
     Raises
     ------
     MissingValue
-        If a code is not there any more, or an extraction is not in the row from which a part was made: it was
-        forgotten, and may differ now.
+        If a code has been deleted from the memo, or an extraction is in another memo row than the one from which a part
+        was built: it was deleted and derived again, and may differ.
     """
     every = list((derived.parts or {}).values())
     made_from = {key: row for one in every for key, row in zip(one.keys, one.extractions, strict=True)}
@@ -255,9 +256,9 @@ def store_graph(
 def take_codes(
     connection: Connection, wanted: Mapping[str, bytes], waiting: Mapping[bytes, bytes] = NOTHING
 ) -> dict[str, bytes]:
-    """Return the codes of names, to be moved to their rows, by memo keys: they are deleted from the memo.
+    """Return the codes of names, given their memo keys by name, and delete them from the memo.
 
-    Raises MissingValue if one is neither stored nor waiting.
+    The caller stores the codes in the rows of the names. Raises MissingValue if a code is neither stored nor waiting.
     """
     left = [key for key in wanted.values() if key not in waiting]
     rows = memo.rows(connection, memo.CODE, left)
@@ -269,9 +270,9 @@ def take_codes(
 
 
 def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequence[str] | None = None) -> list[str]:
-    """Return the keys, of the file's embedded names or of those given, that have no code by the pipeline's embedder.
+    """Return the names without a code by the pipeline's embedder, ``among`` these or all embedded names of the file.
 
-    Where the file has another embedder, those are all of them.
+    If the file has another embedder, these are all of them.
     """
     embedded = graphs.embedded_keys(connection) if among is None else list(among)
     stored = settings.load_model(connection, "embedder")
@@ -281,7 +282,7 @@ def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequen
 
 
 def complete_codes(pipeline: Pipeline) -> None:
-    """Derive the codes that names lack, and find again which of them are one entity."""
+    """Derive missing codes of names, and resolve again which of these names are one entity."""
     codes = name_codes(pipeline.embedder)
 
     def complete() -> None:

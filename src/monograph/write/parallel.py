@@ -1,7 +1,7 @@
 """Precomputed values of documents, made in other processes before the writer comes to them.
 
-Only for the word vectors and the patterns that come with the package: what is plugged in otherwise is asked here, and
-knows best how to be quick. What is made ahead and not needed, because the memo has it, costs nothing but its making.
+Only the static word vectors and the pattern extractor of the package run in other processes. Other models are called in
+this process, and are responsible for their own speed. Precomputed values that the memo already has are discarded.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from monograph.write.pipeline import Pipeline
 
 MODULE = "monograph.write.parallel"
 AT_ONCE = 130_000
-"""Characters after which no more documents are given to a process together."""
+"""Number of characters at which a request to a process is full."""
 
 MOST_CODED = 200_000
-"""Names of which a process remembers that it sent their codes."""
+"""Largest number of names that a process keeps in its set of names whose codes were sent; then the set is emptied."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BatchRequest:
-    """Documents with their hashes, how they are cut, and the names that someone set apart."""
+    """Request to a process: documents with their hashes, the file's settings, and pairs of names to keep apart."""
 
     documents: tuple[tuple[Document, bytes], ...]
     settings: Settings
@@ -48,25 +48,25 @@ class _BatchRequest:
 
 
 _FIRST = _BatchRequest(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
-"""By making this a process loads all that it needs."""
+"""Request that each process computes at its start, so that it loads all models and tables."""
 
 _Made: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
-"""What a process sends back: for each document that can be stored, that without its texts, and its part of the graph;
-and derived values by key."""
+"""Reply of a process: for each document its prepared form, without the document's text, and its part of the graph, or
+None if it cannot be stored; and derived values by memo key."""
 
 _Begun: TypeAlias = list[tuple[_BatchRequest, Future[bytes]]]
-"""A batch on its way."""
+"""Requests of one batch, each with the future of its pickled reply."""
 
 
 def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Yield every batch with what was made for it; while the caller has one, the next is made."""
+    """Yield each batch with its precomputed values; while the caller stores a batch, the next one is computed."""
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     if (
         PROCESSES == 1
         or type(pipeline.embedder) is not StaticEmbedder
         or type(pipeline.extractor) is not PatternExtractor
-        or not has_graph  # What is left takes the writer less than to hand it out.
+        or not has_graph  # The remaining work takes the writer less time than sending it to a process.
     ):
         yield from ((batch, NOTHING_PRECOMPUTED) for batch in batches)
         return
@@ -75,7 +75,7 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
         for batch in batches:
             begun = makers.begin(pipeline, batch)
             waiting.append((batch, begun))
-            # What is not made elsewhere need not wait, and what is waits for one batch only.
+            # A batch without requests is yielded at once; any other after the requests of the next batch are sent.
             while len(waiting) > (1 if begun else 0):
                 yield waiting[0][0], makers.done(waiting.popleft()[1])
         while waiting:
@@ -83,18 +83,18 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
 
 
 class _Makers:
-    """Processes, each with a thread that speaks to it. Started when there is work, to be closed at the end."""
+    """Pool of processes, each with a thread that sends it requests. They start with the first work; close the pool."""
 
     def __init__(self) -> None:
-        self._most = max(1, PROCESSES - 1)  # The writer makes as much as one.
+        self._most = max(1, PROCESSES - 1)  # The writer itself occupies one processor.
         self._threads = ThreadPoolExecutor(self._most, thread_name_prefix="ahead")
-        self._own = local()  # Each thread has a process.
+        self._own = local()  # Holds the process of each thread.
         self._workers: list[ChildProcess] = []
-        self._coded: set[str] = set()  # Names whose codes were made here.
+        self._coded: set[str] = set()  # Names whose codes were computed in this process.
         self._started = False
 
     def close(self) -> None:
-        """End them, whatever they do."""
+        """Kill the processes and end their threads."""
         for worker in self._workers:
             worker.process.kill()
         self._threads.shutdown(cancel_futures=True)
@@ -102,28 +102,28 @@ class _Makers:
             worker.end()
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
-        """Have the new and changed documents of a batch made."""
+        """Send the new and changed documents of a batch to the processes, and return the requests."""
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
         if pairs and not self._started:
-            # Each thread first starts its process: until that has loaded, the writer makes everything.
+            # Each thread first starts its process. Until the process has loaded, the writer computes everything.
             self._started = True
             for _ in range(self._most):
-                self._threads.submit(self._worker)  # Where that fails it is tried again for what is to be made.
+                self._threads.submit(self._worker)  # If that fails, the thread's next request retries it.
         groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
         asked = [_BatchRequest(tuple(group), pipeline.settings, cannot_link) for group in groups]
         return [(one, self._threads.submit(self._make, one)) for one in asked]
 
     def done(self, begun: _Begun) -> Precomputed:
-        """Wait for a batch, and make meanwhile what no process has begun, from the end.
+        """Return the precomputed values of a batch; requests that no process has begun are computed here, last first.
 
-        What a process could not make is left out: the writer makes it, and says what is wrong.
+        Documents that a process failed on are left out: the writer computes their values and reports errors.
         """
         here: list[_Made] = []
         while len(here) < len(begun) and begun[-1 - len(here)][1].cancel():
             here.append(_make(begun[-1 - len(here)][0], self._coded))
-        # Read by the writer: a thread that does so would stand in its way.
+        # Replies are unpickled in this thread, because it would wait for any other thread that does so.
         sent = (one.result() for _, one in begun[: len(begun) - len(here)])
         there: Iterator[_Made] = (pickle.loads(one) if one else ([], {}) for one in sent)  # noqa: S301
         prepared: dict[tuple[str, bytes], Prepared] = {}
@@ -138,7 +138,7 @@ class _Makers:
         return Precomputed(prepared, values, parts, begun[0][0].cannot_link if begun else frozenset())
 
     def _make(self, asked: _BatchRequest) -> bytes:
-        """Have documents made by the process of this thread; empty where that fails."""
+        """Return the pickled reply of this thread's process to a request; empty bytes if the process fails."""
         try:
             worker = self._worker()
             worker.asked.send(asked)
@@ -148,7 +148,7 @@ class _Makers:
             return b""
 
     def _worker(self) -> ChildProcess:
-        """The process of this thread, which has loaded what it needs; raises EOFError or OSError if there is none."""
+        """Return this thread's process, started and loaded. Raises EOFError or OSError if it cannot be started."""
         worker: ChildProcess | None = getattr(self._own, "worker", None)
         if worker is None:
             worker = ChildProcess(MODULE)
@@ -159,10 +159,10 @@ class _Makers:
 
 
 def main() -> None:
-    """Make what the writer asks for, until it is gone."""
+    """Answer the requests of the writer until its process ends."""
     asked, answers = parent()
     _make(_FIRST, set())
-    gc.freeze()  # What is loaded stays: it need not be gone through for what is made of each text.
+    gc.freeze()  # Loaded models stay in memory, so the garbage collector need not scan them.
     coded: set[str] = set()
     try:
         answers.send_bytes(b"ready")
@@ -173,7 +173,7 @@ def main() -> None:
 
 
 def _make(asked: _BatchRequest, coded: set[str]) -> _Made:
-    """Make what is asked for; ``coded`` are names whose codes were sent already."""
+    """Return the reply to a request; codes of names in ``coded`` were sent before and are left out."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
     texts = {key: text for one in cut if one is not None for key, text in one.texts.items()}

@@ -1,7 +1,7 @@
 """Single chunks in and out of documents that stay, as frameworks hand them over.
 
-A document's chunks are then its ready-made passages, and its text is what they join to. What a document holds is read,
-changed and stored again; if another writer came between, all of that is done anew.
+The chunks of such a document are ready-made passages, and its text is the passages joined. A change reads the stored
+document, changes its passages and stores it again. If another writer changes it in between, all of this is repeated.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ _LONGEST_PAUSE = 0.02
 
 @dataclass(frozen=True, slots=True)
 class _PassageChange:
-    """Documents as they are to be, in the order in which they can be stored, and what they were made from."""
+    """Changed documents, in the order in which they must be stored, and the stored state they were computed from."""
 
     documents: tuple[Document, ...]
     seen: Seen
 
 
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
-    """Store passages beside those that their documents hold: see :meth:`monograph.Monograph.put`.
+    """Add passages to documents, next to their stored chunks: see :meth:`monograph.Monograph.put`.
 
     Raises
     ------
@@ -60,12 +60,12 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
 
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
-    """Take single chunks out: see :meth:`monograph.Monograph.remove_chunks`.
+    """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`.
 
     Raises
     ------
     InvalidDocument
-        If a chunk is part of a synced file of which other chunks are to stay.
+        If a chunk belongs to a synced file of which other chunks would stay.
     """
     started = time.perf_counter()
 
@@ -99,7 +99,7 @@ def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChang
 
 
 def _grouped(given: Iterable[Document]) -> Iterator[Document]:
-    """Each document once, its passages with ids; of two passages of one id the later stands."""
+    """Merge given documents of the same id, and give every passage an id; of passages of one id, the last is kept."""
     found: dict[str, Document] = {}
     owner: dict[str, str] = {}
     for document in given:
@@ -109,7 +109,7 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
         for one in document.passages:
             name = one.id or content_id("chunk", document.id, one.text, 1)
             vector = None if one.vector is None else normalised(arguments.vector(one.vector, "a vector"))
-            # Beside others it stands where these leave it.
+            # Its start is not known until it is joined with the document's other passages.
             named[name] = replace(one, id=name, vector=vector, start=None)
         for one in named.values():
             before = owner.setdefault(one.id, document.id)
@@ -123,7 +123,7 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _over(below: Document, above: Document) -> Document:
-    """A document laid over another state of it."""
+    """Return a document with the passages and metadata of a newer state added; the newer values replace older ones."""
     return replace(
         below,
         text="",
@@ -139,7 +139,7 @@ def _without_some(document: Document, ids: set[str]) -> Document:
 
 
 def _merged(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
-    """Documents with passages laid over them, and before them those that passages leave."""
+    """Return the change that adds the passages of given documents, and removes them from documents that had them."""
     if guard is not None:
         guard.seen(connection, given)
     target = {passage.id: document.id for document in given for passage in document.passages}
@@ -159,13 +159,13 @@ def _merged(connection: Connection, given: Sequence[Document], guard: WriteGuard
             continue
         stored = _without_some(_as_passages(connection, row), leaving.get(document.id, set()))
         made.append(_over(stored, document))
-    # One that gives a passage away is stored before the one that takes it.
+    # A document that loses a passage is stored before the document that gets it.
     made.sort(key=lambda document: document.id not in leaving)
     return _PassageChange((*change.documents, *made), Seen(hashes, change.seen.gone))
 
 
 def _without(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
-    """Documents without some of their chunks; one that has none left is gone."""
+    """Return the change that removes chunks, by document id; a document is removed with the last of its chunks."""
     hashes: dict[str, bytes | None] = {}
     gone, made = [], []
     for name, some in leaving.items():
@@ -181,7 +181,7 @@ def _without(connection: Connection, leaving: dict[str, set[str]]) -> _PassageCh
 
 
 def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
-    """A stored document with its chunks as passages; a vector that came with its chunk comes with it again."""
+    """Return a stored document with its chunks as passages, with their given vectors; raises for a synced file."""
     if row.source is not None:
         raise InvalidDocument(
             f"document {row.id!r} is part of the file {row.uri}, so that its chunks cannot change one by one",

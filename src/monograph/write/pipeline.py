@@ -1,6 +1,6 @@
 """Parts that turn documents into rows, the guard of writes through a view, and write transactions.
 
-At the end of a transaction the vector indexes, the leaves of the tree and the entities follow the rows.
+At the end of each write transaction, the vector indexes, the leaves of the tree and the entities are updated.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from monograph.write.batch import Prepared
 from monograph.write.changes import Seen
 
 _MOST_HELD = 4_096
-"""Pairs of keys held against each other to find out whom a change touches: beyond, all are looked at again."""
+"""Largest number of pairs of keys that are compared to find the names that a change affects.
+
+Above it, all names of the signature are resolved again.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteGuard:
-    """Guard of writes through a view.
+    """Guard of writes through a view: a write may change only documents that are in the view.
 
     Parameters
     ----------
@@ -65,7 +68,7 @@ class WriteGuard:
         return made
 
     def check(self, prepared: Prepared) -> None:
-        """Raise OutsideView if the metadata of a document, or of one of its chunks, have other values than the view."""
+        """Raise OutsideView if the metadata of a document, or of one of its chunks, differ from the view's values."""
         document = prepared.document
         for metadata in (document.metadata, *({**document.metadata, **one.metadata} for one in prepared.chunks)):
             if not filters.matches(self.condition, metadata):
@@ -104,9 +107,9 @@ class WriteGuard:
 class Pipeline:
     """Parts that turn documents into rows: the file, its vector indexes, the models and the settings.
 
-    ``summaries`` is the index of the summaries' vectors; ``summarizer`` is None in a file without a tree;
-    ``describer`` where pictures are not described. ``forgets`` says whether what is taken out or replaced is to leave
-    no trace, so that no former version is kept of it. ``guard`` limits writes to a view.
+    ``summaries`` is the index of the summaries' vectors. ``summarizer`` is None in a file without a tree, and
+    ``describer`` is None if pictures are not described. With ``forgets``, removed and replaced text is going to be
+    erased, so no previous versions of it are kept. ``guard`` limits writes to a view.
     """
 
     database: Database
@@ -126,22 +129,22 @@ class Pipeline:
         return self.index, self.summaries
 
     def forgetting(self, forgets: bool) -> Pipeline:
-        """Return a pipeline that forgets what it removes or replaces, or one that does not."""
+        """Return a copy of the pipeline with ``forgets`` set."""
         return replace(self, forgets=forgets)
 
 
 @contextmanager
 def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Connection]:
-    """One transaction, at whose end the vector indexes, the chunks in the tree and the entities follow the rows."""
+    """Open a write transaction; at its end, update the vector indexes, the leaves of the tree and the entities."""
     with telemetry.span("monograph.commit"), database.write() as connection:
         yield connection
         flush(connection, indexes)
 
 
 def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Bring the vector indexes, the chunks in the tree and the entities up to date.
+    """Update the vector indexes, the leaves of the tree and the entities to the stored rows.
 
-    A summary over a chunk that has gone is taken out here; others come in its place when the tree is grown.
+    Summaries over removed chunks are deleted here; the next update of the tree makes new ones.
     """
     if is_marked(connection, "unplanted"):
         update_leaves(connection)
@@ -151,13 +154,13 @@ def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
 
 
 def resolve(connection: Connection) -> None:
-    """Bring up to date which names mean the same entity, where names or subjects came or went."""
+    """Update which names are merged into one entity, for the names that are marked as unresolved."""
     marked = names.unresolved(connection)
     if marked:
         cannot_link = names.cannot_link(connection)
         names.set_heads(connection, list(_changes(connection, marked, cannot_link)))
-        # Part the names that were set apart and are one by way of others: of two that have one head, the one that is
-        # not the head stands alone, or the later one in the alphabet. Heads were found without regard to this.
+        # The rules can merge two names that are kept apart by way of a third name. Such a pair is separated here: the
+        # name that is not the head loses its head, or, if neither is the head, the name later in the alphabet.
         for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
             known = names.known(connection, pair)
             if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
@@ -169,7 +172,7 @@ def resolve(connection: Connection) -> None:
 def _changes(
     connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield the changes of heads after names were marked: see :func:`changes`."""
+    """Yield the changes of heads that the marked names cause: see :func:`changes`."""
     keys = {one.key for one in marked if one.living and one.headed}
     compared = [one for one in marked if not stands_alone(one.key)]
     groups = names.signed(connection, sorted({one.signature for one in compared}))
@@ -177,10 +180,10 @@ def _changes(
     for signature, grouped in groupby(compared, key=lambda one: one.signature):
         some, group = list(grouped), groups.get(signature, [])
         if len(group) > 1 or not all(one.living for one in some):
-            # How many keys are held against each other, as far as it matters.
+            # Number of keys that the rules compare; only above LARGEST_GROUP must it be exact.
             small = len(group) <= LARGEST_GROUP
             sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
-            # Where the signature crossed the bound, large or not, all its spellings are looked at again.
+            # If the number of keys crossed LARGEST_GROUP in either direction, all of them are resolved again.
             came = sum(one.living for one in some)
             crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(some) - came
             every = crossed or len(some) * len(group) > _MOST_HELD
@@ -192,20 +195,20 @@ def _changes(
 def changes(
     group: Sequence[names.Member], cannot_link: set[tuple[str, str]], size: int = 0
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """(head, reason, row) of the names of a signature whose head is another than before.
+    """Yield (head, reason, row) of the names of a signature whose head or reason has changed; None for no head.
 
     Parameters
     ----------
     group, cannot_link, size:
-        As for :func:`monograph.graph.resolve.heads`; of names that have a head or stand for another also those that no
-        other may be one with.
+        As for :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a full name that
+        they stand for, even if no rule can merge them.
     """
     found = {}
     if len(group) > 1:
         candidates = [Candidate(one.row, one.key, one.subject, one.person, one.code) for one in group]
         found = {one.name: (one.head, one.reason) for one in heads(candidates, cannot_link, size)}
     for one in group:
-        # A name that documents state to stand for one full name, and no other, is that one.
+        # A name that documents state to be short for exactly one full name gets that name as its head.
         if len(one.full) == 1 and one.row not in found and one.full[0] != one.row:
             found[one.row] = (one.full[0], "abbreviation")
         head, reason = found.get(one.row, (0, ""))

@@ -25,16 +25,16 @@ from monograph.write.pipeline import Pipeline
 from monograph.write.tree import recipe
 
 CHUNKS_A_SUMMARY = 7
-"""Chunks for each summary of a whole tree, as a rule: measured 7.4 with segments of 6 to 12 texts."""
+"""Typical number of chunks for each summary of a whole tree: measured 7.4 with segments of 6 to 12 texts."""
 SUMMARIES_A_CHANGE = 2
-"""Summaries for each chunk that comes or goes, as a rule: measured 1 to 3, in all layers together."""
+"""Typical number of summaries for each chunk that is added or removed: measured 1 to 3, in all layers together."""
 
 
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
-    """Add to a plan what it would derive: exact, because it reads and cuts all that changed, and writes nothing.
+    """Return a plan with its cost. All changed files are read and cut to make it exact; nothing is written.
 
-    Pictures that are to be described have a line each until then. Of summaries there is an upper bound and a typical
-    number: see :func:`price_summaries`.
+    A picture that must be described counts as one line of text. For summaries, the cost has an upper bound and a
+    typical number: see :func:`price_summaries`.
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
@@ -57,7 +57,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 
 
 def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]) -> tuple[Cost, int]:
-    """Return what a batch would derive, and how many chunks it would remove; ``priced`` grows by its keys."""
+    """Return the cost of a batch, and the number of chunks that it would remove; its keys are added to ``priced``."""
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     made = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [one for one in made if isinstance(one, Prepared)]
@@ -81,10 +81,10 @@ def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], pric
 
 
 def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
-    """Return the names that an apply would give to an embedder that may cost something; none to another.
+    """Return the names that an apply would embed; an empty list for an embedder that costs nothing.
 
-    What patterns find is looked for now. What another extractor will find nobody knows: of its documents the names are
-    told of those whose extractions the memo has.
+    The pattern extractor runs here. The names that another extractor would find are unknown: its documents count only
+    if the memo has all their extractions.
     """
     if not is_paid(pipeline.embedder):
         return []
@@ -102,33 +102,33 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
         if lacking:
             values |= {key: value for group in extracting.make(lacking) for key, value, _ in group}
         packed = [values[extracting.key(chunk)] for chunk in one.chunks]
-        with suppress(*UNDECODABLE):  # An apply will say which is damaged.
+        with suppress(*UNDECODABLE):  # An apply reports damaged extractions.
             found |= embedded_keys(part_of(one, packed, cannot_link))
     return names_without_code(connection, pipeline, sorted(found))
 
 
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
-    """Return the summaries that a change of the tree takes, and what they ask a language model.
+    """Return the cost of an update of the tree in summaries, and in calls and tokens of a language model.
 
-    ``summaries``, ``model_calls`` and ``model_tokens`` are those of a whole tree of the smallest segments: it never
-    takes more. ``typical_summaries`` is what it takes as a rule. The tokens count a chunk as ``chunk_tokens``, which
-    only ready-made passages exceed.
+    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds: those of a whole tree of the smallest
+    segments. ``typical_summaries`` is an estimate. The tokens count each chunk as ``chunk_tokens``, which only
+    ready-made passages exceed.
 
     Parameters
     ----------
     connection:
-        To the tree.
+        Connection to the file.
     pipeline:
-        With the summarizer; without one there are no summaries.
+        Pipeline with the summarizer; without one the cost is zero.
     chunks:
-        In the file after the change, at most.
+        Largest number of chunks in the file after the change.
     changed:
-        How many of them come or go; None for a tree that is made anew.
+        Number of chunks that are added or removed; None for a tree that is rebuilt as a whole.
     """
     if pipeline.summarizer is None:
         return Cost()
     used = recipe(pipeline.summarizer.key, pipeline.settings)
-    layers: list[int] = []  # The most summaries of each: one stands for ``least`` nodes or for a layer.
+    layers: list[int] = []  # Largest number of summaries of each layer: one has ``least`` children or a whole layer.
     nodes = chunks
     while nodes > 1 and len(layers) < used.layers:
         nodes = max(1, nodes // used.bounds.least)

@@ -31,18 +31,18 @@ from monograph.write.pipeline import Pipeline, write
 DOCUMENTS_AT_ONCE = 256
 
 UNDER_WAY = -GRAPH
-"""Stands for the number of a graph that is being made: killed before the end, the next write goes on from there.
+"""Stored in place of the graph's version while it is being built: if the build is killed, the next write continues.
 
-In a file that has none it stands until the graph is built.
+In a file without a graph, it is stored until the graph is built.
 """
 
 Pairs: TypeAlias = set[tuple[str, str]]
 
 
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
-    """Give the graph what it lacks, and note which extractor makes it; nothing to do in a file that is up to date.
+    """Complete the graph, and store which extractor builds it; do nothing in a file that is up to date.
 
-    A file whose graph was made with another extractor gets its graph here, if it has one.
+    A graph that was built by another extractor, or by another version of the code, is rebuilt.
     """
     stored = EXTRACTOR.known(pipeline.database)
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
@@ -61,7 +61,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
 
 
 def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Build the graph and the trigrams of a file that has none; from now on they are built with the documents."""
+    """Build the graph and the trigrams of a file without a graph; from then on every write updates them."""
     started = time.perf_counter()
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
@@ -69,7 +69,7 @@ def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
 
 
 def price(pipeline: Pipeline) -> Cost:
-    """Return what building the graph would take: the chunks to extract, and what the extractor asks a model."""
+    """Return the cost of building the graph: documents and chunks to extract, and the extractor's model calls."""
     cost = Cost()
     priced: set[bytes] = set()
     derivation = extractions(pipeline.extractor)
@@ -82,9 +82,10 @@ def price(pipeline: Pipeline) -> Cost:
 
 
 def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally:
-    """Give the graph and the trigrams what they lack, a batch of documents at a time; from now on every write does.
+    """Build missing parts of the graph and missing trigrams, a batch of documents at a time, until none is missing.
 
-    Killed before the end, what is made stays. Others may write meanwhile, and may do the same.
+    From then on every write updates them. If the process is killed, finished batches stay. Other processes may write
+    meanwhile, and may complete the graph too.
     """
     tally = Tally()
     while True:
@@ -102,7 +103,7 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally
 def lacking(
     database: Database, what: Literal["graph", "trigrams"], on_progress: OnProgress | None = None
 ) -> Iterator[list[int]]:
-    """Yield the rows of documents that lack something, a batch at a time, and report progress after each batch."""
+    """Yield the rows of documents that lack graph parts or trigrams, a batch at a time; report progress after each."""
     with database.read() as connection:
         total = len(documents_lacking(connection, what))
     after, done = BEFORE_ALL, 0
@@ -119,7 +120,7 @@ def lacking(
 
 
 def index_trigrams(database: Database, rows: Sequence[int]) -> None:
-    """Index the trigrams of documents, by row, that lack them; documents that are gone by now are skipped."""
+    """Index the missing trigrams of documents, given by row; documents that were removed meanwhile are skipped."""
     with database.write() as connection:
         there = [row for row in rows if chunks.rows_of_document(connection, row)]
         entries = [one for row in there for one in words.entries_of(connection, row)]
@@ -128,9 +129,10 @@ def index_trigrams(database: Database, rows: Sequence[int]) -> None:
 
 
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Make the graph anew with the pipeline's extractor, which becomes the file's own.
+    """Rebuild the graph with the pipeline's extractor, which becomes the file's own.
 
-    Extractions that failed are asked for again. All are made and remembered first; then the graph is exchanged.
+    Failed extractions are retried. All extractions are stored in the memo first; then the graph is deleted and built
+    again, a batch of documents at a time.
     """
     started, tally = time.perf_counter(), Tally()
     with pipeline.database.write() as connection:
@@ -143,13 +145,13 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Repo
 
 
 def clear(pipeline: Pipeline) -> bool:
-    """Delete the graph, and note that one by the pipeline's extractor is being made; returns whether there was any."""
+    """Delete the graph and store the extractor that builds the next one; return whether the file is to have a graph."""
     with pipeline.database.write() as connection:
         graphs.clear(connection)
         stored = None
         with suppress(DamagedFile):
             stored = settings.load_model(connection, "extractor")
-        # Without a clock the file keeps no versions.
+        # A file without a clock keeps no previous versions.
         if pipeline.database.clock is not None and (stored is None or stored.key != pipeline.extractor.key):
             versions.drop_extractions(connection)
         _note(connection, pipeline, UNDER_WAY)
@@ -159,7 +161,7 @@ def clear(pipeline: Pipeline) -> bool:
 def derive_extractions(
     pipeline: Pipeline, rows: Sequence[int], tally: Tally, on_progress: OnProgress | None = None
 ) -> None:
-    """Derive the extractions of documents, by row, that the memo lacks."""
+    """Derive the extractions of documents, given by row, that the memo lacks."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         some = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
@@ -170,7 +172,7 @@ def derive_extractions(
 
 
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Make the parts of documents again that were noted; those that are gone by now are passed over."""
+    """Rebuild the graph parts of marked documents, given by row; documents that were removed meanwhile are skipped."""
     with pipeline.database.read() as connection:
         there = [row for row in rows if chunks.rows_of_document(connection, row)]
     make(pipeline, there, Tally())
@@ -184,7 +186,7 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
 
 
 def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
-    """Make the parts of some documents anew, by row; where others keep changing them, these wait for the last try."""
+    """Rebuild the graph parts of documents, given by row. The last try locks the file, so that no writer interferes."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         for left in reversed(range(TRIES)):
             with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
@@ -195,7 +197,7 @@ def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 
 
 def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
-    """Make the parts of documents. Raises MissingValue where one of them, or a name, changes meanwhile."""
+    """Rebuild the graph parts of documents. Raises MissingValue if a document or a name changes meanwhile."""
     with pipeline.database.read() as connection:
         found = [chunks.of_document(connection, row) for row in rows]
     titled = [Document(id=str(row), title=some[0].title if some else "") for row, some in zip(rows, found, strict=True)]
@@ -204,7 +206,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     derived = derive_graph(pipeline, prepared, tally, {})
     held = [[one.row for one in some] for some in found]
     with write(pipeline.database, pipeline.indexes) as connection:
-        EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have given the file another.
+        EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have changed the file's embedder.
         if held != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
         parts = list(zip(rows, held, (derived.parts or {}).values(), strict=True))
@@ -212,17 +214,17 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 
 
 def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
-    """Say that two names are not one entity: they never become one again, whatever the file holds.
+    """Keep two names apart: they are never merged into one entity again.
 
-    The documents that name them are done again from what is remembered. Killed before the end, the next write goes on
-    from there.
+    The graph parts of the documents that contain them are rebuilt from the memo. If the process is killed, the next
+    write continues.
 
     Raises
     ------
     InputError
-        If they are one but for case, accents, signs or an article.
+        If the names differ only in case, accents, signs or an article.
     NotFound
-        If no chunk and no title has one of them.
+        If no chunk and no title has one of the names.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _pairs(connection, pipeline, name, other)
@@ -232,16 +234,16 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
 
 
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
-    """Take back that two names are not one entity. Whether they become one is for the rules to say, as before.
+    """Undo :func:`keep_apart`: the rules decide again whether two names are merged.
 
-    A short name is taken back from every name that the entity has now.
+    If one is a short form of the other, it is no longer kept apart from any name that the entity has now.
 
     Raises
     ------
     InputError
         As :func:`keep_apart`.
     NotFound
-        If they were not set apart.
+        If the names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
@@ -254,9 +256,9 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 
 
 def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
-    """Return the pairs of keys to keep apart, a short one from every name of the entity that it may stand for.
+    """Return the pairs of keys to keep apart: for a short form, with every name of the entity that it may stand for.
 
-    Raises as :func:`keep_apart`; without ``known_only`` names need not be known.
+    Raises as :func:`keep_apart`; without ``known_only``, names that the file does not have are allowed.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
@@ -278,7 +280,7 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
 
 
 def _begin_again(connection: Connection, pairs: Pairs) -> list[int]:
-    """Note the documents that name any of some keys, to be made again; return their rows."""
+    """Mark the documents that contain any of these names for a rebuild of their graph parts; return their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
     settings.save_documents_again(connection, {*settings.documents_again(connection), *touched})

@@ -24,20 +24,20 @@ from monograph.write.pipeline import Pipeline, write
 
 DOCUMENTS_AT_ONCE = 64
 MADE_INSIDE = 256
-"""Vectors that are made while the file is locked, at most: those of documents that came at the last moment."""
+"""Largest number of values that are derived while the file is locked, for documents that were stored meanwhile."""
 
 
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
     """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
 
-    All that follows from it is derived first: the vectors of chunks, the codes of names, the summaries and the tree of
-    them. Then it is exchanged in one transaction: killed before its end, the file is as it was, and the next run pays
-    only for what is missing. Vectors that came ready-made are replaced too.
+    All values that depend on the embedder are derived first: the vectors of chunks, the codes of names, the summaries
+    and their tree. Then they are exchanged in one transaction. If the process is killed before its end, the file is
+    unchanged, and the next run derives only missing values. Given vectors are replaced too.
 
     Raises
     ------
     ModelError
-        If the embedder or the summarizer fails: the file is as it was.
+        If the embedder or the summarizer fails; the file is unchanged.
     BusyFile
         If another process keeps emptying the memo.
     """
@@ -62,7 +62,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
             raise MissingValue from error
 
     retry(pipeline.database, derive_and_exchange)
-    # Where it is the same embedder as before, lost vectors may have come back.
+    # With the same embedder as before, lost vectors may have been restored, and the tree must get their chunks.
     tally.summarized = spent.made + tree.update(pipeline, on_progress).made
     return tally.report(started)
 
@@ -70,16 +70,16 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 def _prepare_tree(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], spent: tree.TreeUpdate, on_progress: OnProgress | None
 ) -> Planes | None:
-    """Derive the summaries of the tree by the new vectors; returns its planes, None where there is to be no tree.
+    """Derive the summaries of a tree over the new vectors, and return its planes; None without a summarizer.
 
-    Raises MissingValue or Overtaken if another process drops from the memo what was made.
+    Raises MissingValue or TreeOvertaken if another process deletes derived values from the memo, or changes the tree.
     """
     if pipeline.summarizer is None:
         return None
     with pipeline.database.read() as connection:
         derivation = vectors(pipeline.embedder)
         memos: dict[int, int] = {}
-        lacking = 0  # Of documents that changed meanwhile.
+        lacking = 0  # Number of missing vectors, of documents that changed meanwhile.
         for row in rows:
             keys = {chunk: derivation.key(text) for chunk, text in texts_of(connection, row.row).items()}
             known = memo.rows(connection, memo.VECTOR, list(keys.values()))
@@ -99,14 +99,14 @@ def _prepare_tree(
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Put all that was prepared in the place of what is there. Documents may have come meanwhile: those are few."""
+    """Exchange vectors, codes and tree for the derived ones; derive the few that documents stored meanwhile lack."""
     other = _is_other(connection, pipeline)
     inside = 0
     changed = documents.sound_with_given(connection)
     for row in documents.listed(connection):
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
     for number in changed:
-        documents.seal(connection, number)  # Vectors that came with their chunks are gone.
+        documents.seal(connection, number)  # The checksum of a document covers its given vectors, which are gone now.
     codes = name_codes(pipeline.embedder)
     wanted = codes.keyed(names_without_code(connection, pipeline))
     _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)
@@ -119,7 +119,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     if other:
         versions.drop_vectors(connection)
         if planes is not None and pipeline.summarizer is not None:
-            # Its summaries are derived already. Few chunks can have come since: what their segments lack is made here.
+            # Most summaries are derived already; those of the few chunks that were stored since are made here.
             draft = build.TreeDraft(stored_tree.version(connection))
             build.lay_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
             tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
@@ -139,7 +139,7 @@ def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
 def derive_vectors(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
-    """Derive the vectors of stored documents that the memo lacks; returns how many were made, and how many it held."""
+    """Derive the vectors of stored documents that the memo lacks; return (number derived, number in the memo)."""
     derivation = vectors(pipeline.embedder)
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
@@ -154,7 +154,7 @@ def derive_vectors(
 
 
 def texts_of(connection: Connection, document: int) -> dict[int, str]:
-    """Return what is embedded for each chunk of a document, by chunk row."""
+    """Return the text to embed for each chunk of a document, by chunk row."""
     return {
         found.row: embedded_text(found.title, found.chunk.metadata, found.chunk.text)
         for found in chunks.of_document(connection, document)
@@ -164,10 +164,10 @@ def texts_of(connection: Connection, document: int) -> dict[int, str]:
 def assign(
     connection: Connection, pipeline: Pipeline, document: int, *, only_missing: bool = False, most: int | None = None
 ) -> int:
-    """Give the chunks of a document their vectors, or only those that have none.
+    """Assign vectors to the chunks of a document; with ``only_missing``, only to chunks that have none.
 
-    Returns how many were missing in the memo, and were made for it. Raises MissingValue if that would be more than
-    ``most``.
+    Returns the number of vectors that were missing in the memo and were derived. Raises MissingValue if more than
+    ``most`` are missing.
     """
     derivation = vectors(pipeline.embedder)
     texts = texts_of(connection, document)
@@ -189,7 +189,7 @@ def _derive_inside(
     wanted: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive missing values within a write transaction, and return how many. Raises MissingValue for more than most."""
+    """Derive missing values within a write transaction; return their number. Raises MissingValue for more than most."""
     missing = derivation.missing(connection, wanted)
     if most is not None and len(missing) > most:
         raise MissingValue
@@ -198,10 +198,11 @@ def _derive_inside(
 
 
 def price_reembed(pipeline: Pipeline) -> Cost:
-    """Return what :func:`reembed` would cost; the embedder is not asked.
+    """Return the cost of :func:`reembed`; the embedder is not called.
 
-    ``embeddings`` are those of chunks and of names that the memo lacks, each text once. In a file with a tree that is
-    made anew as well, at most so many ``summaries``, and what these ask of a language model; each is embedded too.
+    ``embeddings`` counts the texts of chunks and names whose values the memo lacks, each text once. For a file with a
+    tree, which is rebuilt too, ``summaries`` and the language model's calls and tokens are upper bounds. Each summary
+    takes one more embedding.
     """
     derivation, codes = vectors(pipeline.embedder), name_codes(pipeline.embedder)
     with pipeline.database.read() as connection:

@@ -34,22 +34,22 @@ except ImportError:  # pragma: no cover - not on Unix
     fcntl = None  # type: ignore[assignment]
 
 SUMMARIZED_AT_ONCE = 2_048
-"""Segments whose summaries are asked for before their vectors are made."""
+"""Number of segments whose summaries are made before they are embedded."""
 LEARNING_SAMPLE = 16_384
 
 TRIES_OVERTAKEN = 20
-"""Other writers overtake who grows the tree, each about once: then they wait for their turn."""
+"""Tries to update the tree. Each other writer makes about one try fail, and then waits for the lock of the tree."""
 MADE_OVERTAKEN = 256
-"""Summaries made in tries after the first, until a tree that others change faster than it can follow is left as it is.
+"""Largest number of summaries made in tries after the first; above it, the update gives up and the tree is unchanged.
 """
 LOCK_PATIENCE = 30.0
-"""Seconds after which a writer leaves the tree to the one that has its lock."""
+"""Seconds that a writer waits for the lock of the tree before it raises BusyFile."""
 _LONGEST_PAUSE = 0.02
 
 
 @dataclass(slots=True)
 class TreeUpdate:
-    """Summaries that the summarizer was asked for so far, and tokens that a model read and wrote for them."""
+    """Counts of one update: summaries that were made so far, and tokens that a model read and wrote for them."""
 
     made: int = 0
     tokens: int = 0
@@ -62,20 +62,21 @@ def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
 
 
 def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
-    """Make the tree what its chunks imply; nothing to do in a file without one, or where no chunk came or went.
+    """Update the tree to the present chunks; do nothing without a summarizer, or if the tree is up to date.
 
-    With ``anew`` every summary is made with the pipeline's summarizer, which becomes the file's own; those of the same
-    texts by the same summarizer are in the memo.
+    With ``anew``, every summary is made by the pipeline's summarizer, which becomes the file's own. Summaries of the
+    same texts by the same summarizer are taken from the memo.
 
-    Each summary is remembered as it comes. Killed, or failed, the tree is as it was, and the next time only what is
-    missing is made. Of several writers one grows the tree, for all that is stored by then, and the others wait for it.
+    Each summary is stored in the memo at once. If the process is killed or the update fails, the tree is unchanged, and
+    the next update makes only missing summaries. Of several writers, one updates the tree for everything that is stored
+    by then, and the others wait for it.
 
     Raises
     ------
     ModelError
         If a summary cannot be made.
     BusyFile
-        If other processes keep changing the file, or one of them is at work on its tree for too long.
+        If other processes keep changing the file, or one of them holds the lock of the tree for too long.
     """
     spent = TreeUpdate()
     if pipeline.summarizer is None or not (anew or _waiting(pipeline)):
@@ -84,7 +85,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
         first: int | None = None
         for left in reversed(range(TRIES_OVERTAKEN)):
             if not (anew or _waiting(pipeline)):
-                break  # Who had the lock before has made it all.
+                break  # The previous holder of the lock has updated the tree.
             try:
                 # Draft the tree and store it. Raises TreeOvertaken if other writers changed it meanwhile.
                 draft, planes = _begun(pipeline, anew=anew)
@@ -101,7 +102,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
 
 
 def keep(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
-    """Store a draft, and what it took. Raises TreeOvertaken if other writers changed what it counts on."""
+    """Store a draft of the tree, its summarizer and its counts. Raises TreeOvertaken if the tree changed meanwhile."""
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
     settings.count_summaries(connection, spent.made, spent.tokens)
@@ -115,7 +116,7 @@ def draw_up(
     spent: TreeUpdate,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Draft all layers, and derive the summaries that they lack."""
+    """Draft all layers of the tree, from the lowest up, and derive their missing summaries."""
     while True:
         with pipeline.database.read() as connection:
             cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
@@ -140,7 +141,10 @@ def _teller(on_progress: OnProgress | None, layer: int, before: int, total: int)
 
 @telemetry.traced("monograph.tree")
 def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[int, tuple[Problem, ...]]:
-    """Update what is stored already; if that fails the tree is as it was: how many were made, what went wrong."""
+    """Update the tree after a stored change; return (number of summaries made, problems).
+
+    If the update fails, the tree is unchanged, and the error is a problem.
+    """
     try:
         return update(pipeline, on_progress).made, ()
     except MonographError as error:
@@ -167,19 +171,19 @@ def _waiting(pipeline: Pipeline) -> bool:
 
 
 def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
-    """Raise ModelMismatch where another process has given the file another embedder or summarizer meanwhile."""
+    """Raise ModelMismatch if another process has given the file another embedder or summarizer meanwhile."""
     EMBEDDER.check(pipeline.database, pipeline.embedder)
     if pipeline.summarizer is not None and not anew:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
 def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
-    """A draft of the tree, and its planes: those of the file, or others if it is time to learn them."""
+    """Return a draft of the tree and its planes: the stored planes, or new ones if they are due."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
         with write(pipeline.database, pipeline.indexes):
-            pass  # A writer left it to the end of the next transaction to update the leaves.
+            pass  # The end of every such transaction updates stale leaves.
     with pipeline.database.read() as connection:
         _see_same_models(pipeline, anew=anew)
         held, count = planes_of(connection), stored_vectors.count(connection)
@@ -193,14 +197,14 @@ def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
-    """Return planes for a file of so many chunks, learned from a sample of their vectors if there are enough."""
+    """Return planes for a file of ``count`` chunks, learned from a sample of their vectors if there are enough."""
     if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
         return random_planes(pipeline.embedder.dimension)
     return replace(learn(sample), learned_from=count)
 
 
 def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
-    """Return whether a file of so many chunks needs other planes than it has."""
+    """Return whether a file of ``count`` chunks needs other planes than the stored ones."""
     if held is None or held.dimension != pipeline.embedder.dimension:
         return True
     due = max((least for least in LEARNED_AT if least <= count), default=0)
@@ -215,7 +219,7 @@ def _made(
     spent: TreeUpdate,
     on_stored: Callable[[int], None] | None,
 ) -> list[build.MadeSummary]:
-    """Return the summaries of segments, made from these texts, and their vectors; derive those that are missing."""
+    """Return the summary of each segment and its vector, in order; derive missing ones from the segments' texts."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]
@@ -253,15 +257,15 @@ def _made(
 
 @contextmanager
 def tree_lock(path: Path) -> Iterator[None]:
-    """Hold the lock of a file's tree, so that writers do not make the same summaries side by side, and pay for them.
+    """Hold the lock of a file's tree, so that several writers do not make and pay for the same summaries.
 
-    It is a lock on an empty file beside the .mono file, which ends with its process. It only saves work: a tree is
-    right whoever grows it, so where a file system has no such locks, all writers go on at once.
+    The lock is on an empty file next to the .mono file; the system releases it when the process ends. It only saves
+    work: the tree is correct without it. On a file system without locks, all writers go on at once.
 
     Raises
     ------
     BusyFile
-        If another thread or process holds it for longer than LOCK_PATIENCE.
+        If another thread or process holds the lock for longer than LOCK_PATIENCE.
     """
     lock = Path(f"{os.path.realpath(path)}-tree")
     held = _lock(lock, path)
@@ -269,12 +273,12 @@ def tree_lock(path: Path) -> Iterator[None]:
         yield
     finally:
         if held is not None:
-            lock.unlink(missing_ok=True)  # While it is held: who waits for it sees that it is another by then.
+            lock.unlink(missing_ok=True)  # Deleted before it is released: a waiting writer then opens a new lock file.
             os.close(held)
 
 
 def _lock(lock: Path, path: Path) -> int | None:
-    """Return a descriptor of the lock's file, locked; None where there can be none."""
+    """Return a locked descriptor of the lock file; None if the system has no locks or the file cannot be created."""
     end = time.monotonic() + LOCK_PATIENCE
     while fcntl is not None:
         try:

@@ -33,16 +33,16 @@ def store(
     *,
     strict: bool,
 ) -> Tally:
-    """Compare a batch with what the file holds, and write what it changes; return the tally of that.
+    """Compare a batch with the stored documents, write the changes, and return their tally.
 
     Raises
     ------
     Overtaken
-        If a document is not as it was seen.
+        If a stored document is not in the state of ``seen``.
     MissingValue
-        If a derived value is not there any more.
+        If a derived value has been deleted from the memo.
     MonographError
-        With ``strict``, why the first document cannot be stored.
+        With ``strict``, the reason why the first document that is refused cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
@@ -54,7 +54,7 @@ def store(
 
 
 def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SEEN) -> State:
-    """Read what :func:`monograph.write.changes.decide` compares a batch with."""
+    """Return the stored state that :func:`monograph.write.changes.decide` compares a batch with."""
     prepared = [one for ready in batch for one in ready.prepared]
     rows = documents.of_ids(connection, list({*(one.document.id for one in prepared), *seen.hashes}))
     replaced = {one.document.id for one in prepared if rows.get(one.document.id, one).sha256 != one.sha256}
@@ -80,10 +80,10 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
 
 
 def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
-    """Write what a batch changes.
+    """Write the changes of a batch, table by table.
 
-    The inverted index comes last: a statement that SQLite may have to take back by itself makes FTS5 write out what it
-    holds, which costs more than a document's other rows together.
+    The inverted index is written last. A statement that SQLite may have to roll back by itself makes FTS5 flush its
+    pending entries, which costs more than all other rows of a document.
     """
     ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
     remove_rows(connection, [one.row for one in changes.remove], ending)
@@ -118,10 +118,10 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A document with its row and those of its chunks, in reading order.
+    """A document with its row number and those of its chunks, in reading order.
 
-    ``kept`` are the rows of chunks that stay and ``gone`` those of chunks that go; ``outdated`` and ``fresh`` are what
-    the inverted index loses and gets.
+    ``kept`` has the rows of unchanged chunks, and ``gone`` those of removed chunks. ``outdated`` and ``fresh`` are the
+    entries to remove from and to add to the inverted index.
     """
 
     prepared: Prepared
@@ -148,7 +148,7 @@ class _Placed:
 def _place(
     connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
 ) -> list[_Placed]:
-    """Number documents and their chunks: a chunk that still has its id and its text keeps its row."""
+    """Assign row numbers to documents and their chunks; a chunk whose id and text are unchanged keeps its row."""
     free_documents, free_chunks = count(next_row(connection, "documents")), count(next_row(connection, "chunks"))
     placed = []
     for target in targets:
@@ -179,9 +179,10 @@ def _place(
 
 
 def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
-    """Remove documents from every table of the present; return the number of chunks removed.
+    """Remove documents and everything derived from them; return the number of chunks removed.
 
-    The files that they are of stay.
+    Unless ``ending`` is None, they are kept as previous versions, or, if it says so, all their versions are deleted.
+    The rows of their files stay in ``sources``.
     """
     removed = 0
     for some in grouped(rows, (lambda row: row.characters, BATCH_CHARACTERS)):
@@ -203,7 +204,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
 
 
 def _remove_chunks(connection: Connection, gone: Sequence[int], uses: names.Uses) -> None:
-    """Remove chunks from every table but the inverted index."""
+    """Remove chunks from every table except the inverted index."""
     if gone:
         graphs.remove(connection, gone, [], uses)
         assertions.remove_said_by(connection, "chunk", gone)
@@ -218,23 +219,24 @@ def remove(
     *,
     forgets: bool = False,
 ) -> Report:
-    """Take out documents, all of them or, on an error, none.
+    """Remove documents; on an error none is removed.
 
     Parameters
     ----------
     database, indexes:
         The file, and its vector indexes.
     names:
-        Ids, uris or paths of documents; a uri stands for every document that came from it.
+        Ids, uris or paths of documents; a uri means every document that came from it.
     guard:
-        Of a view: documents outside of it are treated as missing.
+        Guard of a view: documents outside of the view are treated as missing.
     forgets:
-        Whether their former versions go as well, also those of a document that is not there any more.
+        Whether to delete the previous versions of the documents too. A name may then be of a document that has only
+        previous versions, except in a view.
 
     Raises
     ------
     NotFound
-        If a name fits no document.
+        If a name matches no document.
     """
     started = time.perf_counter()
     with database.write() as connection:
@@ -262,7 +264,7 @@ def remove(
 
 
 def drop_versions(database: Database, names: Sequence[str] | None, before: int | None) -> Report:
-    """Take out former versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
+    """Delete previous versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
     started = time.perf_counter()
     with database.write() as connection:
         numbers = None if before is None else set(versions.ended_by(connection, before))
@@ -274,7 +276,7 @@ def drop_versions(database: Database, names: Sequence[str] | None, before: int |
 
 
 def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str, *, forgets: bool = False) -> Report:
-    """Take out a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
+    """Remove a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
     started = time.perf_counter()
     with database.write() as connection:
         held = sources.rows(connection, list(sources.states(connection, name))).values()
