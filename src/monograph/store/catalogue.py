@@ -20,7 +20,7 @@ Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of one shard, and the newest second that its documents date from."""
+    """Counts of one shard, and the last second (since 1970) of its documents' own dates; None if they have none."""
 
     documents: int
     chunks: int
@@ -30,17 +30,17 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The names of one shard, as rows, and its counts.
+    """Names of one shard, as rows, and its counts.
 
     Parameters
     ----------
     names:
-        (key, signature, code, uses, persons, whether a document is about it) of names that are used, or that stand in
+        (key, signature, code, uses, persons, whether a document is about it) of names that are in use, or that occur in
         ``aliases``; in order of key.
     aliases:
-        (key, key of the full name) of the names that documents say stand for others; in order.
+        (short key, full key) of the aliases that documents state; in order.
     totals:
-        Of the shard; of all shards from a catalogue.
+        The counts of the shard; from a catalogue those of each shard.
     """
 
     names: Rows
@@ -49,7 +49,7 @@ class Share:
 
 
 def load_share(connection: Connection) -> Share:
-    """Return the names of a shard, or those of all shards from a catalogue."""
+    """Return the names and counts of a shard; from a catalogue those of all shards."""
     return Share(
         connection.execute(
             """SELECT key, signature, code, uses, persons, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
@@ -65,7 +65,7 @@ def load_share(connection: Connection) -> Share:
 
 
 def load_totals(connection: Connection) -> list[Totals]:
-    """Return the counts of each shard of a catalogue, in their order; for another file its own."""
+    """Return the counts of each shard of a catalogue, in the order of shards; of another file, its own counts."""
     stored = connection.execute("SELECT value FROM settings WHERE name = 'shards'").fetchone()
     if stored is None:
         return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
@@ -73,10 +73,10 @@ def load_totals(connection: Connection) -> list[Totals]:
 
 
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
-    """Store the names and counts of shards, given in order, in a file without names.
+    """Store the names and counts of shards, in the order of shards, in a file without names: the catalogue.
 
-    The uses of a name are the sum over the shards, and its code is that of the first shard that has one. Whether
-    documents are about a name, and which name it stands for, is stored without the documents that say so.
+    The uses of a name are summed over the shards; its code is that of the first shard that has one. Subjects and
+    aliases are stored without their documents (row 0).
     """
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")
@@ -87,7 +87,7 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
         connection.executemany("INSERT INTO stated VALUES (?, ?)", one.aliases)
     held = json.dumps([astuple(one) for one in totals])
     connection.execute("INSERT OR REPLACE INTO settings VALUES ('shards', ?)", (held,))
-    # SQLite takes code from the row that min() is of.
+    # SQLite takes the column code from the row with the minimum.
     every = connection.execute(
         """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
         FROM shares GROUP BY key ORDER BY key"""
@@ -117,14 +117,14 @@ def copy_documents(source: Connection, target: Connection) -> None:
 
 
 def document_hashes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, bytes]:
-    """Return the hashes of all documents, or of those of some ids that are there, by id."""
+    """Return the hashes of all documents, or of the documents with the given ids, by id; unknown ids are left out."""
     if ids is None:
         return dict(connection.execute("SELECT id, sha256 FROM documents"))
     return dict(select(connection, "SELECT id, sha256 FROM documents WHERE id IN", ids))
 
 
 def documents_digest(connection: Connection) -> bytes:
-    """Return a digest of the ids and hashes of all documents."""
+    """Return a SHA-256 digest of the ids and hashes of all documents."""
     digest = hashlib.sha256()
     for name, found in connection.execute("SELECT id, sha256 FROM documents ORDER BY id"):
         digest.update(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest() + found)

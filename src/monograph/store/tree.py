@@ -17,7 +17,11 @@ from monograph.values import Quote, SummaryText
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A node: ``gist`` and ``vector`` are memo rows of a summary, ``chunk`` is a chunk's row."""
+    """Row of a node: a chunk (``chunk`` is its row) or a summary.
+
+    ``gist`` and ``vector`` are the memo rows of a summary and of its embedding; ``nearest`` is the row of the chunk
+    below it with the nearest vector.
+    """
 
     node: int
     layer: int
@@ -32,7 +36,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """The parts of a chunk's node: the chunk's row, id and text, and the memo row of its vector."""
+    """Inputs of a chunk's node: the chunk's row, id and text, and the memo row of its vector."""
 
     chunk: int
     id: str
@@ -44,18 +48,18 @@ _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector,
 
 
 def planes(connection: Connection) -> bytes | None:
-    """Return the planes of the tree; None if the file has no tree."""
+    """Return the packed hyperplanes of the tree; None if the file has no tree."""
     row = connection.execute("SELECT planes FROM trees").fetchone()
     return None if row is None else row[0]
 
 
 def exists(connection: Connection) -> bool:
-    """Whether the file has a tree."""
+    """Return whether the file has a tree."""
     return connection.execute("SELECT 1 FROM trees").fetchone() is not None
 
 
 def begin(connection: Connection, planes: bytes) -> None:
-    """Replace the tree by an empty one with these planes, and mark all chunks as without a node."""
+    """Replace the tree by an empty one with these hyperplanes, and mark the nodes of all chunks as out of date."""
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
@@ -68,34 +72,34 @@ def clear(connection: Connection) -> None:
 
 
 def version(connection: Connection) -> int:
-    """Return a random number that changes with the nodes; 0 if there is no tree."""
+    """Return the version, a random number that changes with the nodes; 0 if there is no tree."""
     row = connection.execute("SELECT version FROM trees").fetchone()
     return 0 if row is None else int(row[0])
 
 
 def stale_leaves(connection: Connection) -> list[int]:
-    """Return the chunks whose nodes may be out of date, ascending."""
+    """Return the rows of the chunks whose nodes may be out of date, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
-    """Return the ranks of a layer at which nodes came or went since its segments were cut, ascending."""
+    """Return the ranks at which nodes were added or removed since a layer was divided into segments, ascending."""
     return [row for (row,) in connection.execute("SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", (layer,))]
 
 
 def count_stale_segments(connection: Connection) -> int:
-    """Return the number of places where segments are to be cut again."""
+    """Return the number of ranks, in all layers, around which segments must be divided again."""
     return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
 
 
 def end_cut(connection: Connection) -> None:
-    """Mark all segments as up to date, and change the version."""
+    """Mark all segments as up to date, and change the version of the tree."""
     connection.execute("DELETE FROM uncut")
     connection.execute("UPDATE trees SET version = random()")
 
 
 def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[Leaf]:
-    """Return the parts of the nodes of some chunks, or of all; a chunk that is gone, or has no vector, is left out."""
+    """Return the inputs of the nodes of the given chunks, or of all; skip chunks that are missing or have no vector."""
     columns = 'c.document, c.start, c."end", c.chunk, c.id, v.memo'
     tables = "chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk ORDER BY c.chunk"
     found = lookup(connection, columns, tables, chunk_rows(connection) if chunks is None else chunks)
@@ -104,27 +108,27 @@ def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, NodeRow]:
-    """Return the nodes of chunks, by chunk row."""
+    """Return the nodes of chunks, by chunk row; chunks without a node are left out."""
     return {row.chunk: row for row in _load(connection, "n.chunk = w.value", chunks) if row.chunk is not None}
 
 
 def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
-    """Return nodes by row."""
+    """Return nodes by node row."""
     return {row.node: row for row in _load(connection, "n.node = w.value", nodes)}
 
 
 def _load(connection: Connection, which: str, values: Iterable[int]) -> list[NodeRow]:
-    """Return the nodes ``n`` that a condition joins to values ``w``."""
+    """Return the nodes ``n`` that the condition ``which`` joins to ``w.value``, one of the values."""
     return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {which}", values)]
 
 
 def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence[tuple[int, bytes, int]]) -> None:
-    """Delete nodes with every summary above them, and store nodes of chunks: (rank, key, chunk row).
+    """Delete nodes and all summaries above them, and store nodes of chunks: (rank, key, chunk row).
 
-    No chunk waits for its node then.
+    Afterwards the nodes of all chunks count as up to date.
     """
     if gone or leaves:
-        # All that goes goes first: a chunk may have come back in another row.
+        # Deletions come first: a chunk that is added may be a deleted one with another row number.
         found = connection.execute(
             """WITH RECURSIVE gone(node) AS (
                 SELECT value FROM json_each(?)
@@ -140,7 +144,7 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
 
 
 def remove(connection: Connection, nodes: Sequence[int]) -> None:
-    """Delete nodes; their children have no parent then."""
+    """Delete nodes; their children then have no parent."""
     connection.executemany("UPDATE nodes SET parent = NULL WHERE parent = ?", ((node,) for node in nodes))
     connection.executemany("DELETE FROM nodes WHERE node = ?", ((node,) for node in nodes))
 
@@ -156,8 +160,8 @@ def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], 
 def nodes(
     connection: Connection, layer: int, low: int = -(1 << 63), high: int = 1 << 63, most: int = -1
 ) -> list[tuple[int, bytes, int]]:
-    """Return (rank, key, node) of a layer with low <= rank < high, at most ``most`` of them, in order."""
-    # The highest rank and one more is beyond what SQLite's numbers hold.
+    """Return (rank, key, node) of at most ``most`` nodes of a layer with low <= rank < high, by rank and key."""
+    # SQLite's integers cannot hold 2^63, the default of high.
     return connection.execute(
         "SELECT rank, key, node FROM nodes WHERE layer = ? AND rank BETWEEN ? AND ? ORDER BY rank, key LIMIT ?",
         (layer, low, high - 1, most),
@@ -170,25 +174,25 @@ def count(connection: Connection, layer: int) -> int:
 
 
 def above(connection: Connection, layer: int) -> list[int]:
-    """Return the nodes of all layers above one."""
+    """Return the rows of the nodes of all layers above the given one."""
     return [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer > ?", (layer,))]
 
 
 def layers(connection: Connection) -> list[int]:
-    """Return the number of nodes of each layer, beginning with the chunks."""
+    """Return the number of nodes of each layer, from the chunks (layer 0) up."""
     found = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
     return [found.get(layer, 0) for layer in range(max(found, default=-1) + 1)]
 
 
 def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-    """Return (row, key) of the parent of every node that has one."""
+    """Return (row, key) of the parent of each given node that has one, by node."""
     tables = "nodes AS n CROSS JOIN nodes AS p WHERE n.node = w.value AND p.node = n.parent"
     found = lookup(connection, "n.node, p.node, p.key", tables, nodes)
     return {node: (parent, key) for node, parent, key in found}
 
 
 def chunk_rows(connection: Connection) -> list[int]:
-    """Return all chunks that have a vector, ascending."""
+    """Return the rows of all chunks that have a vector, ascending."""
     return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
 
 
@@ -198,7 +202,7 @@ def memo_of_leaves(connection: Connection) -> dict[int, int]:
 
 
 def count_strays(connection: Connection) -> int:
-    """Nodes whose parent, text or nearest chunk is not there, and summaries of nothing."""
+    """Return the number of nodes that lack their parent, summary, vector, nearest chunk or, as summaries, children."""
     query = """SELECT count(*) FROM nodes AS n WHERE
         (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
         OR (layer > 0 AND (
@@ -210,13 +214,13 @@ def count_strays(connection: Connection) -> int:
 
 
 def roots(connection: Connection) -> list[int]:
-    """Return the nodes without a parent, the highest layer first, each layer in its order."""
+    """Return the rows of the nodes without a parent, the highest layer first, each layer in order of rank and key."""
     found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()
     return [row for (row,) in found]
 
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
-    """Return the children of nodes, in order."""
+    """Return the children of each node, in order of rank and key, by node row."""
     found: dict[int | None, list[NodeRow]] = {}
     for row in _load(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
         found.setdefault(row.parent, []).append(row)
@@ -246,7 +250,7 @@ def count_under(connection: Connection, node: int) -> int:
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
-    """Return at most ``most`` summaries whose key begins with some hexadecimal digits, in order of key."""
+    """Return at most ``most`` summaries whose key begins with the hexadecimal digits ``prefix``, in order of key."""
     found = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
@@ -257,7 +261,7 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
 def of_vectors(
     connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
 ) -> dict[int, list[tuple[int, bytes]]]:
-    """Return (node, key) of the summaries that have each of some vectors, without those in ``barred``."""
+    """Return (node, key) of the summaries that have each vector, by memo row; skip the nodes in ``barred``."""
     without = set(barred)
     found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
     for row, node, key in lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos):
@@ -267,19 +271,19 @@ def of_vectors(
 
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
-    """Return the summaries over at least one chunk that is not allowed."""
+    """Return the rows of the summaries that have a chunk below them that is not allowed."""
     return {node for (node,) in connection.execute(filters.barred(allowed), allowed.parameters)}
 
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
-    """Return the memo row of every node's vector, by node."""
+    """Return the memo row of each node's vector, by node; nodes without one are left out."""
     tables = "nodes AS n LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value"
     found = lookup(connection, "n.node, COALESCE(n.vector, v.memo)", tables, nodes)
     return {node: memo for node, memo in found if memo is not None}
 
 
 def sizes(connection: Connection) -> list[tuple[int, int]]:
-    """Return (size, number of segments of that size), ascending."""
+    """Return (size, number of segments of that size), ascending by size; the size is the number of nodes."""
     return connection.execute(
         """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)
         GROUP BY size ORDER BY size"""
@@ -287,7 +291,7 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
 
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
-    """Return the summaries above chunks, by chunk row, from the lowest layer up."""
+    """Return the rows of the summaries above each chunk, from the lowest layer up, by chunk row."""
     found: dict[int, list[int]] = {}
     for row, node in connection.execute(
         """WITH RECURSIVE up(chunk, node, layer) AS (
@@ -301,7 +305,7 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
 
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
-    """Return at most ``most`` summaries, the highest layer first, each layer in its order."""
+    """Return the rows of at most ``most`` summaries, the highest layer first, each layer in order of rank and key."""
     found = connection.execute(
         "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,)
     ).fetchall()
@@ -309,7 +313,7 @@ def from_the_top(connection: Connection, most: int) -> list[int]:
 
 
 def pack(gist: SummaryText) -> bytes:
-    """Return a summary as bytes."""
+    """Return a summary as the bytes that the memo stores: JSON in UTF-8."""
     stored: dict[str, object] = {"text": gist.text}
     if gist.quotes:
         stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
@@ -319,7 +323,7 @@ def pack(gist: SummaryText) -> bytes:
 
 
 def unpack(value: bytes) -> SummaryText:
-    """Return the summary that :func:`pack` packed; raises one of UNDECODABLE if the bytes are none."""
+    """Return the summary that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no summary."""
     stored = json.loads(value)
     quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
     read, written = map(whole, stored.get("tokens", (0, 0)))
@@ -327,6 +331,6 @@ def unpack(value: bytes) -> SummaryText:
 
 
 def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
-    """Return the summary of a node. Raises DamagedFile, which names the row."""
+    """Return the summary of a node from its packed value. Raises DamagedFile, which names the row, if it is none."""
     with decoding(connection, f"the summary of row {node} of nodes"):
         return unpack(value)

@@ -1,7 +1,7 @@
 """Rows of ``versions``: previous versions of documents that were replaced or removed.
 
-They are in tables of their own, so that nothing that searches, lists or counts sees them. The memo keeps what was
-derived of their chunks.
+They are in tables of their own, so that searches, lists and counts do not include them. The memo keeps the vectors and
+extractions of their chunks.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from monograph.store.file.rows import loaded_object, lookup
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400
-"""Seconds that a clock may be ahead of the last write, and of this machine's clock."""
+"""Seconds that the clock may be ahead of the last write, or of this machine's clock if that is later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,11 @@ class Ending:
 
 
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
-    """Return how a write transaction ends versions; None without a clock: the file keeps no previous versions.
+    """Return when and how a write transaction ends versions; None without a clock, if the file keeps no versions.
 
-    The moments of a file never go back: if the clock does, the second after the last one is taken. Raises InputError if
-    the clock's second is out of range, or more than a day ahead of the last write and of this machine's clock.
+    The moments of a file never go back: if the clock is behind the last one, the second after that is used. Raises
+    InputError if the clock's second is out of range, or more than a day ahead of both the last write and this machine's
+    clock.
     """
     if clock is None:
         return None
@@ -65,9 +66,10 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
 
 
 def end(connection: Connection, row: documents.DocumentRow, found: Ending | None) -> None:
-    """Keep the version of a document that is about to be replaced or removed, or delete all its previous versions.
+    """Store the version of a document that is about to be replaced or removed; do nothing without an ``Ending``.
 
-    A version that was valid for less than a second is not kept: no moment can be asked for at which it was.
+    If the ending says ``forgotten``, delete all previous versions of the document instead. A version that was valid for
+    less than a second is not stored: it was valid at the end of no second.
     """
     if found is None:
         return
@@ -95,16 +97,16 @@ def end(connection: Connection, row: documents.DocumentRow, found: Ending | None
 
 
 def drop(connection: Connection, numbers: Sequence[int]) -> None:
-    """Delete some previous versions."""
+    """Delete previous versions by row number."""
     wanted = [(number,) for number in numbers]
     connection.executemany("DELETE FROM version_chunks WHERE version = ?", wanted)
     connection.executemany("DELETE FROM versions WHERE version = ?", wanted)
 
 
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
-    """Return the rows of the previous versions of a document, by its id or else its uri, oldest first.
+    """Return the rows of the previous versions of a document, oldest first; ``name`` is its id, or else its uri.
 
-    With ``second`` only those that were valid at its end.
+    With ``second`` return only versions that were valid at the end of that second.
     """
     which = "id" if _numbers(connection, "id = ?", name) else "uri"
     if second is None:
@@ -113,7 +115,7 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
-    """Return the rows of the previous versions that had ended by a second."""
+    """Return the rows of the previous versions that ended in a second or earlier."""
     return _numbers(connection, "valid_until <= ?", second)
 
 
@@ -123,14 +125,14 @@ def standing_at(connection: Connection, second: int) -> list[int]:
 
 
 def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
-    """Return rows of previous versions, valid at a second, that lack a vector or, if asked, an extraction."""
+    """Return rows of previous versions, valid at the end of a second, that lack vectors or (``graph``) extractions."""
     lacks = f"""EXISTS (SELECT 1 FROM version_chunks AS c
         WHERE c.version = versions.version AND (c.vector IS NULL OR ({graph:d} AND c.extraction IS NULL)))"""  # noqa: S608
     return _numbers(connection, f"{_STANDING} AND {lacks}", second)
 
 
 def below(connection: Connection, root: str) -> dict[int, str]:
-    """Return the ids of the documents of all previous versions that were read from a root, by the version's row."""
+    """Return the document ids of the previous versions whose uri is a root, or is below it, by version row."""
     return dict(
         connection.execute(
             "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
@@ -158,7 +160,7 @@ def last_change(connection: Connection, second: int) -> int:
 
 
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
-    """Return previous versions, in the order of the rows. Raises DamagedFile if one has no time."""
+    """Return previous versions without texts, in the order of the rows. Raises DamagedFile if times are invalid."""
     columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
     found = []
     for row, *own, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
@@ -174,8 +176,8 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
 class Former:
     """A previous version of a document, with its chunks in reading order.
 
-    ``given`` are the packed vectors that came with chunks, None for one that was made of the text; ``dated`` are the
-    date columns.
+    ``given`` has the packed vector that the caller supplied for each chunk, or None if the vector was derived from the
+    text. ``dated`` has the date columns.
     """
 
     document: Document
@@ -187,7 +189,7 @@ class Former:
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
-    """Yield previous versions, in the order of the rows. Raises DamagedFile if one cannot be read."""
+    """Yield previous versions with texts, in the order of the rows. Raises DamagedFile if one cannot be read."""
     for number in numbers:
         with decoding(connection, f"row {number} of versions"):
             name, uri, title, metadata, sections, sha256, characters, text, *times = connection.execute(
@@ -217,7 +219,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
 
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
-    """Set the dates of documents in a copy that has them as they were."""
+    """Set the validity and dates of the given versions on their documents, in a copy of the file: a snapshot."""
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
         dates_checksum = checksum(?1, ?3, ?4, ?5) WHERE id = ?6""",
@@ -232,7 +234,10 @@ def clear(connection: Connection) -> None:
 
 
 def drop_vectors(connection: Connection) -> None:
-    """Detach the vectors of previous versions, because the file has another model; also those that came with chunks."""
+    """Remove the vectors of previous versions, also those that callers supplied, because the file has another embedder.
+
+    Checksums cover supplied vectors, so versions that had their checksum get a new one.
+    """
     found = connection.execute(
         """SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"""
     ).fetchall()
@@ -243,12 +248,12 @@ def drop_vectors(connection: Connection) -> None:
 
 
 def drop_extractions(connection: Connection) -> None:
-    """Detach the extractions of previous versions, because the file has another model."""
+    """Remove the extractions of previous versions, because the file has another extractor."""
     connection.execute("UPDATE version_chunks SET extraction = NULL")
 
 
 def _checksum(connection: Connection, number: int) -> int:
-    """Return the checksum of the content of a previous version: that of its document when it was valid."""
+    """Compute the content checksum of a previous version, which is the one that its document had."""
     *own, text = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters, CAST(text AS BLOB) FROM versions WHERE version = ?""",
@@ -264,7 +269,7 @@ def _checksum(connection: Connection, number: int) -> int:
 
 
 def is_sound(connection: Connection, number: int) -> bool:
-    """Whether a previous version has its checksums."""
+    """Return whether a previous version has its checksums."""
     stored, *dates = connection.execute(
         """SELECT checksum, dates_checksum, checksum(valid_from, valid_until, dated, dated_until, dated_by)
         FROM versions WHERE version = ?""",
@@ -276,7 +281,7 @@ def is_sound(connection: Connection, number: int) -> bool:
 def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
     """Yield (row, id of the document) of the previous versions that do not have their checksums.
 
-    Bytes of an id that are no UTF-8 are replaced.
+    Bytes of an id that are no UTF-8 are replaced by U+FFFD.
     """
     for number, name in connection.execute(
         "SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version"
@@ -286,7 +291,7 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:
-    """Store the memo rows of what was derived of chunks of a previous version: (ordinal, vector, extraction)."""
+    """Store memo rows for chunks of a previous version: (ordinal, vector, extraction); None keeps the stored one."""
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
         WHERE version = ?1 AND ordinal = ?2""",
@@ -295,7 +300,7 @@ def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | 
 
 
 def drop_unsupported(connection: Connection) -> None:
-    """Delete the tree of summaries and the previous versions, and have the file keep neither from now on."""
+    """Delete the tree of summaries and all previous versions, and set the file to keep neither from now on."""
     tree.clear(connection)
     connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
     checksums.drop(connection, "settings/summarizer")

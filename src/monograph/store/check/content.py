@@ -22,7 +22,7 @@ _DOCUMENT_TEXTS = (
     ("chunks", "document = ?", ("id", "metadata", "merged")),
     ("texts", "block >> 24 = ?", ("text",)),
 )
-"""(table, which of its rows belong to a document, columns of text)."""
+"""(table, SQL condition of the rows of a document, columns of text)."""
 
 # Documents.
 
@@ -32,10 +32,10 @@ def _damaged(checked: Checked) -> Iterator[str]:
 
 
 def _make_readable(checked: Checked) -> None:
-    """Replace the bytes of damaged documents that cannot be decoded, so that what is derived can be derived again.
+    """Replace undecodable bytes of damaged documents, so that values can be derived from them again.
 
-    What is no UTF-8 is replaced by the sign for that, and what is no JSON is kept as a text in JSON. The documents stay
-    damaged, and a check goes on reporting them.
+    Bytes that are no UTF-8 are replaced by U+FFFD. Metadata that are no JSON are kept as ``{"damaged": text}``; such
+    sections become an empty list. The documents remain damaged, and a check still reports them.
     """
     connection = checked.connection
     for row in sorted(checked.damaged):
@@ -47,7 +47,7 @@ def _make_readable(checked: Checked) -> None:
                     text = value.decode("utf-8", "replace")
                     if table == "texts" and not is_utf8(value):
                         before = (number - documents.blocks_of(row)[0]) * documents.BLOCK_CHARACTERS
-                        # What follows in other blocks stays in place.
+                        # The block keeps its length, so that the positions of the text in later blocks do not change.
                         length = min(documents.BLOCK_CHARACTERS, characters - before)
                         text = text[:length].ljust(length, "\ufffd")
                     if column in _JSON:
@@ -65,7 +65,7 @@ _JSON: dict[str, Callable[[str], object]] = {
     "merged": loaded_object,
     "sections": documents.loaded_sections,
 }
-"""Columns that hold JSON, and what reads each."""
+"""Columns that hold JSON, and the function that decodes each."""
 
 
 _MISNUMBERED = """SELECT place, block FROM (
@@ -73,11 +73,11 @@ _MISNUMBERED = """SELECT place, block FROM (
         FROM texts JOIN documents ON document = block >> 24
         WHERE document NOT IN (SELECT value FROM json_each(:broken)))
     WHERE place != block ORDER BY block"""
-"""(place, number) of the blocks of text that are not numbered by their place in a document that is sound."""
+"""Query for (right number, stored number) of the text blocks of undamaged documents that are misnumbered."""
 
 
 def _merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
-    """Yield (merged metadata, row) of the chunks that have another than their document and they imply."""
+    """Yield (right merged metadata, row) of the chunks whose stored merged metadata are wrong."""
     found = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
@@ -90,7 +90,10 @@ def _merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
 
 
 def _wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
-    """Yield (date derived again, row) of documents with changed dates, if that date is, or is not, what was stored."""
+    """Yield (date columns derived again, row) of the documents whose dates fail their checksum.
+
+    With ``is_found_again`` only those for which the derived date has the stored checksum, else only the others.
+    """
     for row, since, stored, changed in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
         WHERE dates_checksum IS NOT checksum(valid_from, dated, dated_until, dated_by)"""
@@ -106,7 +109,7 @@ def _wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[in
 
 
 def _shortened(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield damaged documents whose text is not as long as it was. SQLite's length() ends at U+0000."""
+    """Yield the damaged documents whose text has another length. Not by SQLite's length(), which ends at U+0000."""
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
             yield (row,)
@@ -134,7 +137,7 @@ DOCUMENTS = (
          "valid_until IS NOT NULL", "SET valid_until = NULL"),
 )  # fmt: skip
 
-# Files, held against the uris of their documents.
+# Files, compared with the uris of their documents.
 
 _BEGINS = "substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) = CAST(s.uri AS BLOB)"
 _UNKNOWN = "source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
@@ -156,9 +159,9 @@ _FIND_SOURCES = (
         SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
         WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
 )
-"""Give files and documents each other's numbers and names again, by their uris.
+"""Statements that link documents and files again by their uris.
 
-Where a file is lost, its documents are of none: they stay until someone removes them.
+The documents of a lost file then belong to no file, and remain until a user removes them.
 """
 SOURCES = (
     Rule("documents", "{} documents of files that are not known", _UNKNOWN, _FIND_SOURCES),
@@ -193,7 +196,7 @@ _TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
 
 
 def _read(table: str) -> str:
-    """Return the columns of a table of assertions as they are sealed: texts as bytes."""
+    """Return the SQL columns of a table of assertions that a checksum covers, with texts as bytes."""
     return ", ".join(f"CAST({one} AS BLOB)" if one in _TEXTS else one for one in TABLES[table].split(", "))
 
 
@@ -206,11 +209,11 @@ _ENDLESS = " UNION ".join(
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
-"""(id, document, chunk) of every end of a relation of which its origin says nothing."""
+"""Query for (id, document, chunk) of each end of a relation for which the origin has no node."""
 
 
 def _unreadable(table: str) -> str:
-    """Return the condition of the rows of a table of assertions that cannot be read, whatever their seals say."""
+    """Return the SQL condition that an assertion cannot be decoded, whether or not its checksum is right."""
     texts = [one for one in TABLES[table].split(", ") if one in _TEXTS]
     are_texts = " AND ".join(f"typeof({one}) = 'text' AND is_utf8(CAST({one} AS BLOB))" for one in texts)
     properties = "CAST(properties AS TEXT)"
@@ -228,7 +231,7 @@ def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
 
 
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
-    """Return the rules for assertions of callers; a node that only a relation names gets a name with this key."""
+    """Return the rules for assertions; ``key_of`` returns the comparison key for the name of an implied node."""
 
     def imply(checked: Checked) -> None:
         for name, *origin in checked.connection.execute(_ENDLESS).fetchall():

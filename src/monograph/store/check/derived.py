@@ -20,7 +20,7 @@ from monograph.values import ENTITY_KINDS, Finding
 
 _PERSON = ENTITY_KINDS.index("person")
 
-# Remembered values and vectors.
+# Values of the memo, and vectors.
 
 
 def _wrong_values(checked: Checked) -> Iterator[str]:
@@ -29,9 +29,9 @@ def _wrong_values(checked: Checked) -> Iterator[str]:
 
 
 def _disown(checked: Checked) -> None:
-    """Disown remembered values that are not what was made.
+    """Delete memo values that fail their checksum, so that they are derived again.
 
-    Vectors that came with their chunks nobody can make again: they stay, and their documents are reported.
+    Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
     """
     size = checked.vector
     all_came = checked.embedder is not None and checked.embedder.spec.startswith("given:")
@@ -46,8 +46,8 @@ def _disown(checked: Checked) -> None:
     memo.disown(checked.connection, lost)
 
 
-# Values in use: unused ones may be another embedder's. The rule goes before those of the tree, whose remedy is to begin
-# the tree again: then no node tells that the vector of a summary is in use.
+# Only vectors in use are checked: unused ones may be those of another embedder. This rule must come before the rules of
+# the tree, whose remedy restarts the tree: afterwards no node refers to the vectors of summaries.
 LENGTHS = Rule(
     "vectors",
     "{} vectors that are of another length than the file's",
@@ -81,12 +81,12 @@ _ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.fu
 _KNOWN = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
 _BOTH_WAYS = (
     "DELETE FROM apart WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",
-    # Of two rows without the other order the one is wrong that says of a name what no document does.
+    # Of two rows without their other order, the one with a name that is not stored is wrong.
     f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({_KNOWN.format("apart")}) AND EXISTS (
     SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_KNOWN.format("a")})""",
     "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
 )
-"""Let pairs that were set apart stand in both orders again, by the one of two rows that is right."""
+"""Statements that store each pair of names set apart in both orders again, from the one row of it that is right."""
 
 
 def _uncoded(checked: Checked) -> Iterator[tuple[str]]:
@@ -107,7 +107,7 @@ NAMES = (
 
 
 def _edges(checked: Checked) -> Iterator[Finding]:
-    """Hold the chunks' side of the edges against the names' side, in one pass over the chunks."""
+    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
     for chunk, words, names, links in connection.execute(

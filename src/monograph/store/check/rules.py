@@ -19,44 +19,44 @@ from monograph.store.graph.names import code_size
 from monograph.values import Finding
 
 _PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
-"""Errors that say nothing of the rows."""
+"""Beginnings of the names of SQLite's errors that do not come from damaged rows."""
 _OF_SETTING = "the setting '"
 
 DELETE = "DELETE"
 """A remedy: delete the rows."""
 DERIVE = "DERIVE"
-"""A remedy: nothing is to be deleted, what is missing is derived."""
+"""A remedy: delete nothing; missing values are derived."""
 GRAPH = "GRAPH"
-"""A remedy: the graph as a whole is to be derived again."""
+"""A remedy: derive the whole graph again."""
 
 
 @dataclass
 class Checked:
-    """The rows of a file in one transaction, and what several rules need to know of them."""
+    """The rows of a file in one transaction, and cached values that several rules need."""
 
     connection: Connection
 
     @cached_property
     def embedder(self) -> StoredModel | None:
-        """The embedder that the vectors are of."""
+        """The embedder of the stored vectors; None without vectors."""
         return load_model(self.connection, "embedder")
 
     @cached_property
     def extractor(self) -> StoredModel | None:
-        """The extractor that the graph is made with."""
+        """The extractor that the graph is built with; None without a graph."""
         return load_model(self.connection, "extractor")
 
     @property
     def has_graph(self) -> bool:
-        """Whether the file has a graph that is complete: one that is still to be made has no faults."""
+        """Whether the file has a complete graph; one that is still being built is not checked."""
         try:
             return self.extractor is not None and self.extractor.graph > 0
-        except MonographError:  # The rule for settings tells of it.
+        except MonographError:  # The rule for settings reports it.
             return False
 
     @cached_property
     def damaged(self) -> frozenset[int]:
-        """The rows of the documents whose content is not what was stored: nothing is held against their texts."""
+        """Rows of the documents whose content fails its checksum; no stored value is compared with their texts."""
         rows = documents.numbers(self.connection)
         return frozenset(row for row in rows if not documents.is_sound(self.connection, row))
 
@@ -76,7 +76,7 @@ class Checked:
         return json.dumps(sorted(self.damaged))
 
     def execute(self, statement: str) -> Any:
-        """Run a statement, in which ``:vector``, ``:code`` and ``:broken`` stand for properties; return its cursor."""
+        """Run a statement that may have the parameters ``:vector``, ``:code`` and ``:broken``; return its cursor."""
         names = (name for name in ("vector", "code", "broken") if f":{name}" in statement)
         return self.connection.execute(statement, {name: getattr(self, name) for name in names})
 
@@ -92,17 +92,18 @@ class Rule:
     Parameters
     ----------
     table:
-        The table that is named where the fault is found.
+        The table that findings name.
     fault:
-        What is said of it; ``{}`` stands for the number of rows, or for a text that ``find`` yields.
+        The text of a finding; ``{}`` is replaced by the number of rows, or by a text that ``find`` yields.
     find:
         Finds the rows that have the fault: an SQL condition, in which the table is ``t``; a query; or a function that
         yields rows as tuples, a text for each fault, or whole findings.
     remedy:
-        What a repair does. None reports; DELETE deletes the rows; ``SET ...`` updates them; DERIVE and GRAPH derive
-        again; statements with ``?`` run once for each row that ``find`` gives, others once; a function does the rest.
+        What a repair does. None: nothing, the fault is only reported. DELETE: delete the rows. ``SET ...``: update
+        them. DERIVE and GRAPH: derive again. Other statements run once for each row that ``find`` returns if they have
+        a ``?``, else once. A function is called.
     hint:
-        What the user can do about a fault that stays after the remedy.
+        What the user can do about a fault that the remedy does not remove.
     """
 
     table: str
@@ -112,7 +113,7 @@ class Rule:
     hint: str = ""
 
     def found(self, checked: Checked) -> Iterable[Any]:
-        """Return what is found: rows, texts or findings."""
+        """Return the results of ``find``: rows, texts or findings."""
         if not isinstance(self.find, str):
             return self.find(checked)
         is_query = self.find.startswith("SELECT")
@@ -120,7 +121,7 @@ class Rule:
         return list(checked.execute(query))
 
     def findings(self, checked: Checked) -> Iterator[Finding]:
-        """Yield what is found; rows that cannot be read for it are a finding too."""
+        """Yield the findings of the rule; rows that cannot be read are a finding, too."""
         is_repairable = self.remedy is not None and not self.hint
         try:
             count = 0
@@ -144,7 +145,7 @@ class Rule:
             yield Finding(self.table, f"its rows contradict each other: {error!r}", repairable=True)
 
     def apply(self, checked: Checked) -> None:
-        """Apply the remedy to the rows that are found."""
+        """Apply the remedy to the rows that have the fault."""
         if callable(self.remedy):
             self.remedy(checked)
         elif self.remedy == DELETE:
@@ -159,20 +160,20 @@ class Rule:
 
 
 def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Yield what the rules find, each fault once."""
+    """Yield the findings of the rules, each fault once."""
     seen: set[str] = set()
     for rule in rules:
         for one in rule.findings(checked):
-            # Rows that cannot be read may be needed for several rules, and settings are held against their checksums.
+            # Several rules may fail at one unreadable row; a damaged setting is also reported by the rule for settings.
             if one.fault not in seen and not (_OF_SETTING in one.fault and "settings" in seen):
                 seen |= {one.fault, one.table}
                 yield one
 
 
 def repair(checked: Checked, rules: Sequence[Rule]) -> bool:
-    """Apply the remedies of the rules that find anything, in order; return whether the graph is to be derived again."""
+    """Apply the remedies of the rules with findings, in order; return whether the graph must be derived again."""
     is_graph_wrong = False
-    checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows go before those that refer to them.
+    checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows are deleted before the rows that refer to them.
     for rule in rules:
         is_known = rule.remedy == GRAPH and is_graph_wrong
         if rule.remedy in (None, DERIVE) or is_known or not list(rule.findings(checked)):

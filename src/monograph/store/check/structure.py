@@ -16,27 +16,30 @@ from monograph.values import Finding
 
 _OF_INDEX = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
 _MADE_AGAIN = ("trigger", "index")
-"""What holds nothing that is not in a table; triggers first, which may be why a table cannot be touched."""
+"""Kinds of schema entries without rows of their own. Triggers first: a wrong one may prevent changes of its table."""
 
 _NOTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
     UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
-"""(name, checksum) of the rows of which a checksum is noted."""
+"""Query for (name, present checksum) of the rows that have an entry in ``checksums``."""
 
 _NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
     OR min(calls, tokens_in, tokens_out) < 0"""
-"""A row of the ledger that no version of Monograph writes."""
+"""SQL condition of rows of the ledger that no version of Monograph writes."""
 
 
 def sqlite_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield what SQLite itself finds. Later versions, and SQLCipher, also read the inverted index, which is derived."""
+    """Yield the faults that SQLite's integrity check finds.
+
+    Newer versions of SQLite, and SQLCipher, also check the inverted index, which can be built again.
+    """
     connection = checked.connection
     try:
         broken = _integrity(connection, "20")
     except sqlite_errors() as error:
         if not is_index_fault(error):
             raise
-        # Where FTS5 cannot even begin they read nothing. Rules of the index say what is wrong there.
+        # FTS5 cannot open its index, and nothing was checked: check single tables. The rules of the index report it.
         tables = connection.execute(
             """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master WHERE type = 'table' AND rootpage > 0"""
         ).fetchall()
@@ -51,7 +54,7 @@ def _integrity(connection: Connection, what: str) -> list[str]:
 
 
 def _schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-    """Return the statement that makes each table, index and trigger, by type and name: of the file, of a new file."""
+    """Return the CREATE statements by (type, name) of all tables, indexes and triggers: of this file, of a new file."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as made:
         schema.create_tables(made)
@@ -60,7 +63,7 @@ def _schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[t
 
 
 def schema_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield what is missing of the schema, is too much, or is not as it was made."""
+    """Yield a finding for each table, index and trigger that is missing, unknown or different from the schema."""
     held, wanted = _schemas(checked.connection)
     for one in sorted(held.keys() | wanted.keys()):
         if held.get(one) != wanted.get(one):
@@ -68,7 +71,7 @@ def schema_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def repair_schema(checked: Checked) -> None:
-    """Make triggers and indexes again that are not as they were made; tables stay as they are."""
+    """Create wrong or missing triggers and indexes again, and drop unknown ones; leave tables as they are."""
     held, wanted = _schemas(checked.connection)
     wrong = [one for one in held.keys() | wanted.keys() if held.get(one) != wanted.get(one)]
     for made in _MADE_AGAIN:
@@ -81,7 +84,7 @@ def repair_schema(checked: Checked) -> None:
 
 
 def _wrong_notes(connection: Connection) -> list[tuple[bytes, str, bool]]:
-    """Return (name as stored, name, whether its row is lost) of the checksums that are not of the row they name."""
+    """Return (name as bytes, name as text, whether its row is missing) of the checksums that do not match their row."""
     found = connection.execute(
         f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
         LEFT JOIN ({_NOTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
@@ -91,13 +94,13 @@ def _wrong_notes(connection: Connection) -> list[tuple[bytes, str, bool]]:
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
-    """Whether a setting may be forgotten: it is found out again, or it is none that is ever stored."""
+    """Return whether a name is that of a setting that is set again later, or of a missing row that is not in KEPT."""
     setting = name.removeprefix("settings/")
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
 
 
 def note_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield the settings, roots and the like that are lost, or not what was stored."""
+    """Yield a finding for each setting and root that is lost or fails its checksum."""
     for _, name, is_lost in _wrong_notes(checked.connection):
         setting = name.removeprefix("settings/")
         is_mended = _is_found_again(name, is_lost) or not name.startswith(("settings/", "roots/"))
@@ -111,7 +114,7 @@ def note_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def repair_notes(checked: Checked) -> None:
-    """Forget settings that are found out again, and checksums of rows that are not there."""
+    """Delete wrong settings that are set again later, and checksums without a row, except those of KEPT settings."""
     for stored, name, is_lost in _wrong_notes(checked.connection):
         if _is_found_again(name, is_lost):
             if name.startswith("settings/"):

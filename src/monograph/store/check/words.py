@@ -1,7 +1,7 @@
 """Rules for the inverted index: what FTS5 holds against what it holds when the same texts are indexed again.
 
-Both are brought to a few numbers that do not depend on the order of terms or chunks, so that neither is held in memory:
-the texts are indexed a part at a time, and their numbers added up.
+Both are reduced to a few sums that do not depend on the order of terms or chunks, so that neither has to be in memory:
+the texts are indexed in parts, and the sums of all parts are added.
 """
 
 # ruff: noqa: S608 - every statement is made of constants
@@ -26,17 +26,17 @@ from monograph.values import Finding
 
 TABLES = ("words", "trigrams")
 CHUNKS_AT_ONCE = 2_048
-"""Chunks that are indexed again together."""
+"""Chunks of one part, which are indexed together."""
 _PRIME = (1 << 61) - 1
 _PLACE = "(doc * 1000003 + COALESCE(offset, 0) * 2 + (COALESCE(col, '') = 'title')) & 1073741823"
-"""A number for where a term stands; the sum of 2^33 of them is no more than SQLite can hold."""
+"""SQL of a number below 2^30 for a position of a term; SQLite can hold the sum of 2^33 of them."""
 
 Sums: TypeAlias = Counter[str]
-"""What an index holds: sums over terms and where they stand and over chunks and their lengths, and FTS5's totals."""
+"""Sums of an index: over terms and their positions, over chunks and their lengths, and FTS5's totals."""
 
 
 def _sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
-    """Sum up an index; ``looked_up`` looks up each term, as a search does, which reads other rows than a scan."""
+    """Return the sums of an index; ``looked_up`` looks up each term as a search does, which reads other rows."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_PLACE}), 0) FROM temp.places"
@@ -51,7 +51,7 @@ def _sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
     finally:
         connection.execute("DROP TABLE temp.places")
     of_lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))
-    row = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # How many rows and words.
+    row = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # Numbers of rows and of words.
     totals = {f"total {at}": count for at, count in enumerate(terms.varints(row[0]) if row is not None else ())}
     return Counter({"terms": of_terms % _PRIME, "lengths": of_lengths % _PRIME, **totals})
 
@@ -61,7 +61,7 @@ def _config(connection: Connection, table: str) -> dict[bytes, int]:
 
 
 def _faults(checked: Checked) -> Iterator[Finding]:
-    """Yield what of the inverted index is not as the texts of the chunks imply."""
+    """Yield the differences between the inverted index and one that is built from the texts of the chunks."""
     connection = checked.connection
     wanted: dict[str, Sums] = {table: Counter() for table in TABLES}
     config: dict[str, dict[bytes, int]] = {}
@@ -95,7 +95,7 @@ def _faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _of_table(table: str, indexed: str) -> tuple[Rule, Rule]:
-    """Return the rules for the chunks in a table of the index; ``indexed`` says which chunks are to be in it."""
+    """Return the rules for a table of the index; ``indexed`` is the SQL condition of the chunks that belong in it."""
     return (
         Rule(table, f"{{}} chunks that are not in the index of {table}",
              f"SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT id FROM {table}_docsize) AND {indexed}", DERIVE),
@@ -119,7 +119,10 @@ RULES = (
 
 
 def own_fault(connection: Connection) -> Finding | None:
-    """Return what FTS5 itself finds in the inverted index. It checks by a write: this needs a write transaction."""
+    """Return the first fault that FTS5's own check of the inverted index finds; None if there is none.
+
+    The check is an INSERT, so it needs a write transaction.
+    """
     for table in TABLES:
         try:
             connection.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
@@ -129,12 +132,12 @@ def own_fault(connection: Connection) -> Finding | None:
 
 
 def rebuild(connection: Connection) -> None:
-    """Make the inverted index anew from the texts, whatever state it is in."""
+    """Build the inverted index again from the texts, whatever state it is in."""
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         for statement in INVERTED_INDEX:
             empty.execute(statement)
         for table in TABLES:
-            # What of it says how it is to be read comes first, or nothing of it can be touched.
+            # Without a readable configuration and structure, FTS5 cannot even drop the table.
             for part in ("config", "data"):
                 connection.execute(f"DELETE FROM {table}_{part}")
                 rows = empty.execute(f"SELECT * FROM {table}_{part}").fetchall()
@@ -147,18 +150,18 @@ def rebuild(connection: Connection) -> None:
 
 
 def index_anew(connection: Connection) -> None:
-    """Empty a sound inverted index, and fill it from the texts."""
+    """Empty an undamaged inverted index, and fill it again from the texts."""
     terms.clear(connection)
     terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
 def entries(connection: Connection) -> Iterator[terms.Entry]:
-    """Yield what the index is to hold, chunk by chunk; of texts that are no UTF-8, what can be read."""
+    """Yield the index entries of all chunks; bytes of texts that are no UTF-8 are replaced."""
     return chain.from_iterable(entries_of(connection, row) for row in documents.numbers(connection))
 
 
 def entries_of(connection: Connection, document: int) -> Iterator[terms.Entry]:
-    """Yield what the index is to hold of a document, by its row."""
+    """Yield the index entries of a document's chunks; ``document`` is its row number."""
     title, text = documents.titled(connection, document)
     for chunk, start, end in chunks.spans_of(connection, document):
         yield terms.Entry(chunk, title, text[max(start, 0) : max(end, 0)])

@@ -19,7 +19,7 @@ from monograph.values import Chunk, Metadata, Valid
 
 @dataclass(frozen=True, slots=True)
 class LoadedChunk:
-    """A chunk as it is read back: with its row number, and the title, uri and merged metadata of its document."""
+    """Stored chunk with its row number, its merged metadata, and the title, uri, date and validity of its document."""
 
     row: int
     chunk: Chunk
@@ -35,19 +35,19 @@ Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
 
 
 def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
-    """Return the columns of a chunk, from the row and the metadata of its document."""
+    """Return the columns to store of a chunk, given the row and the metadata of its document."""
     own = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
     merged = merged_metadata(metadata, chunk.metadata)
     return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own, merged
 
 
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
-    """Return the metadata of a document with a chunk's laid over it, as JSON; None where that is one of the two."""
+    """Return the metadata of a chunk merged over its document's, as JSON; None if they equal one of the two."""
     return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 
 
 def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
-    """Store chunks, new ones or other places and metadata of known ones: (row, columns)."""
+    """Insert chunks, or update the positions and metadata of known ones: (row, columns)."""
     connection.executemany(
         """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (chunk) DO UPDATE
@@ -58,7 +58,7 @@ def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
 
 
 def remove(connection: Connection, rows: Sequence[int]) -> None:
-    """Take out chunks, and which vectors are theirs; the inverted index and the graph no longer hold them."""
+    """Delete chunks and their rows of ``vectors``; the inverted index and the graph must not have them any more."""
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((row,) for row in rows))
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", ((row,) for row in rows))
 
@@ -70,12 +70,12 @@ _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
 
 
 def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) -> list[LoadedChunk]:
-    """Return chunks by row number, in the order asked for.
+    """Return chunks by row number, in the given order.
 
     Raises
     ------
     DamagedFile
-        If one cannot be decoded or is not there; with ``strict`` also if it reaches beyond its document's text.
+        If a chunk cannot be decoded or is missing; with ``strict`` also if it reaches beyond its document's text.
     """
     loaded, number = [], 0
     with decoding(connection, lambda: f"row {number} of chunks"):
@@ -95,14 +95,14 @@ def of_document(connection: Connection, document: int, *, strict: bool = False) 
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
-    """Return (title of the document, text) of chunks by row number, in the order asked for. Raises DamagedFile."""
+    """Return (title of the document, text) of chunks by row number, in the given order. Raises DamagedFile."""
     return [(title, text) for (*_, title), text in _read(connection, "d.title", rows)]
 
 
 def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
-    """Return (title, text) of chunks as :func:`titled_texts`, the chunk's names, and its document's subjects.
+    """Return (title of the document, text, names, subjects of the document) of chunks, in the given order.
 
-    Names are bytes of :data:`monograph.store.graph.graphs.NAMED`, subjects a JSON list of rows of names.
+    Names are bytes of :data:`monograph.store.graph.graphs.NAMED`; subjects are a JSON list of rows of names.
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
         (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
@@ -110,7 +110,7 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
 
 
 def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield ((chunk, document, start, end, further columns), text) of chunks in the order asked for."""
+    """Yield ((chunk, document, start, end, further columns), text) of chunks in the given order."""
     waiting = iter(rows)
     while some := list(islice(waiting, _AT_ONCE)):
         with decoding(connection, "a chunk"):
@@ -125,25 +125,25 @@ def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Return the ids of chunks, by row."""
+    """Return the ids of chunks, by row number."""
     return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
 
 
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """Return (memo row of the extraction, title) by chunk row: the same for chunks of one title and text."""
+    """Return (memo row of the extraction, title of the document) by chunk row; equal for equal titles and texts."""
     tables = """extractions AS e JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d USING (document)
         WHERE e.chunk = w.value"""
     return {row: (memo, title) for row, memo, title in lookup(connection, "e.chunk, e.memo, d.title", tables, rows)}
 
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return the ids of the documents of chunks by the ids of the chunks, for the chunks that exist."""
+    """Return the document id of each chunk, by chunk id; unknown ids are left out."""
     tables = "chunks AS c JOIN documents AS d USING (document) WHERE c.id = w.value"
     return dict(lookup(connection, "c.id, d.id", tables, ids))
 
 
 def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed = EVERYTHING) -> dict[str, int]:
-    """Return the row numbers of allowed chunks, by id, in the order of the ids; ids that are not there are skipped.
+    """Return the row numbers of allowed chunks, by id, in the order of the ids; unknown ids are skipped.
 
     Without ids, all allowed chunks in reading order, document by document.
     """
@@ -180,7 +180,7 @@ def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> l
 
 
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
-    """Return at most ``most`` allowed chunks of documents in order of id: the first of each, then the second."""
+    """Return rows of at most ``most`` allowed chunks: the first of each document, by id, then the second of each."""
     tables = f"""documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
         WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?"""
     return [row for (row,) in lookup(connection, "own.chunk", tables, documents, *allowed.parameters, most)]

@@ -16,25 +16,25 @@ from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
-"""A text is cut into blocks of this many characters: a row of them fits a page, and a chunk is read from one or two."""
+"""Characters of a block of text: the row of a block fits a page, and a chunk is in one or two blocks."""
 
 LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
-"""Characters of the longest text that blocks can be numbered for."""
+"""Characters of the longest text for which there are enough block numbers."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
-"""dated, dated_until, dated_by: the date that follows from the document, or else from its file."""
+"""dated, dated_until, dated_by: the date from the document itself, or else from its file."""
 Columns: TypeAlias = tuple[
     int, str, str, str, str, str, bytes, int, int | None, int | None, int | None, int | None, int | None
 ]
 """document, id, uri, title, metadata, sections, sha256, characters, source, its Dates, valid_from."""
 BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {BY_FILE:d}"
-"""SQL condition that the date of a document ``d`` follows from the document itself."""
+"""SQL condition that the date of a document ``d`` comes from the document itself, not from its file."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """A document's row, without its text. ``sha256`` is the hash of all that the document is made of."""
+    """Row of a document, without its text. ``sha256`` is the hash of all of its inputs."""
 
     row: int
     id: str
@@ -51,39 +51,39 @@ _COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_u
 
 
 def find(connection: Connection, document_id: str) -> DocumentRow | None:
-    """Return the document with an id; None if there is none."""
+    """Return the document with an id; None if the file has none."""
     return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
 
 
 def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentRow]:
-    """Return the documents with these ids, by id."""
+    """Return the documents with the given ids, by id; unknown ids are left out."""
     rows = _rows(connection, "WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids), ensure_ascii=False))
     return {row.id: row for row in rows}
 
 
 def by_uri(connection: Connection, uri: str) -> list[DocumentRow]:
-    """Return the documents that came from a uri, in order of id."""
+    """Return the documents with a uri, in order of id."""
     return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
 
 
 def of_source(connection: Connection, source: int) -> list[DocumentRow]:
-    """Return the documents that came from one file, in order of id."""
+    """Return the documents that were read from a file, in order of id; ``source`` is the row of the file."""
     return _rows(connection, "WHERE source = ? ORDER BY id", source)
 
 
 def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
-    """Return the documents whose present state began after a second, if the file keeps history."""
+    """Return the documents whose present version began after a second; none if the file keeps no previous versions."""
     return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
 def count(connection: Connection) -> int:
-    """Count the documents."""
+    """Return the number of documents."""
     return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
 
 def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[DocumentRow]:
-    """Return a part of the list of all documents, in order of uri, then id; all without a limit."""
-    # SQLite finds the order of uris in an index, and looks at no row before those that are asked for.
+    """Return at most ``limit`` documents (-1: all) from position ``start`` on, in order of uri, then id."""
+    # SQLite takes the order from the index of uris, and reads no rows before the first that is returned.
     which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
     return _rows(connection, which, limit, start)
 
@@ -104,13 +104,13 @@ def _rows(connection: Connection, which: str, *parameters: str | int) -> list[Do
 
 
 def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
-    """Return the date that follows from a document itself: from its metadata, then its chunks', its title or text."""
+    """Return the date of a document from its metadata, else from its chunks' metadata, its title or its text."""
     dated = date_of(metadata, title, text)
     return (None, None, None) if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
 
 
 def loaded_span(first: Any, last: Any) -> TimeSpan | None:
-    """Return the span of two stored seconds; None if they are no span."""
+    """Return the span between two stored seconds; None if they are not a valid span."""
     if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
         return None
     return TimeSpan(first, last)
@@ -119,7 +119,7 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
 def loaded_times(
     first: Any, last: Any, told_by: Any, since: Any = None, until: Any = None
 ) -> tuple[Dated | None, Valid | None]:
-    """Return (date, time in which it is valid) of a document from its columns; None for one that is not known."""
+    """Return (date, validity) of a document from its columns; either is None if it is missing or invalid."""
     when = None if first is None else loaded_span(first, last)
     date = Dated(when, TOLD_BY[told_by]) if when is not None and told_by in range(len(TOLD_BY)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
@@ -130,21 +130,21 @@ def loaded_times(
 
 
 def newest(connection: Connection) -> int | None:
-    """Return the last second of all dates that follow from documents themselves; None if there are none."""
+    """Return the last second of all dates that come from documents themselves; None if there are none."""
     (last,) = connection.execute(f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}").fetchone()  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 
 def name_of(connection: Connection, row: int) -> str:
-    """Return a document's id; bytes that are no UTF-8 are replaced."""
+    """Return a document's id, with bytes that are no UTF-8 replaced; ``row N`` if the document is missing."""
     found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
-    """Return the columns of a document under a row number.
+    """Return the columns to store of a document; ``row`` and ``source`` are row numbers.
 
-    ``since`` is the second from which it stands so, in a file that keeps former versions.
+    ``since`` is the second in which this version begins; None in a file that keeps no previous versions.
     """
     metadata = (document.metadata, *(one.metadata for one in document.passages))
     return (
@@ -163,7 +163,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
 
 
 def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None:
-    """Store documents, new ones or other states of known ones, without their chunks: (columns, checksum, text)."""
+    """Insert documents, or update known ones, without their chunks: (columns, content checksum, text)."""
     connection.executemany(
         """INSERT INTO documents (document, id, uri, title, metadata, sections, sha256, characters, source, dated,
             dated_until, dated_by, valid_from, checksum, dates_checksum)
@@ -187,9 +187,9 @@ def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None
 
 
 def blocks_of(row: int) -> tuple[int, int]:
-    """Return the first and last number that a block of a document's text may have.
+    """Return the first and the last number that a block of a document's text may have.
 
-    Where no document can have the row, as a damaged file may say, they are such as no block has.
+    For a row that no document can have, as in a damaged file, return numbers that no block has.
     """
     if not 0 <= row < MOST_DOCUMENTS:
         row = -1
@@ -197,12 +197,12 @@ def blocks_of(row: int) -> tuple[int, int]:
 
 
 def text(connection: Connection, row: int, start: int, end: int) -> str:
-    """Return ``document.text[start:end]``, reading only the blocks that hold it. Raises DamagedFile."""
+    """Return ``document.text[start:end]``, reading only its blocks. Raises DamagedFile if they cannot be decoded."""
     return texts(connection, [(row, start, end)])[0]
 
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
-    """Return ``document.text[start:end]`` for several (document, start, end), read by one query. Raises DamagedFile."""
+    """Return ``document.text[start:end]`` for each (document, start, end), by one query. Raises as :func:`text`."""
     within = [
         (blocks_of(row)[0], min(max(start, 0), LONGEST_TEXT - 1), min(end, LONGEST_TEXT)) for row, start, end in spans
     ]
@@ -223,7 +223,7 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
 
 
 def titled(connection: Connection, row: int) -> tuple[str, str]:
-    """Return (title, text) of a document; bytes that are no UTF-8 are replaced."""
+    """Return (title, text) of a document, with bytes that are no UTF-8 replaced."""
     (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
     blocks = connection.execute(
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
@@ -242,7 +242,7 @@ def load(connection: Connection, row: DocumentRow) -> Document:
 
 
 def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Document:
-    """Return a document from its row and columns. Raises one of UNDECODABLE if they are something else."""
+    """Return a document from its row and columns. Raises one of UNDECODABLE if they cannot be decoded."""
     if len(text) != row.characters:
         raise ValueError(f"{len(text):,} of the {row.characters:,} characters of its text are there")
     return Document(
@@ -258,7 +258,7 @@ def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Docume
 
 
 def loaded_sections(text: str) -> tuple[Section, ...]:
-    """Return sections from their stored JSON. Raises one of UNDECODABLE if it is something else."""
+    """Return sections from their stored JSON. Raises one of UNDECODABLE if they cannot be decoded."""
     return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
@@ -269,24 +269,24 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
 
 
 def names(connection: Connection) -> list[tuple[int, str, str]]:
-    """Return (row number, title, uri) of all documents, in order."""
+    """Return (row number, title, uri) of all documents, in order of row number."""
     return connection.execute("SELECT document, title, uri FROM documents ORDER BY document").fetchall()
 
 
 def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
     """Return the checksum of a document's content.
 
-    A document is sealed with it once, when its content is stored. It covers the content alone, so that it stays where
-    the document moves to another file or becomes a previous version.
+    It is stored once, with the content. It covers only the content, so it stays the same if the document moves to
+    another source file or becomes a previous version.
 
     Parameters
     ----------
     own:
-        Its id, uri, title, metadata, sections, sha256 and characters.
+        The document's id, uri, title, metadata, sections, sha256 and characters.
     text:
-        All of its text.
+        The whole text.
     chunks:
-        (id, ordinal, start, end, metadata, and the key of a vector that came with it, else None) in reading order.
+        (id, ordinal, start, end, metadata, memo key of a vector that the caller supplied or None) in reading order.
     """
     found = checksum(*own, text)
     for row in chunks:
@@ -295,7 +295,7 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
 
 
 def stored_checksum(connection: Connection, row: int) -> int:
-    """Compute the checksum of a document's content as it is stored; a text that is no UTF-8 is read as it is."""
+    """Compute the content checksum of a document from its stored rows. Texts are read as bytes: any may be damaged."""
     own = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
@@ -305,7 +305,7 @@ def stored_checksum(connection: Connection, row: int) -> int:
         "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", blocks_of(row)
     ).fetchall()
     text = b"".join([block for (block,) in blocks])
-    # A vector that was made of the text can be made again: it is not content.
+    # Vectors derived from the text are not content: they can be derived again.
     chunks = connection.execute(
         f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {GIVEN}
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
@@ -316,22 +316,22 @@ def stored_checksum(connection: Connection, row: int) -> int:
 
 
 GIVEN = "CASE WHEN m.key = given_key(m.value) THEN m.key END"
-"""The key of the memo row ``m`` where it holds a vector that came with its chunk, else NULL."""
+"""SQL of the key of the memo row ``m`` if it is a vector that the caller supplied with its chunk, else NULL."""
 
 
 def seal(connection: Connection, row: int) -> None:
-    """Note what the content of a document is, all of it being stored."""
+    """Store the content checksum of a document; all of its content must be stored already."""
     connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (stored_checksum(connection, row), row))
 
 
 def is_sound(connection: Connection, row: int) -> bool:
-    """Return whether the content of a document is as it was stored."""
+    """Return whether the content of a document has its stored checksum."""
     (stored,) = connection.execute("SELECT checksum FROM documents WHERE document = ?", (row,)).fetchone()
     return bool(stored == stored_checksum(connection, row))
 
 
 def sound_with_given(connection: Connection) -> list[int]:
-    """Return the rows of the documents that are as they were stored, and have vectors that came with their chunks."""
+    """Return the rows of the undamaged documents with vectors that the caller supplied, ascending."""
     found = connection.execute(
         """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
         WHERE key = given_key(value) ORDER BY document"""

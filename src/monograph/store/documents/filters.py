@@ -18,22 +18,22 @@ from monograph.store.file.database import Connection
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
-"""Each is tested for each chunk. Alternatives of one key, and exclusions of one key, count as one."""
+"""Most comparisons of a filter: each is tested for each chunk. Alternatives, or exclusions, of a key count as one."""
 
 _CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
-"""The metadata of a document with those of its chunk laid over them, which are often those of one of them."""
+"""SQL of the metadata of a chunk merged over those of its document; often they equal one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """A filter: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
+    """Compiled filter: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
 
-    ``indexed`` if an index leads to these chunks, so that they are found without testing all. ``condition`` is the
-    condition that was compiled, if there is no other. ``view`` is the name of the view whose chunks these are: results
-    that are kept for one view do not hold for another.
+    ``indexed``: whether SQLite finds the chunks by an index, without testing all. ``condition``: the condition that was
+    compiled, if the SQL has no further one. ``view``: the name of the view in which the filter is used, so that results
+    cached for one view are not used in another.
     """
 
     sql: str = ""
@@ -43,13 +43,13 @@ class Allowed:
     view: str = ""
 
     def on(self, column: str) -> str:
-        """Return the condition on a column of chunk rows; SQLite reads all allowed chunks once."""
+        """Return the SQL condition that a column is an allowed chunk's row; SQLite reads all allowed chunks once."""
         if self.is_whole_view:
             return f"{column} IN temp.view_chunks"
         return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"
 
     def on_each(self, column: str) -> str:
-        """Return the condition on a column of chunk rows; SQLite tests each row that it has found."""
+        """Return the SQL condition that a column is an allowed chunk's row; SQLite tests each row by itself."""
         if self.is_whole_view:
             return f"+{column} IN temp.view_chunks"
         if not self.sql:
@@ -60,11 +60,11 @@ class Allowed:
 
     @property
     def is_whole_view(self) -> bool:
-        """Whether all chunks of a view are allowed."""
+        """Whether the filter allows all chunks of a view."""
         return bool(self.view) and not self.sql
 
     def within(self, view: str) -> Allowed:
-        """Return this filter within a view, whose tables shadow the file's in the condition, too."""
+        """Return this filter for use in a view; its SQL stays, because a view's tables shadow those of the file."""
         if not view:
             return self
         return Allowed(self.sql, self.parameters, self.indexed or not self.sql, view=view)
@@ -74,7 +74,7 @@ EVERYTHING = Allowed()
 
 
 def compile_condition(condition: Condition | None) -> Allowed:
-    """Return the filter of a condition (see :mod:`monograph.where`).
+    """Compile a condition (see :mod:`monograph.where`) to a filter; None allows everything.
 
     Raises
     ------
@@ -95,13 +95,13 @@ def compile_condition(condition: Condition | None) -> Allowed:
 
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
-    """Return a filter of the chunks that another allows of some documents, given by row."""
+    """Return the filter of the chunks that another filter allows in the given documents, which are row numbers."""
     sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"
     return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
 
 def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
-    """Return the rows of all allowed chunks, ascending."""
+    """Return the rows of all allowed chunks, ascending: int64 (n,)."""
     query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"
     if allowed.is_whole_view:
         query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
@@ -110,7 +110,7 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
 
 
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
-    """Return those of some chunks that are allowed."""
+    """Return the given chunks that are allowed."""
     found = connection.execute(
         f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",
         (json.dumps(list(chunks)), *allowed.parameters),
@@ -119,7 +119,7 @@ def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> se
 
 
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
-    """Yield (chunk, type, value) of every chunk that has a key, as ``json_each`` returns them."""
+    """Yield (chunk, type, value) of each chunk that has a metadata key; type and value are those of ``json_each``."""
     yield from connection.execute(
         f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",
         (key,),
@@ -127,7 +127,7 @@ def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str 
 
 
 def keys(connection: Connection) -> list[str]:
-    """Return all keys of the metadata of chunks and their documents, in order."""
+    """Return all keys of the metadata of chunks and their documents, sorted."""
     found = connection.execute(
         f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
     ).fetchall()
@@ -135,12 +135,12 @@ def keys(connection: Connection) -> list[str]:
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
-    """Yield (chunk, first, last second of its date) of every chunk whose document has a date."""
+    """Yield (chunk, first second, last second) of the document's date for each chunk whose document has one."""
     yield from connection.execute(f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL")
 
 
 def barred(allowed: Allowed) -> str:
-    """Return a query for the summaries over at least one chunk that is not allowed."""
+    """Return the SQL query for the summaries that have a chunk below them that is not allowed."""
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
         UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
@@ -148,7 +148,7 @@ def barred(allowed: Allowed) -> str:
 
 
 def _joined(condition: Condition) -> Condition:
-    """Return a condition in which alternatives of one key, and exclusions of one key, are one comparison."""
+    """Return an equivalent condition with alternatives, or exclusions, of one key joined into one comparison."""
     if isinstance(condition, Comparison):
         return condition
     several: Operator = "nin" if condition.combiner == "and" else "in"
@@ -168,7 +168,7 @@ def _joined(condition: Condition) -> Condition:
 
 
 def _is_indexed(condition: Condition) -> bool:
-    """Return whether an index leads to the chunks that fulfil a condition."""
+    """Return whether SQLite can find the chunks that meet a condition by an index."""
     if isinstance(condition, Comparison):
         return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
     parts = [_is_indexed(part) for part in condition.parts]
@@ -185,17 +185,17 @@ _Bound = list[str | int | float | None]
 def _condition(condition: Condition) -> tuple[str, _Bound]:
     if isinstance(condition, Comparison):
         return _comparison(condition)
-    # SQLite's parser has room for a hundred open terms: nothing is open before the first part, so the deepest is first.
+    # SQLite's parser can hold a hundred open terms. None is open before the first part, so the deepest part is first.
     parts = [_condition(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
     joined = "TRUE" if condition.combiner == "and" else "FALSE"
     if parts:
-        # In a row each condition would lie within the next, too deep: so all but the first are joined in groups.
+        # A plain chain would nest each part within the next, too deeply: so all but the first are joined in groups.
         word, every = " AND " if condition.combiner == "and" else " OR ", [sql for sql, _ in parts]
         size = max(1, isqrt(len(every)))
         groups = [word.join(every[first : first + size]) for first in range(1, len(every), size)]
         joined = f"({word.join((every[0], *(f'({one})' if size > 1 else one for one in groups)))})"
     parameters: _Bound = [parameter for _, bound in parts for parameter in bound]
-    # NOT would leave a term open before each of its brackets.
+    # NOT would leave an open term before each of its brackets, so the condition is compared with 0.
     return (f"{joined} = 0" if condition.combiner == "not" else joined), parameters
 
 
@@ -204,13 +204,13 @@ def _depth(condition: Condition) -> int:
 
 
 def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Return the SQL that compares one key with a value, over ``m(value, type)``: the row of the key, or none."""
+    """Return (SQL, parameters) of a comparison; ``m(value, type)`` is the row of the key, if there is one."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:
         if operator == "is_empty":
             return "d.dated IS NULL", []
-        # A date is a span: its last second has to be after the value, its first one before it.
+        # A date is a span: for > its last second is compared, for < its first.
         second = "d.dated_until" if operator in (">", ">=") else "d.dated"
         return f"({second} {operator} ?) IS TRUE", [] if value is None else [parameter]
     if operator in ("!=", "nin"):
@@ -218,7 +218,7 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
         return f"NOT ({sql})", parameters
     column = _COLUMNS.get(key)
     if column is not None and operator in ("==", "in") and value is not None:
-        # An index can serve this, and no EXISTS. A column is a text, and equal to nothing else.
+        # An index can be used for IN, but not for EXISTS. The columns are texts, and equal only to texts.
         texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
         return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
     bound: _Bound = [] if column is not None else [key]
@@ -243,7 +243,7 @@ _HAS = f"""({_WITHIN}) OR (m.type = 'array' AND EXISTS (
     WHERE e.type NOT IN ('array', 'object') AND e.value IS v.value))"""
 _TESTS: dict[Operator, str] = {
     "==": "m.type NOT IN ('array', 'object') AND m.value IS ?",
-    # SQLite makes the list once, and looks each value up in it.
+    # SQLite builds the list once, and looks each value up in it.
     "in": "m.type NOT IN ('null', 'array', 'object') AND m.value IN (SELECT value FROM json_each(?))",
     "any": f"EXISTS (SELECT 1 FROM json_each(?) AS v WHERE {_HAS})",
     "all": f"m.type IN ('text', 'array') AND NOT EXISTS (SELECT 1 FROM json_each(?) AS v WHERE NOT ({_HAS}))",
@@ -252,4 +252,4 @@ _TESTS: dict[Operator, str] = {
     "text_match_insensitive":
         "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0",
 }  # fmt: skip
-"""Tests of the row ``m`` of a key against one parameter ``?``; the value ``v`` is one of those given."""
+"""SQL that tests the row ``m`` of a key against the parameter ``?``; ``v`` is one value of the parameter."""

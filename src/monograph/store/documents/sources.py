@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from monograph.values import Problem, Root
 
 _UNFINISHED, _FAULTY = -1, -2
-"""Stored as ``modified_ns`` of files that are not completely stored."""
+"""Stored as ``modified_ns`` of files that are not stored completely: more is to come, or a part failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """A file in the state in which it was last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+    """File in the state in which it was last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
 
     uri: str
     root: str
@@ -45,7 +45,7 @@ def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
-    """Return (root, files, documents, bytes) of every root with known files, in order of root."""
+    """Return (root, number of files, of documents, of bytes) of each root with known files, in order of root."""
     found = connection.execute(
         """SELECT root, count(*), sum(held), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
@@ -70,7 +70,7 @@ def find(connection: Connection, uri: str) -> SourceRow | None:
 
 
 def of_document(connection: Connection, document: int) -> tuple[SourceRow, int] | None:
-    """Return the file that a document was read from, and the number of its documents; None if there is none."""
+    """Return (file, number of its documents) for the file that a document was read from; None if it has no file."""
     row = connection.execute(
         f"""SELECT (SELECT count(*) FROM documents AS o WHERE o.source = s.source), {_COLUMNS}
         FROM documents AS d CROSS JOIN sources AS s ON s.source = d.source WHERE d.document = ?""",  # noqa: S608
@@ -80,7 +80,7 @@ def of_document(connection: Connection, document: int) -> tuple[SourceRow, int] 
 
 
 def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
-    """Store the states of files, new or known; returns their row numbers by uri."""
+    """Insert or update the states of files, and return their row numbers by uri."""
     connection.executemany(
         """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (uri) DO UPDATE SET (root, sha256, size, modified_ns) = (?2, ?3, ?4, ?5)""",
@@ -90,19 +90,22 @@ def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
 
 
 def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
-    """Return the rows of known files, by uri."""
+    """Return the row numbers of known files, by uri; unknown uris are left out."""
     return dict(select(connection, "SELECT uri, source FROM sources WHERE uri IN", uris))
 
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
-    """Store (uri, size, modified_ns) of files whose bytes are the same."""
+    """Store (uri, size, modified_ns) of files whose bytes are unchanged, and update the dates of their documents."""
     listed = list(states)
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", listed)
     date_documents(connection, rows(connection, [uri for uri, _, _ in listed]).values())
 
 
 def date_documents(connection: Connection, files: Iterable[int]) -> None:
-    """Give the documents of files, by row, that tell no date themselves the date of their file; both are stored."""
+    """Set the date of documents without a date of their own to the modification time of their file.
+
+    ``files`` are row numbers; the files and their documents must be stored already.
+    """
     connection.executemany(
         """UPDATE documents SET dated = f.second, dated_until = f.second, dated_by = ?2,
             dates_checksum = checksum(valid_from, f.second, f.second, ?2)
@@ -113,9 +116,9 @@ def date_documents(connection: Connection, files: Iterable[int]) -> None:
 
 
 def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
-    """Note that a file is not stored as it should be, so that no file on disk is as its row says.
+    """Mark a file as not stored completely, so that its row matches no file on disk.
 
-    ``faulty`` where a part of it could not be stored; else there is only more of it to come.
+    ``faulty``: a part of the file could not be stored. Otherwise the rest is still to be stored.
     """
     connection.execute(
         "UPDATE sources SET sha256 = x'', modified_ns = ? WHERE source = ?", (_FAULTY if faulty else _UNFINISHED, row)
@@ -123,7 +126,7 @@ def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
 
 
 def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
-    """Return the uris of those files of which a part could not be stored."""
+    """Return the given uris of files of which a part could not be stored."""
     found = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
     return frozenset(uri for (uri,) in found)
 
@@ -156,10 +159,10 @@ UNREADABLE_FAILURE = " OR ".join([
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A problem with a file on disk, which was found under a root.
+    """Problem with a file on disk that was found under a root.
 
-    ``size`` in bytes and ``modified_ns`` (nanoseconds since 1970) are the file's when it was read; both are kept only
-    if the problem has ``needs``, and are 0 otherwise.
+    ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) are those of the file when it was read. They are
+    stored only if the problem has ``needs``, and are 0 otherwise.
     """
 
     file: str
@@ -179,9 +182,9 @@ def roots(connection: Connection) -> list[Root]:
 
 
 def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> None:
-    """Store a root: a new one, or one with another place or other links.
+    """Insert a root, or update its place and whether links are followed.
 
-    ``absolute`` always stores an absolute place: for a file of which copies are read in other folders.
+    With ``absolute`` the place is stored as an absolute path, for a file whose copies are read in other folders.
     """
     place = root.place if absolute else stored_place(str(Path(path_of(connection)).parent), root.place)
     (row,) = connection.execute(
@@ -193,7 +196,7 @@ def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> N
 
 
 def remove_root(connection: Connection, name: str) -> None:
-    """Delete a root whose files are gone already, and its failures."""
+    """Delete a root whose files are deleted already, and its failures."""
     connection.execute(
         "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
     )
@@ -202,19 +205,19 @@ def remove_root(connection: Connection, name: str) -> None:
 
 
 def synced(connection: Connection) -> dict[str, float]:
-    """Return when each root was last synced as a whole, in seconds since 1970, by name."""
+    """Return the time of the last complete sync of each root, in seconds since 1970, by name of the root."""
     found = connection.execute("SELECT name, synced FROM roots WHERE synced > 0").fetchall()
     with decoding(connection, "the time of a row of roots"):
         return {name: float(second) for name, second in found}
 
 
 def described(connection: Connection) -> dict[str, str]:
-    """Return the key of the describer that last saw the pictures of a root, by the root's name."""
+    """Return the key of the describer that last saw the pictures of each root, by name of the root."""
     return dict(connection.execute("SELECT name, described FROM roots WHERE described != ''").fetchall())
 
 
 def save_synced(connection: Connection, names: Iterable[str], second: float, describer: str = "") -> None:
-    """Note when roots were synced as a whole, and the key of the describer that saw their pictures, if one did."""
+    """Store the time of a complete sync of roots, and the key of the describer that saw their pictures, if any."""
     connection.executemany(
         "UPDATE roots SET synced = ?2, described = COALESCE(NULLIF(?3, ''), described) WHERE name = ?1",
         [(name, second, describer) for name in names],
@@ -222,7 +225,7 @@ def save_synced(connection: Connection, names: Iterable[str], second: float, des
 
 
 def forget_describers(connection: Connection) -> None:
-    """Note of every root that no describer has seen its pictures."""
+    """Store for all roots that no describer has seen their pictures."""
     connection.execute("UPDATE roots SET described = ''")
 
 
@@ -237,7 +240,7 @@ def failures(connection: Connection) -> list[Failure]:
 
 
 def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
-    """Store these failures in place of all others, at most ``MOST_FAILURES``."""
+    """Replace all stored failures by the given ones, at most ``MOST_FAILURES``."""
     rows = sorted(
         (one.file, one.root, one.problem.uri, one.problem.reason, one.problem.hint, one.problem.needs)
         + ((one.size, one.modified_ns) if one.problem.needs else (0, 0))
@@ -264,22 +267,23 @@ def unused_name(place: str, taken: Iterable[str]) -> str:
 
 
 def stored_place(home: str, place: str) -> str:
-    """Return a place as it is stored: relative to the file's folder if it is below that, or below its parent.
+    """Return a root's place in the form in which it is stored.
 
-    File and folder may then be moved together, to another machine too.
+    It is relative to the file's folder ``home`` if it is below that folder or its parent, so that file and folder can
+    be moved together, also to another machine. Otherwise it is absolute.
     """
     relative = os.path.relpath(place, home)
-    # Files in / or /tmp belong together by chance.
+    # In / or /tmp, the file and the folder are together only by chance.
     at_top = len(Path(home).parts) <= 2
     return place if relative.startswith("../../") or relative == "../.." or at_top else relative
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
-    """Return the documents that names stand for: ids, uris, or paths of synced files.
+    """Return the documents that names refer to: ids, uris, or paths of synced files.
 
     Returns
     -------
-    (found, unknown): the documents, each once, in the order asked for; the names that fit none.
+    (found, unknown): the documents, each once, in the order of the names; the names that match no document.
     """
     found: dict[int, DocumentRow] = {}
     unknown = []

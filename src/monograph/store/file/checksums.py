@@ -1,6 +1,6 @@
 """Checksums of rows as they were written, for everything that the file cannot derive again.
 
-CRC-32, as every Python has it: it finds each change of up to 32 bits in a row, at a gigabyte a second.
+CRC-32, as in Python's ``zlib``: it detects every change within 32 consecutive bits, and reads a gigabyte a second.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Value: TypeAlias = bytes | str | int | None
 
 
 def checksum(*parts: Value) -> int:
-    """Return the CRC-32 of values, each with its length, so that values do not run together; text counts as UTF-8."""
+    """Return the CRC-32 of values, texts as UTF-8. Each value is preceded by its length, so boundaries count, too."""
     found = 0
     for part in parts:
         if isinstance(part, bytes | str):
@@ -29,7 +29,7 @@ def checksum(*parts: Value) -> int:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Let SQL of a connection use :func:`checksum` and :func:`given_key`."""
+    """Register :func:`checksum` and :func:`given_key` as SQL functions of a connection."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
     connection.create_function(
         "given_key", 1, lambda value: given_key(value) if isinstance(value, bytes) else None, deterministic=True
@@ -37,17 +37,17 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def given_key(packed: bytes) -> bytes:
-    """Return the memo key of a vector that came with its chunk."""
+    """Return the memo key of a vector that the caller supplied with its chunk, from the vector's bytes."""
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
 def put(connection: sqlite3.Connection, name: str, *parts: Value) -> None:
-    """Note what a row that is the only one of its kind is, under a name of its own."""
+    """Store the checksum of a single row, such as a setting or a root, under a name."""
     connection.execute("INSERT OR REPLACE INTO checksums (name, checksum) VALUES (?, ?)", (name, checksum(*parts)))
 
 
 def drop(connection: sqlite3.Connection, name: str) -> None:
-    """Forget what a row was that is taken out."""
+    """Delete the checksum stored under a name."""
     connection.execute("DELETE FROM checksums WHERE name = ?", (name,))
 
 

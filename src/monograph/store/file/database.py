@@ -41,16 +41,16 @@ Connection: TypeAlias = sqlite3.Connection
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connector:
-    """Maker of the connections of a database.
+    """Factory of the connections of a database.
 
     Parameters
     ----------
     connect:
-        Makes one more connection; for reading only if the argument is True.
+        Returns a new connection, for reading only if the argument is True.
     begin:
-        Called with the connection when a transaction that reads begins. What it writes into temporary tables is kept.
+        Called with the connection when a read transaction begins. Its changes of temporary tables are committed.
     in_memory:
-        The connections are to a copy of the file in memory, so that the file is not watched for changes on disk.
+        Whether the connections are to a copy of the file in memory. The file on disk is not watched then.
     """
 
     connect: Callable[[bool], Connection]
@@ -59,22 +59,22 @@ class Connector:
 
 
 _PATIENCE, _LONGEST_PATIENCE = 50, 3_200
-"""Milliseconds for which SQLite waits for a moment to empty the write-ahead log before it is asked again: ever more."""
+"""Milliseconds that SQLite waits to empty the write-ahead log: at the first attempt, then doubled up to the second."""
 _PAUSE = 0.005
 _MAPPED = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
-"""Bytes of a file that are mapped into memory: none where another program can cut it off, and that ends the process."""
+"""Bytes of a file that are mapped into memory; 0 where the process would die if another program truncated the file."""
 
 _abandoned: list[object] = []
-"""Connections that a fork copied: closing one would release its parent's locks, so they are kept and never used."""
+"""Connections inherited by a fork. To close one would release the locks of its parent, so they are kept, unused."""
 _opened: Counter[Identity] = Counter()
-"""How often each file, by device and inode, is open here: to read its bytes beside SQLite would drop its locks."""
+"""How often this process has each file open. To read an open file without SQLite would drop SQLite's locks."""
 _salts: dict[Identity, bytes] = {}
-"""The salts of those that are encrypted."""
+"""Salts of the open files that are encrypted."""
 _opening = threading.Lock()
 
 
 def identity_of(path: Path) -> Identity:
-    """Return the device and inode of a file, (0, 0) if it cannot be looked at: reading it says why."""
+    """Return the device and inode of a file; (0, 0) if they cannot be had. Reading the file then raises an error."""
     try:
         state = path.stat()
     except OSError:
@@ -83,10 +83,10 @@ def identity_of(path: Path) -> Identity:
 
 
 class OpenedFile:
-    """A file that is open: raises once another program has deleted, replaced or cut it off.
+    """Open file that detects when another program deletes, replaces or truncates it.
 
-    Where a mapped file is cut off, SQLite reads zeros instead of the end of the process: whoever reads asks here
-    afterwards. Other systems than Linux have no such guard (see :mod:`monograph.store.file.mapped`).
+    If a mapped file is truncated, SQLite reads zeros, and the process is not ended by SIGBUS. So every read is checked
+    here afterwards. Only Linux has this guard (see :mod:`monograph.store.file.mapped`).
 
     Parameters
     ----------
@@ -100,11 +100,11 @@ class OpenedFile:
         self._watch = _mapped.Watch(os.fsencode(os.path.realpath(path)), *self.identity)
 
     def end(self) -> None:
-        """Watch it no longer."""
+        """Stop watching the file."""
         self._watch.end()
 
     def require_same(self) -> None:
-        """Raise ReplacedFile unless the path still leads to the file."""
+        """Raise ReplacedFile if the path is now missing or belongs to another file."""
         if (now := identity_of(self._path)) == self.identity:
             return
         what = "replaced by another file" if any(now) else "deleted or moved"
@@ -114,7 +114,7 @@ class OpenedFile:
         )
 
     def require_whole(self) -> None:
-        """Raise DamagedFile or ReplacedFile if a read came upon an end that was not there before."""
+        """Raise DamagedFile if a read met the end of the truncated file, ReplacedFile if that of its log's index."""
         if self._watch.file_is_cut:
             raise DamagedFile(
                 f"{self._path} was cut off while it was open: another program made it shorter",
@@ -128,7 +128,7 @@ class OpenedFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Read from it: what was read counts only if the file was whole to the end."""
+        """Raise as :meth:`require_whole` before and after the block, also in place of an error within it."""
         self.require_whole()
         try:
             yield
@@ -146,27 +146,27 @@ class OpenedFile:
 class Database:
     """An open .mono file, for any number of threads and processes: many readers, one writer at a time.
 
-    Each thread has a connection of its own; a fork gets new ones. A file that does not exist is made first
-    in a temporary file beside it, complete, and then linked into place, so that no half-made file is ever seen.
+    Each thread has a connection of its own; a fork gets new ones. A missing file is created completely under a
+    temporary name in the same folder and then linked into place, so that no incomplete file is ever visible.
 
     Parameters
     ----------
     path:
         The file.
     create:
-        Make it if it is missing.
+        Create the file if it is missing.
     read_only:
-        Never write. A file or folder that cannot be written is opened so by itself.
+        Never write. This is set by itself if the file or its folder cannot be written.
     key:
-        What the file is encrypted with, or is to be, where it is made here.
+        The key of the file, or the key to encrypt a new file with. None if the file is not encrypted.
     connector:
-        Makes the connections; by default to all of the file. :func:`monograph.store.file.view.limited` connects to the
-        documents that meet a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy of the file.
+        Creates the connections; by default to the whole file. :func:`monograph.store.file.view.limited` connects to
+        the documents that match a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy of the file.
 
     Raises
     ------
     FileError
-        One of its kinds, as :func:`require_monograph` says; the file is left as it was.
+        If the file cannot be opened: one of the subclasses, as in :func:`require_monograph`. The file is unchanged.
     """
 
     def __init__(
@@ -182,11 +182,11 @@ class Database:
             encryption.require_text(key)
         self.path = path
         self.diagnose: Callable[[], str | None] | None = None
-        """Says what is wrong with the rows, for an error that contradicting rows have led to."""
+        """Returns a fault of the rows, or None. It is called for errors that damaged rows can cause."""
         self.noted = Noted()
-        """What models were asked for the file; every transaction enters it in the ledger."""
+        """Model calls for the file that are not in its ledger yet; every write transaction stores them there."""
         self.clock: Callable[[], float] | None = None
-        """Tells the seconds since 1970, where the file keeps former versions of documents."""
+        """Returns seconds since 1970; None if the file keeps no previous versions of documents."""
         made = None
         if state_of(path) is None:
             if not create or read_only:
@@ -194,14 +194,14 @@ class Database:
             made = _make(path, key)
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self.is_closed = False
-        """Whether it was closed."""
+        """Whether the database was closed."""
         self._file: OpenedFile | None = None
         self._process = 0
         self._users: Counter[Connection] = Counter()
-        """Threads that are using each connection: SQLite ends the process if it is closed meanwhile."""
+        """Number of uses of each connection that are in progress: closing it meanwhile would crash the process."""
         self._begin_process()
         with _opening:
-            # The bytes of a file that is open here are not read, nor without a key.
+            # Reading a file that this process has open would drop SQLite's locks. Without a key no salt is needed.
             salt = _salts.get(identity_of(path)) if key is None or is_open(path) else encryption.salt_of(path)
         self.raw_key = raw_key = encryption.unlock(path, key, salt, made)
         self.connector = connector or Connector(lambda reads: open_connection(path, raw_key, read_only=reads))
@@ -215,7 +215,7 @@ class Database:
                 raise
 
     def _begin_process(self) -> None:
-        """Begin without connections in the process that makes them, and again in a fork of it."""
+        """Reset connections and locks at the first use in this process; a fork is a new process."""
         if self._process == os.getpid():
             return
         if self._users:
@@ -226,7 +226,7 @@ class Database:
         self._counting = threading.RLock()
 
     def _enter(self, salt: bytes | None) -> None:
-        """Check the header of the file, unless it is open here already."""
+        """Register the file as open in this process, and check its header."""
         file = self._file = OpenedFile(self.path)
         is_first = not _opened[file.identity]
         _opened[file.identity] += 1
@@ -261,7 +261,7 @@ class Database:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Translate errors, and let nobody close a connection before the block ends, which then closes it."""
+        """Translate errors, and keep the connection open during the block, also if the database is closed meanwhile."""
         with self._counting:
             self._users[connection] += 1
         try:
@@ -276,14 +276,14 @@ class Database:
                 self._close_unused()
 
     def _require_same_file(self) -> None:
-        """Raise ReplacedFile or DamagedFile if another program has replaced the file, or cut it off."""
+        """Raise ReplacedFile or DamagedFile if another program has replaced, deleted or truncated the file."""
         if self._file is not None:
             self._file.require_same()
             self._file.require_whole()
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Begin a transaction that reads one state of the file: later commits are not seen. May be nested."""
+        """Begin a read transaction, which sees one state of the file and no later commits. May be nested."""
         connection = self.connection()
         with self._using(connection):
             if connection.in_transaction:
@@ -295,7 +295,7 @@ class Database:
                 if begin is not None:
                     begin(connection)
                 yield connection
-                # A commit also writes to virtual tables, which in a damaged file fails.
+                # A commit would also write to virtual tables, which fails in a damaged file.
                 connection.execute("ROLLBACK" if begin is None else "COMMIT")
             finally:
                 if connection.in_transaction:
@@ -305,8 +305,8 @@ class Database:
     def write(self, *, aside: bool = False) -> Iterator[Connection]:
         """Begin a transaction that is committed as a whole or, on an exception, not at all. A nested one is part of it.
 
-        ``aside`` is for what no search reads, but in the memo: what was cached stays true. Where anybody else writes it
-        does not wait, but raises BusyFile.
+        ``aside`` is for memo rows and rows that no search reads: the generation stays, so cached values stay valid. If
+        another thread or process is writing, BusyFile is raised at once.
         """
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
@@ -328,7 +328,7 @@ class Database:
                 yield connection
                 if not aside:
                     connection.execute("UPDATE settings SET value = value + 1 WHERE name = 'generation'")
-                # Commit, and enter in the ledger what models were asked until now.
+                # The ledger gets the pending model calls in the same commit.
                 spent = self.noted.pending()
                 if spent:
                     connection.executemany(
@@ -346,7 +346,7 @@ class Database:
                     connection.execute("ROLLBACK")
 
     def enter(self) -> None:
-        """Enter in the ledger what models were asked; where that cannot be done just now, the next write does it."""
+        """Store the pending model calls in the ledger; if the file cannot be written now, the next write does it."""
         if self.read_only or not self.noted.spent:
             return
         with suppress(FileError):
@@ -355,7 +355,7 @@ class Database:
                     pass
 
     def ledger(self) -> list[LedgerEntry]:
-        """Return what models were asked for the file, by day, model and purpose."""
+        """Return the model calls for the file, in order of day, model and purpose."""
         self.enter()
         with self.read() as connection:
             found = connection.execute(
@@ -366,7 +366,7 @@ class Database:
 
     @contextmanager
     def _locked(self, *, wait: bool) -> Iterator[None]:
-        """Keep the other threads of this process from writing."""
+        """Hold the lock of this process's writing threads; without ``wait`` raise BusyFile if another has it."""
         if not self._write_lock.acquire(blocking=wait):
             raise BusyFile(f"{self.path} is being written", "try again")
         try:
@@ -375,7 +375,7 @@ class Database:
             self._write_lock.release()
 
     def _diagnosis(self) -> str | None:
-        """Return a fault of the rows; None if there is none, or if this is called by the check itself."""
+        """Return a fault of the rows; None if there is none, or within the search for faults itself."""
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True
@@ -383,16 +383,16 @@ class Database:
             return self.diagnose()
         except MonographError as error:
             return error.message
-        except sqlite_errors() as error:  # A table that is not there, in a file that another program has cut off.
+        except sqlite_errors() as error:  # For example a missing table in a truncated file.
             return str(error)
         finally:
             self._local.diagnosing = False
 
     def rewrite(self) -> None:
-        """Write the file anew without its free space, and empty the write-ahead log.
+        """Rewrite the file without its free space (VACUUM), and empty the write-ahead log.
 
-        After this no byte of a deleted row is left in the file: ``secure_delete`` clears what is freed, but pages
-        that SQLite rebalances may keep copies of rows that moved on, which only a rewrite drops.
+        Afterwards no byte of a deleted row is left in the file. ``secure_delete`` clears freed space, but rebalanced
+        pages may keep copies of rows that were moved; only a rewrite drops these.
 
         Raises
         ------
@@ -402,8 +402,8 @@ class Database:
         connection = self.connection()
         with self._using(connection), self._write_lock:
             self._require_same_file()
-            # The whole file goes through a temporary one, which may be larger than the memory; not so where it is
-            # encrypted, since SQLCipher gives the temporary one pages of another size, and so ruins the file.
+            # VACUUM copies the whole file, which may be larger than the memory, into a temporary file. Not if it is
+            # encrypted: SQLCipher's temporary file has pages of another size, which would ruin the file.
             if self.raw_key is None:
                 connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
@@ -443,11 +443,11 @@ def is_open(path: Path) -> bool:
 
 
 def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
-    """Make an empty monograph beside its place, then put it there; returns what it is encrypted with."""
+    """Create an empty file under a temporary name, link it into place, and return its raw key (None without a key)."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
     with translate_system_errors(path), replacing.temporary_name(path) as made:
         with translate_errors(path), closing(raw_connection(made, raw)) as connection:
-            # Nobody sees the file before it is whole: the disk is waited for once, and not at every step.
+            # The file is visible only once it is complete, so one fsync at the end is enough.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
@@ -455,7 +455,7 @@ def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
             connection.execute("PRAGMA journal_mode = WAL")
         with made.open("r+b") as whole:
             os.fsync(whole.fileno())
-        replacing.link(made, path)  # Where another process was faster, its file is as good as ours.
+        replacing.link(made, path)  # If another process was faster, its file is kept.
     return raw
 
 
@@ -468,9 +468,9 @@ def open_connection(path: Path, key: RawKey | None, *, read_only: bool = False) 
 
 
 def memory_connection(*, encrypted: bool, uri: str = "file::memory:") -> Connection:
-    """Open a connection to a database in memory, through SQLCipher or not; nothing of it is written to disk.
+    """Open a connection to a database in memory, through SQLCipher or not; nothing is written to disk.
 
-    All of this process share the database of a URI that has a name.
+    All connections of this process to a URI with a name share one database.
     """
     return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_options()))
 
@@ -486,7 +486,7 @@ def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> 
 def uri_of(path: Path, *, read_only: bool) -> str:
     """Return the URI that SQLite opens a file by."""
     mode = "ro" if read_only else "rw"
-    # A file in write-ahead mode needs its index file; where that cannot be made, the file cannot be changing either.
+    # In WAL mode SQLite needs a -shm file. If it cannot be created, no process can be changing the file either.
     if read_only and not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
         mode = "ro&immutable=1"
     return f"file:{quote(str(path.absolute()))}?mode={mode}"
@@ -500,28 +500,28 @@ def _set_up(connection: Connection) -> Connection:
     connection.create_function("casefold", 1, _casefold, deterministic=True)
     connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
     checksums.register(connection)
-    # A file from elsewhere may have triggers of its own: they get at no function that is registered here.
+    # Triggers in a file from elsewhere must not call the functions that are registered here.
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("PRAGMA secure_delete = ON")
-    # Else every savepoint that changes more than four pages opens a file of its own: 0.2 ms a document. And what goes
-    # there is not encrypted, even if the file is.
+    # Otherwise each savepoint that changes more than four pages opens a temporary file, 0.2 ms a document, which is not
+    # encrypted even if the .mono file is.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA mmap_size = {_MAPPED:d}")
-    # What is encrypted is never mapped; a page of it that is not kept costs 30 µs to decrypt again.
+    # Encrypted files are never mapped; a page that is not in the cache takes 30 µs to decrypt again.
     connection.execute(f"PRAGMA cache_size = {-32768 if encryption.is_encrypted(connection) else -8192:d}")
     return connection
 
 
 def _casefold(text: bytes | None) -> str | None:
-    """Fold case: SQLite's lower() knows only ASCII. Text comes as bytes: invalid UTF-8 must not end a search."""
+    """Return the text case-folded; SQLite's lower() knows only ASCII. Bytes: invalid UTF-8 must not end a search."""
     return None if text is None else text.decode("utf-8", "replace").casefold()
 
 
 @contextmanager
 def _timeout_restored(connection: Connection) -> Iterator[float]:
-    """Yield the seconds for which a connection waits for locks; what changes them lasts until the block ends."""
+    """Yield the seconds that a connection waits for locks, and restore this timeout when the block ends."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     try:
         yield milliseconds / 1_000
@@ -530,9 +530,9 @@ def _timeout_restored(connection: Connection) -> Iterator[float]:
 
 
 def _empty_log(connection: Connection) -> bool:
-    """Empty the write-ahead log; False where others read what is in it for longer than a lock is waited for."""
-    # SQLite does not wait for another checkpoint, as any larger commit may begin one. While it waits for who reads,
-    # nobody writes: so not for long at first, but in the end until the slowest of a crowd is done.
+    """Empty the write-ahead log; return False if other connections still read it after the timeout for locks."""
+    # SQLite does not wait for a checkpoint of another connection, so the attempt is repeated. While an attempt waits
+    # for readers, nobody can write: so it is short at first, and longer each time, to outlast the slowest reader.
     patience = _PATIENCE
     with _timeout_restored(connection) as seconds:
         end = time.monotonic() + seconds

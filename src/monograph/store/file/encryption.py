@@ -17,11 +17,11 @@ from monograph.store.file.errors import sqlite_errors, sqlite_name, translate_er
 from monograph.store.file.schema import PAGE_SIZE
 
 MAGIC = b"SQLite format 3\x00"
-"""What a file begins with that is not encrypted; in the place of it an encrypted one has its salt."""
+"""First 16 bytes of a file that is not encrypted. An encrypted file has its salt in their place."""
 ROUNDS = 256_000
-"""SQLCipher's own number: any SQLCipher 4 opens the file with the key, and pages of 16,384 bytes."""
+"""Rounds of PBKDF2, SQLCipher's default: any SQLCipher 4 opens the file with the key and a page size of 16,384."""
 WAITED_SECONDS = 3.0
-"""How long other processes are waited for to close a file that gets another key."""
+"""Seconds to wait for other processes to close a file whose key is changed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,43 +32,45 @@ class RawKey:
     salt: bytes
 
     def spec(self) -> str:
-        """Return the text that SQLCipher takes as a raw key: it then derives no key for each connection."""
+        """Return the raw key as SQLCipher expects it in ``PRAGMA key``. It then derives no key for each connection."""
         return f"x'{self.secret.hex()}{self.salt.hex()}'"
 
 
 def require_text(key: object) -> None:
-    """Raise InputError if a key is neither text nor a raw key. It is not shown."""
+    """Raise InputError if a key is neither a text nor a RawKey. The message does not show the key."""
     if not isinstance(key, str | RawKey):
         raise InputError(f"the key is of type {type(key).__name__}", "give it as a text")
 
 
 def derive(key: str, salt: bytes) -> RawKey:
-    """Make a raw key (about 0.2 s): PBKDF2 of HMAC-SHA-512, as SQLCipher does.
+    """Derive the raw key of a file from a key and a salt: PBKDF2 with HMAC-SHA-512, as SQLCipher does (about 0.2 s).
 
     Raises
     ------
     InputError
-        If the key is empty, or no text.
+        If the key is empty, is no text, or cannot be encoded as UTF-8.
     """
     require_text(key)
     if not key:
         raise InputError("the key is empty", "give a key of several words")
     try:
-        given = key.encode("utf-8", "surrogateescape")  # What an environment holds that is not UTF-8 is kept as it is.
+        given = key.encode("utf-8", "surrogateescape")  # Environment variables may hold bytes that are not UTF-8.
     except UnicodeEncodeError as error:
         raise InputError("the key is not text", "give one that can be written as UTF-8") from error
     return RawKey(hashlib.pbkdf2_hmac("sha512", given, salt, ROUNDS, 32), salt)
 
 
 def salt_of(path: Path) -> bytes | None:
-    """Return the salt of an encrypted file that is not open in this process; None if it is not encrypted.
+    """Return the salt of an encrypted file, its first 16 bytes; None if the file is not encrypted.
+
+    The file must not be open in this process: to read it would drop SQLite's locks.
 
     Raises
     ------
     NotAMonograph
-        If it cannot be read.
+        If the file does not exist, is no regular file, or cannot be read.
     DamagedFile
-        If it is shorter than a salt.
+        If the file is shorter than a salt.
     """
     if not path.is_file():
         raise NotAMonograph(f"{path} is no file" if path.exists() else f"{path} does not exist", "give another name")
@@ -83,7 +85,7 @@ def salt_of(path: Path) -> bytes | None:
 
 
 def may_be_encrypted(path: Path) -> bool:
-    """Return whether a file may be encrypted: it has whole pages, and does not begin as SQLite's files do."""
+    """Return whether a file may be encrypted: its size is a multiple of PAGE_SIZE, and it does not begin with MAGIC."""
     looked_at = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 - it never raises
     size = path.stat().st_size if looked_at else 0
     return size > 0 and size % PAGE_SIZE == 0 and salt_of(path) is not None
@@ -95,18 +97,20 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
     Parameters
     ----------
     path:
-        The file, for what is said.
+        The file, for error messages.
     key:
-        As it was given.
+        The key that the caller gave, or None.
     salt:
-        The file's; None where it is not encrypted, or its bytes were not read since no key was given.
+        The salt of the file; None if the file is not encrypted, or was not read because no key was given.
     made:
-        A raw key that was made of the key just now, for a new file.
+        The raw key that was derived for the file when it was created just now. It is used again if its salt matches.
 
     Raises
     ------
     WrongKey
-        If a key was given for a file that is not encrypted, or none for one that is.
+        If a key was given for a file that is not encrypted, or if a raw key has the salt of another file.
+    NotAMonograph
+        If no key was given for an encrypted file.
     """
     if salt is None:
         if key is not None:
@@ -126,7 +130,7 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
 
 
 def locked(path: Path) -> NotAMonograph:
-    """Return the error for bytes that are not SQLite's, if no key was given: encrypted bytes look like any others."""
+    """Return the error for a file without SQLite's header if no key was given: it may be encrypted, or another file."""
     return NotAMonograph(
         f"{path} is not a Monograph file, or it is encrypted and no key was given",
         "give another name; or the key: MONOGRAPH_KEY; in Python: Monograph.open(path, key=...)",
@@ -134,7 +138,7 @@ def locked(path: Path) -> NotAMonograph:
 
 
 def wrong(path: Path) -> WrongKey:
-    """Return the error for bytes that a key does not open."""
+    """Return the error for a file that the given key does not open."""
     return WrongKey(
         f"{path} does not open with this key: the key is another, or this is no encrypted Monograph file",
         "check the key (MONOGRAPH_KEY) and the name; if both are right, the file is damaged: restore it from a copy",
@@ -142,7 +146,7 @@ def wrong(path: Path) -> WrongKey:
 
 
 def require_opened(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise WrongKey, and close a connection, if its key does not open the file."""
+    """Close the connection and raise WrongKey if its key does not open the file."""
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite_errors() as error:
@@ -153,7 +157,9 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
-    """Connect through SQLCipher, which can attach encrypted and plain files; parameters as ``sqlite3.connect``.
+    """Return a connection through SQLCipher, which can attach encrypted and plain files.
+
+    The options are those of ``sqlite3.connect``.
 
     Raises
     ------
@@ -163,7 +169,7 @@ def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3
     kind = _kind_of_connection()
     connection = kind(str(database), isolation_level=None, **options)
     try:
-        connection.execute("PRAGMA cipher_log = off")  # Else it writes to standard error what becomes an error of ours.
+        connection.execute("PRAGMA cipher_log = off")  # It would write errors to standard error that are raised anyway.
         if key is not None:
             connection.execute(f'PRAGMA key = "{key.spec()}"')
             set_pages(connection, "main")
@@ -174,22 +180,22 @@ def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3
 
 
 def set_pages(connection: Any, name: str) -> None:
-    """Say how the pages of a database that has a key are made, whatever a later SQLCipher prefers."""
+    """Set the page format of an encrypted database explicitly: the defaults of a later SQLCipher may differ."""
     connection.execute(f"PRAGMA {name}.cipher_compatibility = 4")
     connection.execute(f"PRAGMA {name}.cipher_page_size = {PAGE_SIZE:d}")
 
 
 def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> None:
-    """Copy what a connection through SQLCipher sees into an empty database, which stays attached as ``made``.
+    """Copy the main database of a connection into an empty database, which stays attached as ``made``.
 
     Parameters
     ----------
     connection:
-        It must be allowed to write.
+        A connection through SQLCipher that was opened for writing.
     target:
-        A path or URI.
+        Path or URI of the empty database.
     key:
-        Encrypts the copy; None makes a plain one.
+        The key of the copy; None for a copy that is not encrypted.
     """
     connection.execute("ATTACH ? AS made KEY ?", (target, "" if key is None else key.spec()))
     if key is None:
@@ -206,26 +212,26 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 
 @contextmanager
 def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
-    """Write a file into another, and hold the file until what is done with the other is done: no commit is lost.
+    """Copy a file into another under a new key, and lock the file until the block ends, so that no commit is lost.
 
-    Yields a function that removes the file's log and its index, to be called before the other takes the place: SQLite
-    does not remove them when the file that it closes has lost its name.
+    Yields a function that deletes the file's write-ahead log and its index. Call it before the copy replaces the file:
+    SQLite does not delete them when it closes a file that another has replaced.
 
     Parameters
     ----------
     path, key:
-        The file, and what it is encrypted with.
+        The file, and its key; None if it is not encrypted.
     made, new_key:
-        An empty file, and what that is to be encrypted with.
+        An empty file for the copy, and its key; None for a copy that is not encrypted.
 
     Raises
     ------
     BusyFile
-        If another process has the file open; this one must not.
+        If another process has the file open. This process must not have it open.
     WrongKey
-        If the key does not open it.
+        If the key does not open the file.
     DamagedFile
-        If something of it is not in the other.
+        If a table of the copy has another number of rows than the same table of the file.
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)
@@ -238,7 +244,7 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
 
 
 def _hold(path: Path, connection: sqlite3.Connection) -> None:
-    """Keep everyone else out until the connection is closed, and bring the log into the file."""
+    """Lock the file exclusively until the connection is closed, and merge its write-ahead log into it."""
     connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
     try:
         connection.execute("BEGIN EXCLUSIVE")
@@ -251,7 +257,7 @@ def _hold(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _compare(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise DamagedFile if a table has other rows, by their number."""
+    """Raise DamagedFile if a table of the copy has another number of rows than in the file."""
     tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
     for (name,) in tables:
         counts = [
@@ -281,7 +287,7 @@ def _kind_of_connection() -> Any:
 
     class EncryptedConnection(dbapi2.Connection):  # type: ignore[misc]
         def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool = False, name: str = "main") -> Any:
-            """Open a blob as ``sqlite3.Connection.blobopen`` does; SQLCipher's module has an older name for it."""
+            """Open a blob as ``sqlite3.Connection.blobopen`` does; SQLCipher's module calls it ``open_blob``."""
             return self.open_blob(table, column, row, readonly, name)
 
     return EncryptedConnection

@@ -28,10 +28,10 @@ from monograph.errors import (
 from monograph.regex import regex
 
 BUSY_SECONDS = 30.0
-"""How long a connection waits for a lock that another process holds."""
+"""Seconds that a connection waits for a lock that another process holds."""
 
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
-"""Raised by Python over values that are not of the kind that was stored."""
+"""Errors that Python raises when a stored value has the wrong type or cannot be decoded."""
 
 _FULL = {
     errno.ENOSPC: "its disk is full",
@@ -39,7 +39,7 @@ _FULL = {
     errno.EFBIG: "a limit on the size of files is reached (ulimit -f)",
 }
 _PROBE = 1 << 20
-"""Bytes: if so many can be written beside a file, its disk is not full."""
+"""Bytes of a test file: if it can be written next to the .mono file, the disk is not full."""
 
 _CIPHER_NAMES = {
     "attempt to write a readonly database": "SQLITE_READONLY",
@@ -49,21 +49,21 @@ _CIPHER_NAMES = {
     "disk I/O error": "SQLITE_IOERR",
 }
 _READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
-"""The errors of input and output that no write, creation or lock has met."""
+"""Names of SQLite's errors of failed reads; all other SQLITE_IOERR errors come from writes, file creation or locks."""
 _TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
-"""SQLite was asked for what the rows do not allow: a table that is not there, a sum that overflows."""
+"""Beginnings of the names of errors that damaged rows can cause: a missing table, a sum that overflows."""
 _INDEX_FAULTS = (
     "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
 )  # fmt: skip
 _NOT_UTF8 = regex(r"Could not decode to UTF-8 column '(?P<column>[^']*)'|user-defined function raised")
 _NOT_JSON = "malformed JSON"
 _JSON = ("metadata", "sections", "merged", "properties")
-"""Columns of JSON, in whatever table."""
+"""Names of the columns that hold JSON, in every table."""
 
 
 def sqlite_errors() -> tuple[type[Exception], ...]:
-    """Return the base classes of SQLite's errors: of plain connections and, once it is loaded, of SQLCipher's."""
+    """Return the base classes of SQLite's errors: that of ``sqlite3`` and, if it is loaded, that of SQLCipher."""
     module = sys.modules.get("sqlcipher3.dbapi2")
     return (sqlite3.Error,) if module is None else (sqlite3.Error, module.Error)
 
@@ -71,8 +71,8 @@ def sqlite_errors() -> tuple[type[Exception], ...]:
 def sqlite_name(error: Exception) -> str:
     """Return SQLite's name of an error, such as ``SQLITE_FULL``; empty if it has none.
 
-    SQLCipher names errors of a backup and of an export by their text alone, and says no more of a failed write than
-    SQLITE_IOERR, where SQLite says SQLITE_IOERR_WRITE.
+    SQLCipher reports errors of a backup or an export only as texts; their names are looked up here. For a failed write
+    it reports only SQLITE_IOERR, where SQLite reports SQLITE_IOERR_WRITE.
     """
     name = getattr(error, "sqlite_errorname", "") or ""
     return _CIPHER_NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
@@ -89,10 +89,10 @@ def translate_errors(
     path:
         The file.
     connection:
-        Finds the row if a text cannot be decoded.
+        Used to find the damaged row if a text cannot be decoded.
     diagnose:
-        Returns a fault of the rows, or None. Called if SQLite or Python fails over values that contradict each other:
-        without a fault the error is one of the code, or of a model, and passes as it is.
+        Returns a fault of the rows, or None. It is called for errors that damaged rows can cause. If it finds no fault,
+        the error comes from the code or from a model, and is raised unchanged.
     """
     try:
         with translate_system_errors(path):
@@ -119,7 +119,7 @@ def translate_errors(
 
 @contextmanager
 def translate_system_errors(path: Path | str) -> Iterator[None]:
-    """Translate errors of a full disk and of exhausted memory; all other errors pass."""
+    """Translate errors of a full disk into StorageFull and of exhausted memory into OutOfMemory; raise others as is."""
     try:
         yield
     except OutOfMemory:
@@ -134,7 +134,7 @@ def translate_system_errors(path: Path | str) -> Iterator[None]:
 
 
 def system_error(path: Path | str, error: OSError) -> MonographError | None:
-    """Return the error for a full disk or exhausted memory; None for any other error of the system."""
+    """Return StorageFull for a full disk, OutOfMemory for exhausted memory, and None for any other error."""
     if error.errno in _FULL:
         return _full(path if error.filename is None else os.fsdecode(error.filename), _FULL[error.errno])
     return _out_of_memory(path) if error.errno == errno.ENOMEM else None
@@ -142,9 +142,9 @@ def system_error(path: Path | str, error: OSError) -> MonographError | None:
 
 @contextmanager
 def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> Iterator[None]:
-    """Raise DamagedFile with the name of a row, or of several, if its values cannot be decoded.
+    """Raise DamagedFile, which names the row, if a value cannot be decoded within the block.
 
-    ``row`` is the name, or returns it: that of the row which is being decoded.
+    ``row`` is the name of the row or rows, or a function that returns it; it is called only after a failure.
     """
     try:
         yield
@@ -160,17 +160,17 @@ def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> It
 
 
 def damaged(path: Path | str, fault: str) -> DamagedFile:
-    """Return the error for a file with a part that cannot be read."""
+    """Return the error for a damaged file; ``fault`` says which part of it cannot be read."""
     return DamagedFile(f"{path} is damaged: {fault}", f"monograph check {path} --repair, or restore it from a copy")
 
 
 def path_of(connection: sqlite3.Connection) -> str:
-    """Return the path of the file that a connection is to."""
+    """Return the path of the file that a connection has open."""
     return str(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
 def _translated(path: Path, error: Exception) -> MonographError | None:
-    """Return our error for one of SQLite's by its name; None if the name does not say enough."""
+    """Return Monograph's error for an error of SQLite, by its name; None if the name alone does not identify it."""
     name, text = sqlite_name(error), str(error)
     if (ours := _write_error(path, name, text)) is not None:
         return ours
@@ -184,7 +184,7 @@ def _translated(path: Path, error: Exception) -> MonographError | None:
 
 
 def _write_error(path: Path, name: str, text: str) -> MonographError | None:
-    """Return the error for a lock, a permission or a lack of room."""
+    """Return the error for a lock, a missing permission, or a lack of disk space or memory; None for all others."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
             f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
@@ -196,7 +196,7 @@ def _write_error(path: Path, name: str, text: str) -> MonographError | None:
     if name.startswith("SQLITE_IOERR") and name not in _READ_FAILED:
         if (why := _why_full(path)) is not None:
             return _full(path, why)
-        if name != "SQLITE_IOERR":  # SQLCipher's one name for failed writes and failed reads.
+        if name != "SQLITE_IOERR":  # SQLCipher also reports failed reads under this name.
             return FileError(
                 f"the system failed to write {path}: {text} ({name}); what was committed before is safe",
                 "check the disk and its mount, then run the same command again",
@@ -221,7 +221,7 @@ def _out_of_memory(path: Path | str) -> OutOfMemory:
 
 
 def _why_full(path: Path) -> str | None:
-    """Return why nothing more can be written beside a file, or None if something can."""
+    """Return why no more can be written to the folder of a file; None if a test file of 1 MiB can be written there."""
     if sys.platform != "win32":
         import resource
 
@@ -242,12 +242,12 @@ def _why_full(path: Path) -> str | None:
 
 
 def is_index_fault(error: Exception) -> bool:
-    """Return whether FTS5 cannot read its own tables."""
+    """Return whether an error says that FTS5 cannot read its own tables."""
     return any(one in str(error) for one in _INDEX_FAULTS)
 
 
 def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
-    """Return which row is damaged if that is why SQLite failed; None for any other error."""
+    """Return a description of the damaged row that made SQLite fail; None for any other error."""
     text = str(error)
     if is_index_fault(error):
         return f"the inverted index: {text}"
@@ -255,7 +255,7 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
     if not_utf8 is None and _NOT_JSON not in text:
         return None
     if connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None:
-        return "a row of it cannot be read"  # The row may be outside of the view.
+        return "a row of it cannot be read"  # The row is not named: it may be outside of the view.
     column = None if not_utf8 is None else not_utf8["column"]
     if (row := _damaged_row(connection, column, is_json=not_utf8 is None)) is not None:
         return row
@@ -263,7 +263,7 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
 
 
 def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json: bool) -> str | None:
-    """Return a row with a text that is no JSON, or no UTF-8: in the columns of a name if there are any, else in all."""
+    """Return the first row with a text that is no JSON, or no UTF-8, in the suspected columns if there are any."""
     texts = connection.execute(
         """SELECT t.name, c.name, CASE WHEN t.sql LIKE '%WITHOUT ROWID'
             THEN (SELECT name FROM pragma_table_info(t.name) WHERE pk = 1) ELSE 'rowid' END
@@ -282,7 +282,7 @@ def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json:
 
 
 def is_utf8(value: bytes | None) -> bool:
-    """Return whether the bytes of a text are UTF-8."""
+    """Return whether the bytes of a text are UTF-8; True for None."""
     try:
         return value is None or value.decode() is not None
     except UnicodeDecodeError:

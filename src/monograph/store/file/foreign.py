@@ -12,23 +12,23 @@ from urllib.parse import quote
 from monograph.errors import SourceDamaged, SourceMissing, UnknownFormat
 
 MOST_BYTES = 256_000_000
-"""Of one value."""
+"""Most bytes of one value; a longer value is an error."""
 
 
 def count(path: Path, table: str, columns: Sequence[str]) -> int:
-    """Count the rows of a table.
+    """Return the number of rows of a table.
 
     Raises
     ------
     SourceError
-        If there is no such file, or it has no table with these columns.
+        If the file does not exist or cannot be read, or has no table with these columns.
     """
     with _opened(path, table, columns) as connection:
         return int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])  # noqa: S608 - of ours
 
 
 def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table in order of a column; text is given as bytes. Raises as :func:`count`."""
+    """Yield the rows of a table as dicts, in order of a column; texts are bytes. Raises as :func:`count`."""
     chosen = ", ".join(f'"{name}"' for name in columns)
     with _opened(path, table, [*columns, order]) as connection:
         connection.text_factory = bytes
@@ -38,7 +38,7 @@ def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator
 
 @contextmanager
 def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """Connect to a file that has a table with some columns, and translate SQLite's errors."""
+    """Open a file for reading, require a table with some columns, and translate SQLite's errors."""
     if not path.is_file():
         raise SourceMissing(f"{path} is no file", "name the database")
     try:
@@ -46,7 +46,7 @@ def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            # A view might compute for ever: only a table is read.
+            # Views are refused: a view might run forever.
             held = connection.execute(
                 "SELECT c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c "
                 "WHERE t.type = 'table' AND t.name = ?",

@@ -12,30 +12,30 @@ from monograph.store.file.database import Connection
 from monograph.store.file.rows import next_row, select
 
 Assigned: TypeAlias = Literal["vectors", "extractions"]
-"""The tables that say which value is which chunk's; they have the same columns."""
+"""Tables that assign memo rows to chunks; both have the columns ``chunk`` and ``memo``."""
 
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
 
 EXTRACTION = "extraction"
-"""Kind of what an extractor found in a chunk: see :mod:`monograph.store.graph.extractions`."""
+"""Kind of an extraction, the entities and relations of a chunk: see :mod:`monograph.store.graph.extractions`."""
 
 CODE = "code"
-"""Kind of the signs of a name's embedding, until they are moved to the name's row."""
+"""Kind of a name's code, the signs of its embedding, until it is moved to the row of the name."""
 
 SUMMARY = "summary"
-"""Kind of what a summarizer made of some texts: see :mod:`monograph.store.tree`."""
+"""Kind of a summary of several texts: see :mod:`monograph.store.tree`."""
 ANSWER = "answer"
-"""Kind of a model's answer: see :mod:`monograph.answer.ask`. No row uses it: it goes with what is unused."""
+"""Kind of a model's answer: see :mod:`monograph.answer.ask`. No row refers to it, so it counts as unused."""
 
 SCORE = "score"
-"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row uses it either."""
+"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row refers to it either."""
 
 DESCRIPTION = "description"
-"""Kind of what a describer said of a picture, in UTF-8. No row uses it either."""
+"""Kind of a describer's text about a picture, in UTF-8. No row refers to it either."""
 
 WRONG = "m.checksum IS NOT checksum(CAST(m.kind AS BLOB), m.key, m.value)"
-"""The SQL condition that the memo row ``m`` is not what was stored."""
+"""SQL condition that the memo row ``m`` differs from the one that was stored."""
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)
@@ -50,32 +50,32 @@ DISOWN = (
     "UPDATE version_chunks SET extraction = NULL WHERE extraction = ?",
     "DELETE FROM memo WHERE memo = ?",
 )
-"""Statements that delete the value of a row, so that it is derived again, and take it from the chunks that have it."""
+"""Statements that delete a memo row and all references to it, so that its value is derived again."""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Return the row of each key that the memo holds.
+    """Return the memo rows of some keys.
 
     Returns
     -------
-    Row number by key, for the keys that are there.
+    Row number by key; keys that are not stored are left out.
     """
     return dict(select(connection, "SELECT key, memo FROM memo WHERE kind = ? AND key IN", keys, kind))
 
 
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
-    """Store values; one that is there already stays as it is.
+    """Store values under their keys; a key that is stored already keeps its value.
 
     Parameters
     ----------
     kind:
-        What was derived.
+        The kind of all values, such as VECTOR.
     values:
-        (key, value, tokens spent to make it).
+        (key, value, tokens that models took to derive it).
 
     Returns
     -------
-    Row number by key.
+    Row number of every key, new or known.
     """
     given: dict[bytes, tuple[bytes, int]] = {}
     for key, value, tokens in values:
@@ -90,12 +90,12 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
 
 
 def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
-    """Return values by row, for the rows that are there."""
+    """Return the values of memo rows by row number; missing rows are left out."""
     return dict(select(connection, "SELECT memo, value FROM memo WHERE memo IN", list(rows)))
 
 
 def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
-    """Return keys by row, for the rows that are there."""
+    """Return the keys of memo rows by row number; missing rows are left out."""
     found = connection.execute(
         "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
     ).fetchall()
@@ -103,7 +103,7 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 
 def drop_failed(connection: Connection) -> int:
-    """Forget the extractions that a model failed on, so that they are asked for again; returns how many."""
+    """Delete the extractions at which a model failed, so that they are derived again; return their number."""
     failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
     those = f"(SELECT memo FROM memo WHERE {failed})"  # noqa: S608
     connection.execute(f"DELETE FROM extractions WHERE memo IN {those}", (EXTRACTION,))  # noqa: S608
@@ -112,39 +112,39 @@ def drop_failed(connection: Connection) -> int:
 
 
 def drop(connection: Connection, kind: str) -> None:
-    """Forget all values of a kind."""
+    """Delete all values of a kind."""
     connection.execute("DELETE FROM memo WHERE kind = ?", (kind,))
 
 
 def delete(connection: Connection, rows: Iterable[int]) -> None:
-    """Delete values by row."""
+    """Delete values by row number."""
     connection.executemany("DELETE FROM memo WHERE memo = ?", ((row,) for row in rows))
 
 
 def drop_unused(connection: Connection) -> int:
-    """Forget the values that no row uses any more; returns how many."""
+    """Delete the values that no row refers to, and return their number."""
     return connection.execute(f"DELETE FROM memo WHERE {_UNUSED}").rowcount  # noqa: S608 - a constant
 
 
 def count_unused(connection: Connection) -> int:
-    """Return the number of values that no row uses: they make re-adding removed documents free."""
+    """Return the number of values that no row refers to. They are kept for documents that are added again."""
     (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
     return int(count)
 
 
 def count_wrong(connection: Connection) -> dict[str, int]:
-    """Return the number of values that differ from what was stored, by kind."""
+    """Return the number of values that fail their checksum, by kind."""
     query = f"SELECT CAST(kind AS BLOB), count(*) FROM memo AS m WHERE {WRONG} GROUP BY 1"  # noqa: S608 - a constant
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in connection.execute(query)}
 
 
 def wrong(connection: Connection) -> list[tuple[int, Any, Any]]:
-    """Return (row, key, value) where the value, key or kind is not what was stored; they may be of any type."""
+    """Return (row, key, value) of the rows that fail their checksum; key and value may be of any type."""
     return connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {WRONG}").fetchall()  # noqa: S608
 
 
 def accept(connection: Connection, row: int, key: bytes) -> None:
-    """Take a vector for what it is, under a key of its own."""
+    """Keep the value of a row that failed its checksum as a vector, under a new key and checksum."""
     (value,) = connection.execute("SELECT value FROM memo WHERE memo = ?", (row,)).fetchone()
     connection.execute(
         "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?",
@@ -153,14 +153,14 @@ def accept(connection: Connection, row: int, key: bytes) -> None:
 
 
 def disown(connection: Connection, rows: Iterable[int]) -> None:
-    """Delete values, so that they are derived again, and take them from the chunks that have them."""
+    """Delete values and all references to them, so that they are derived again."""
     listed = [(row,) for row in rows]
     for statement in DISOWN:
         connection.executemany(statement, listed)
 
 
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
-    """Return the memo rows of the vectors or extractions of chunks, by chunk row, for the chunks that have one."""
+    """Return the memo row of the vector or extraction of each chunk that has one, by chunk row."""
     return dict(
         connection.execute(
             f"SELECT a.chunk, a.memo FROM json_each(?) AS c CROSS JOIN {table} AS a WHERE a.chunk = c.value",  # noqa: S608
@@ -170,9 +170,9 @@ def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> 
 
 
 def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, int]]) -> None:
-    """Assign vectors or extractions to chunks: (chunk row, memo row)."""
-    # Not an upsert: where rows are watched by constraints, SQLite opens a statement journal for one, which takes fifty
-    # times as long as the insert.
+    """Store which vectors or extractions chunks have: (chunk row, memo row)."""
+    # Not an upsert: in a table with constraints SQLite opens a statement journal for each, which takes fifty times as
+    # long as the insert.
     held = assigned(connection, table, [chunk for chunk, _ in pairs])
     connection.executemany(
         f"UPDATE {table} SET memo = ?2 WHERE chunk = ?1",  # noqa: S608 - a constant

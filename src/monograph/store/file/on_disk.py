@@ -23,25 +23,26 @@ _LONGEST = "-journal"
 """The longest suffix that SQLite adds to a file's name."""
 
 _MOST_BYTES_OF_A_PATH = 512 - len(_LONGEST)
-"""SQLite's own limit."""
+"""SQLite's limit of 512 bytes for a path, less the longest suffix."""
 
 _MADE_BYTES = 80
-"""Bytes of the name that a file has until it is complete."""
+"""Bytes kept free for the temporary name that a file has until it is complete."""
 
 
 def require_monograph(path: Path) -> None:
-    """Look at a file's first 100 bytes without opening it as a database, so that nothing of it is touched.
+    """Raise an error unless a file is an unencrypted .mono file that can be opened.
 
-    They are described in https://www.sqlite.org/fileformat.html#the_database_header.
+    Only the first 100 bytes are read, and the file is not opened as a database, so nothing in it changes. The bytes are
+    described in https://www.sqlite.org/fileformat.html#the_database_header.
 
     Raises
     ------
     NotAMonograph
-        If it is not an SQLite file, or one of another application.
+        If the file cannot be read, is not an SQLite file, or belongs to another application.
     NewerFormat
-        If a later version of Monograph wrote it.
+        If a later version of Monograph wrote the file.
     DamagedFile
-        If it is shorter than its own header says.
+        If the file is shorter than 100 bytes or than its header says, or has a format below 1.
     """
     try:
         with path.open("rb") as file:
@@ -63,7 +64,7 @@ def require_monograph(path: Path) -> None:
 
 
 def check_header(path: Path, application_id: int, format_number: int) -> None:
-    """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a monograph of a format that is known here."""
+    """Raise NotAMonograph, NewerFormat or DamagedFile unless a file is a .mono file of a supported format."""
     if application_id != schema.APPLICATION_ID:
         raise NotAMonograph(f"{path} is an SQLite file of another application", "give another name, or a .mono file")
     if format_number > schema.FORMAT:
@@ -76,7 +77,7 @@ def check_header(path: Path, application_id: int, format_number: int) -> None:
 
 
 def check_length(path: Path, pages: int, page_size: int) -> None:
-    """Raise DamagedFile if a file is shorter than so many pages, and its write-ahead log cannot hold the others."""
+    """Raise DamagedFile if a file has fewer than ``pages`` pages and its write-ahead log is too small for the rest."""
     try:
         log = path.with_name(path.name + "-wal").stat().st_size
     except OSError:
@@ -90,13 +91,13 @@ def check_length(path: Path, pages: int, page_size: int) -> None:
 
 
 def state_of(path: Path) -> os.stat_result | None:
-    """Return the state of a file that is there, or None.
+    """Return the ``os.stat`` result of a file; None if the file does not exist.
 
     Raises
     ------
     NotAMonograph
-        If it is no regular file (opening a pipe would wait), if it may not be looked at, or if its name or path is too
-        long for the files that SQLite makes beside it.
+        If it is no regular file (opening a pipe would block), if its state cannot be read, or if its name or path is
+        too long for the files that SQLite creates in the same folder.
     """
     try:
         state = path.stat()

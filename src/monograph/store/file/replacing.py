@@ -13,17 +13,17 @@ from pathlib import Path
 from monograph.errors import BusyFile, NotAMonograph
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
-"""What SQLite calls the files of a database: itself, its write-ahead log and that one's index, its rollback journal."""
+"""Suffixes of a database's files: the database, its write-ahead log, the log's index, its rollback journal."""
 
 
 @contextmanager
 def temporary_name(path: Path) -> Iterator[Path]:
-    """Yield a name beside a file for its replacement; whatever lies under that name in the end is removed.
+    """Yield an unused name in the folder of a file, for its replacement. A file left under that name is deleted.
 
     Raises
     ------
     NotAMonograph
-        If there is no such folder.
+        If the folder of the file does not exist.
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
@@ -35,19 +35,19 @@ def temporary_name(path: Path) -> Iterator[Path]:
 
 
 def drop(path: Path) -> None:
-    """Remove a file that nobody has open, if it is there, with what a program that was killed left beside it."""
+    """Delete a database that no program has open, if it exists, and logs of it that a killed program left."""
     for suffix in _BESIDE:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def link(made: Path, path: Path) -> bool:
-    """Put a whole file into its place, unless another is there; whether it was."""
+    """Give a complete file its final name unless that name is taken; return whether it got the name."""
     try:
         path.hardlink_to(made)
     except FileExistsError:
         return False
     except OSError:
-        # A file system without hard links: the gap between the check and the rename is the best there is.
+        # The file system has no hard links. A file that appears between the check and the rename is overwritten.
         if path.exists():
             return False
         made.rename(path)
@@ -55,7 +55,7 @@ def link(made: Path, path: Path) -> bool:
 
 
 def put(made: Path, path: Path, *, overwrite: bool) -> bool:
-    """Put a whole file into its place for good, so that a power cut leaves all of it; False if another is there."""
+    """Give a complete file its final name and flush both to disk; without ``overwrite`` return False if it is taken."""
     sync_to_disk(made)
     if overwrite:
         made.replace(path)
@@ -66,7 +66,7 @@ def put(made: Path, path: Path, *, overwrite: bool) -> bool:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk (fsync)."""
+    """Flush a file, or the directory entries of a folder, to disk (fsync)."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -75,23 +75,23 @@ def sync_to_disk(path: Path) -> None:
 
 
 def create_like(original: Path, made: Path) -> None:
-    """Make an empty file that the same people may read and write as another."""
+    """Create an empty file with the permissions of another file."""
     made.touch()
     shutil.copymode(original, made)
 
 
 def restrict(made: Path, original: Path) -> None:
-    """Take from a file the permissions that the file which it was made from does not have."""
+    """Remove the permissions from a new file that the original file does not have."""
     made.chmod(stat.S_IMODE(made.stat().st_mode) & stat.S_IMODE(original.stat().st_mode))
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file, as an ``opener``, which only its user may read and write if it is made now."""
+    """Open a file, as an ``opener`` for ``open()``. If the file is created, only its owner may read and write it."""
     return os.open(path, flags, 0o600)
 
 
 def refuse_log(path: Path) -> None:
-    """Raise BusyFile if a log lies beside a place: SQLite would replay it into whatever is put there."""
+    """Raise BusyFile if a log of the path exists: SQLite would replay it into any file that is put there."""
     for suffix in ("-wal", "-journal"):
         log = path.with_name(path.name + suffix)
         if log.exists():

@@ -15,16 +15,16 @@ _ASKED_AT_ONCE = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
 _MOST = 1 << 62
 _ROOM = 1 << 32
-"""How many documents may be numbered after one that was asked for."""
+"""Number of documents that can still be numbered after the row number that :func:`next_row` returns."""
 
 _STEP, _MOST_BOUND = 64, 1024
-"""Up to 1,024 texts are bound one by one, in multiples of 64: of 370, in half the time that JSON takes."""
+"""Up to 1,024 texts are bound as single parameters, padded to a multiple of 64: for 370, half the time of JSON."""
 
 
 def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that ends with ``IN``, for some keys; ``before`` are parameters that precede them."""
+    """Return the rows of a query that ends with ``IN``, for any number of keys; ``before`` are earlier parameters."""
     found = []
     for first in range(0, len(keys), _ASKED_AT_ONCE):
         some = keys[first : first + _ASKED_AT_ONCE]
@@ -35,15 +35,18 @@ def select(
 def lookup(
     connection: sqlite3.Connection, columns: str, tables: str, keys: Iterable[str | int], *parameters: object
 ) -> list[tuple[Any, ...]]:
-    """Return columns of tables that keys lead to, in the order of the keys; a condition on ``w.value`` joins them."""
+    """Return the columns of each row that ``tables`` joins to a key, in the order of the keys.
+
+    ``tables`` is SQL: the tables, and a WHERE clause that compares a column with the key, ``w.value``.
+    """
     listed = list(keys)
     bound: list[str | int | None]
     if listed and type(listed[0]) is str and len(listed) <= _MOST_BOUND:
-        # NULL, which equals nothing, fills the rest: few different statements have to be prepared.
+        # Padding with NULL, which equals nothing, keeps the number of statements to prepare small.
         bound = [*listed, *[None] * (-len(listed) % _STEP)]
         values = f"VALUES {','.join(['(?)'] * len(bound))}"
     else:
-        # For whole numbers str() writes JSON as well, and many times faster.
+        # str() of a list of integers is JSON as well, and many times faster than json.dumps().
         packed = str(listed) if listed and type(listed[0]) is int else json.dumps(listed, ensure_ascii=False)
         values, bound = "SELECT value FROM json_each(?)", [packed]
     query = f"WITH w(value) AS ({values}) SELECT {columns} FROM w CROSS JOIN {tables}"  # noqa: S608 - constants
@@ -51,12 +54,12 @@ def lookup(
 
 
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
-    """Return one above the highest row number, as SQLite numbers rows; call it in a write transaction.
+    """Return the row number for a new row, one above the highest. Call it in a write transaction.
 
     Raises
     ------
     DamagedFile
-        If there is no room above: no file that was only written to comes near.
+        If the highest row number is near its limit, which happens only in damaged files.
     """
     column = _COLUMNS[table]
     (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
@@ -71,7 +74,7 @@ def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unres
 
 
 def text(value: Any) -> str:
-    """Return a value that must be a text. Raises ValueError if it is none."""
+    """Return the value if it is a text. Raises ValueError if it is not, or cannot be encoded as UTF-8."""
     if not isinstance(value, str):
         raise ValueError(f"{shown(value)} stands where a text does")
     value.encode()
@@ -79,15 +82,15 @@ def text(value: Any) -> str:
 
 
 def whole(value: Any) -> int:
-    """Return a value that must be a whole number of 64 bits. Raises ValueError if it is none."""
+    """Return the value if it is a whole number of 64 bits. Raises ValueError otherwise."""
     if type(value) is not int or not -(2**63) <= value < 2**63:
         raise ValueError(f"{shown(value)} stands where a whole number does")
     return value
 
 
 def loaded_object(text: str) -> dict[str, Any]:
-    """Return a JSON object. Raises ValueError if the text is none."""
-    if text == "{}":  # As most are: it takes 2 µs to parse.
+    """Return a JSON object as a dict. Raises ValueError if the text is not a JSON object."""
+    if text == "{}":  # Most are empty, and parsing takes 2 µs.
         return {}
     found = json.loads(text)
     if not isinstance(found, dict):

@@ -21,10 +21,10 @@ ModelKind: TypeAlias = Literal["embedder", "extractor", "summarizer", "describer
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model that a file was made with: the embedder of its vectors, the extractor of its graph, and so on.
+    """A model that a file was built with: the embedder of its vectors, the extractor of its graph, and so on.
 
-    ``dimension`` is that of an embedder's vectors, ``graph`` says how the parts of an extractor's graph were made (see
-    graph.GRAPH); both are 0 for other models.
+    ``dimension`` is the length of an embedder's vectors. ``graph`` is the version of the rules that built the graph
+    from an extractor's results (see ``monograph.graph.GRAPH``). Both are 0 for other models.
     """
 
     key: str
@@ -39,25 +39,25 @@ _SUMMARIES = "summaries"
 _AGAIN, _ALWAYS_FORGET = "again", "always_forget"
 _PENDING, _FORGOTTEN = "forgetting/", "forgotten"
 FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
-"""The settings that may be forgotten: they are made anew, found out by the next sync or repair, or said once more."""
+"""Settings that may be lost: each is created again, found by the next sync or repair, or set again by the user."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
 """The settings that have a checksum."""
 HINTS = {"extractor": "monograph reextract FILE EXTRACTOR"}
-"""What brings a setting back, where a repair does not."""
+"""Commands that restore settings which a repair cannot restore, by setting."""
 
 Stored = TypeVar("Stored", bound="StoredModel | SummaryCounts")
 _ID = regex("[0-9a-f]{32}")
 
 
 def load(connection: Connection) -> Settings | None:
-    """Return the settings that a file was built with; None if it was never given any."""
+    """Return the settings that a file was built with; None if none are stored."""
     text = _get(connection, "build")
     with _decoding(connection, "build"):
         return None if text is None else Settings(**json.loads(text))
 
 
 def save(connection: Connection, settings: Settings) -> None:
-    """Store the settings a file is built with."""
+    """Store the settings that a file is built with."""
     _put(connection, "build", json.dumps(asdict(settings)))
 
 
@@ -72,21 +72,21 @@ def save_vector_index(connection: Connection, kind: str) -> None:
 
 
 def has_graph(connection: Connection) -> bool:
-    """Return whether the graph and the trigrams are built with the documents: see ``Settings.graph``."""
+    """Return ``Settings.graph``: whether the graph and trigrams are built with the documents; True without settings."""
     text = _get(connection, "build")
     with _decoding(connection, "build"):
         return text is None or bool(json.loads(text)["graph"])
 
 
 def set_graph(connection: Connection) -> None:
-    """Note that from now on the graph and the trigrams are built with the documents."""
+    """Set ``Settings.graph``: from now on the graph and the trigrams are built with the documents."""
     stored = None if has_graph(connection) else load(connection)
     if stored is not None:
         save(connection, replace(stored, graph=True))
 
 
 def load_id(connection: Connection) -> str:
-    """Return the file's own id; empty if it has none yet."""
+    """Return the file's own id, 32 hex digits; empty if no valid id is stored."""
     text = _get(connection, "id") or ""
     return text if _ID.fullmatch(text) else ""
 
@@ -97,7 +97,7 @@ def save_id(connection: Connection, identity: str) -> None:
 
 
 def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
-    """Return the model of a kind that the file was made with; None if it holds nothing that was."""
+    """Return the model of a kind that the file was built with; None if none is stored."""
     text = _get(connection, kind)
     if text is None:
         return None
@@ -106,7 +106,7 @@ def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
 
 
 def _typed(stored: Stored) -> Stored:
-    """Return a stored value if all its fields have their types. Raises ValueError if one has not."""
+    """Return a stored value if each of its fields has the declared type. Raises ValueError otherwise."""
     for one in fields(stored):
         value = getattr(stored, one.name)
         if type(value).__name__ != one.type:
@@ -115,13 +115,13 @@ def _typed(stored: Stored) -> Stored:
 
 
 def save_model(connection: Connection, kind: ModelKind, model: StoredModel) -> None:
-    """Store the model of a kind that the file is made with."""
+    """Store the model of a kind that the file is built with."""
     _put(connection, kind, json.dumps(asdict(model)))
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryCounts:
-    """Summaries made and tokens spent on them: by the last change of the tree, and ever."""
+    """Summaries made and tokens spent on them: by the last change of the tree (``last_``), and in total (``ever_``)."""
 
     last_made: int = 0
     last_tokens: int = 0
@@ -130,38 +130,38 @@ class SummaryCounts:
 
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
-    """Return how many summaries were made and tokens spent so far."""
+    """Return the numbers of summaries made and of tokens spent so far; all 0 if none are stored."""
     text = _get(connection, _SUMMARIES)
     with _decoding(connection, _SUMMARIES):
         return SummaryCounts() if text is None else _typed(SummaryCounts(**json.loads(text)))
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:
-    """Note what a change of the tree took."""
+    """Add the summaries made and the tokens spent by one change of the tree to the counts."""
     before = load_summary_counts(connection)
     after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
     _put(connection, _SUMMARIES, json.dumps(asdict(after)))
 
 
 def documents_again(connection: Connection) -> list[int]:
-    """Return the rows of documents whose part of the graph is to be made again, ascending."""
+    """Return the rows of documents whose part of the graph must be built again, ascending."""
     text = _get(connection, _AGAIN) or "[]"
     with _decoding(connection, _AGAIN):
         return [int(row) for row in json.loads(text)]
 
 
 def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
-    """Note whose part of the graph is to be made again."""
+    """Store the rows of documents whose part of the graph must be built again, in place of those stored before."""
     _put(connection, _AGAIN, json.dumps(sorted(rows)))
 
 
 def load_always_forget(connection: Connection) -> bool:
-    """Return whether everything that is removed is to be forgotten, without being asked."""
+    """Return whether every removal also erases the removed text from the bytes of the file, by default."""
     return _get(connection, _ALWAYS_FORGET) == "yes"
 
 
 def save_always_forget(connection: Connection, on: bool) -> None:
-    """Say whether whatever is taken out is to be forgotten."""
+    """Store whether every removal also erases the removed text from the bytes of the file, by default."""
     _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
 
 
@@ -178,16 +178,16 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """Return the number that every commit raises, except commits of rows that no search reads.
+    """Return the generation: a number that every commit raises, except commits of rows that no search reads.
 
-    What was cached under it is still true while it stands.
+    Values that were cached under a generation stay valid until it changes.
     """
     with _decoding(connection, GENERATION):
         return int(_get(connection, GENERATION) or 0)
 
 
 def count_anew(connection: Connection) -> None:
-    """Count commits anew, from a number that stood for no state before, where the number of them is lost."""
+    """Restart the generation at a random number, which no earlier state had, if it is missing or not a number."""
     connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
     connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
 
@@ -197,28 +197,28 @@ def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]
 
 
 def add_pending_erasure(connection: Connection, token: str) -> None:
-    """Note that removed text may be left in the bytes of the file; the token stands for one removal."""
+    """Record that removed text may still be in the bytes of the file; the token identifies the removal."""
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_PENDING + token,))
 
 
 def pending_erasures(connection: Connection) -> list[str]:
-    """Return the tokens of the removals whose text is still to be forgotten, in order."""
+    """Return the tokens of the removals whose text is still to be erased, ascending."""
     query = "SELECT substr(name, ?) FROM settings WHERE name GLOB ? ORDER BY name"
     return [str(token) for (token,) in connection.execute(query, (len(_PENDING) + 1, f"{_PENDING}*"))]
 
 
 def drop_pending_erasures(connection: Connection, tokens: Iterable[str]) -> None:
-    """Delete the notes of removals whose text is forgotten, or that did not happen."""
+    """Delete the records of removals whose text is erased, or that did not happen."""
     connection.executemany("DELETE FROM settings WHERE name = ?", ((_PENDING + token,) for token in tokens))
 
 
 def count_of_erasures(connection: Connection) -> int:
-    """Return how often the file has dropped what nothing uses."""
+    """Return how often unused data was erased from the file."""
     value = _get(connection, _FORGOTTEN) or ""
     return int(value) if value.isdecimal() else 0
 
 
 def count_erasure(connection: Connection) -> None:
-    """Count once more that the file drops what nothing uses."""
+    """Add one to the number of erasures."""
     times = count_of_erasures(connection) + 1
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_FORGOTTEN, str(times)))

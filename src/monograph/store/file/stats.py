@@ -17,11 +17,11 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
-"""The group of each table in the sizes of a file, also of indexes and tables whose names begin so."""
+"""Group of each table in :func:`sizes`; also that of indexes and tables whose names begin with the table's name."""
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """Return the counts of :class:`monograph.values.Stats` by their names there; ``file_bytes`` without the log."""
+    """Return counts for :class:`monograph.values.Stats`, by field name; ``file_bytes`` excludes the write-ahead log."""
 
     def number(query: str) -> int:
         return int(connection.execute(query).fetchone()[0] or 0)
@@ -40,7 +40,7 @@ def counts(connection: Connection) -> dict[str, int]:
 
 
 def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
-    """Return bytes by group of tables, largest first; empty if SQLite was built without ``dbstat``."""
+    """Return (group of tables, bytes), largest first; empty if SQLite was built without ``dbstat``."""
     query = "SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
     if connection.execute(query).fetchone() is None:
         return ()
@@ -48,7 +48,7 @@ def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
     for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
         prefixes = (one for one in _GROUPS if name.startswith((one, f"sqlite_autoindex_{one}")))
         totals[_GROUPS.get(name) or _GROUPS.get(next(prefixes, ""), "other")] += size
-    # The memo is shared out by the bytes of each kind of value.
+    # dbstat counts the memo as one table. Its bytes are divided among the kinds in proportion to their values' lengths.
     query = "SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"
     kinds = dict(connection.execute(query)) or {memo.VECTOR: 1}
     bytes_of_memo = totals.pop("memo", 0)

@@ -1,9 +1,9 @@
 """Views and snapshots of a file: databases whose connections read the part that a filter allows, or a copy in memory.
 
-In a view, other tables stand before those of the file: SQLite looks a name up among the temporary tables of a
-connection first. So whatever is read through a connection of a view is of the view, whoever reads it; and a table that
-holds what others said, and that nothing stands before, cannot be read at all. What of the file is left to be seen are
-numbers that tell no text: in how many chunks words stand, where vectors lie, how the file was built.
+In a view, temporary tables and views shadow the tables of the file: SQLite looks names up among a connection's
+temporary tables first. So every query through a connection of a view reads only the view's rows. An authorizer denies
+reading all other tables, except those that reveal no text: in how many chunks words occur, where vectors are stored,
+how the file was built.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _TABLES = (
     "CREATE TEMP TABLE view_state (generation INTEGER NOT NULL)",
     "CREATE TEMP TABLE view_documents (document INTEGER PRIMARY KEY)",
     "CREATE TEMP TABLE view_chunks (chunk INTEGER PRIMARY KEY)",
-    # Files all of whose documents are in the view: of any other the bytes say more.
+    # Only files with all of their documents in the view: the bytes of other files have further texts.
     "CREATE TEMP TABLE view_sources (source INTEGER PRIMARY KEY)",
-    # uses and persons count those of the view; a name has a head where that is in the view too.
+    # uses and persons count only the rows of the view. A name keeps its head only if that is in the view, too.
     """CREATE TEMP TABLE names (
         name INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, signature INTEGER NOT NULL, code BLOB,
         uses INTEGER NOT NULL, persons INTEGER NOT NULL, head INTEGER, reason TEXT, checksum INTEGER)""",
     "CREATE INDEX temp.view_names_by_head ON names(head) WHERE head IS NOT NULL",
     "CREATE INDEX temp.view_names_by_signature ON names(signature)",
-    # A summary has no parent where that is not in the view; a chunk is there below summaries that are.
+    # A summary has no parent if its parent is not in the view. A chunk with a parent outside of the view is left out.
     """CREATE TEMP TABLE nodes (
         node INTEGER PRIMARY KEY, layer INTEGER NOT NULL, rank INTEGER NOT NULL, key BLOB NOT NULL, parent INTEGER,
         chunk INTEGER, gist INTEGER, vector INTEGER, nearest INTEGER)""",
@@ -54,47 +54,47 @@ _SHADOWED = (
 _SHADOWS = (
     "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",
     "CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE chunk IN temp.view_chunks",
-    # The plus keeps SQLite from going through all that is in the view for each row that is asked for by something else.
+    # The unary plus (+) keeps SQLite from scanning the whole view for each row that another condition has found.
     f"CREATE TEMP VIEW texts AS SELECT * FROM main.texts WHERE block >> {BLOCK_BITS:d} IN temp.view_documents",  # noqa: S608
     "CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN temp.view_sources",
     *(
         f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
         for table, row in _SHADOWED
     ),
-    # What was is not in a view of what is: a view of the past sees it.
+    # A view has no previous versions. A view of a snapshot has those of its moment as documents.
     *(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0" for table in ("versions", "version_chunks")),  # noqa: S608
     """CREATE TEMP VIEW apart AS SELECT * FROM main.apart
         WHERE key IN (SELECT key FROM temp.names) AND full IN (SELECT key FROM temp.names)""",
 )
 _OPEN = frozenset(
     {
-        # How the file was built, and what was derived of a content: only who knows a row of it or its key reads it.
+        # How the file was built; and derived values, which are found only by row number or by the hash of the inputs.
         "settings", "checksums", "roots", "memo", "trees", "uncut", "unresolved",
-        # Corpus statistics: words and in how many chunks they stand, and how long chunks are.
+        # Corpus statistics: words, in how many chunks they occur, and the lengths of chunks.
         "words", "words_data", "words_idx", "words_docsize", "words_config", "vocabulary", "lengths",
         "trigrams", "trigrams_data", "trigrams_idx", "trigrams_docsize", "trigrams_config",
-        # Where vectors lie, by the rows of the memo that they are in.
+        # Where vectors are stored, by memo row.
         "vector_indexes", "centroids", "clusters", "parts", "cluster_graphs", "placements", "unplaced", "codes",
         # SQLite's own.
         "sqlite_master", "sqlite_schema", "json_each",
     }
 )  # fmt: skip
-"""Tables of the file that may be read as they are."""
+"""Tables of the file that a view may read directly."""
 
 _PERSON = ENTITY_KINDS.index("person")
 
 
 def limited(base: Database, allowed: Allowed) -> Database:
-    """Return a file, or a copy of one, of which only the documents of a view can be read, and nothing be written.
+    """Return a read-only database that shows only the documents of a view.
 
     Parameters
     ----------
     base:
-        The file.
+        The file, or a copy of it in memory.
     allowed:
-        The view's filter; a document is in the view where every chunk of it is allowed.
+        The filter of the view. A document is in the view if all of its chunks are allowed.
     """
-    found = (-1, "")  # A state of the file, and the documents of the view in it, as JSON, for all threads.
+    found = (-1, "")  # The generation, and the documents of the view in it, as JSON; shared by all threads.
 
     def connect(_: bool) -> Connection:
         connection = base.connector.connect(True)
@@ -113,7 +113,7 @@ def limited(base: Database, allowed: Allowed) -> Database:
             return
         connection.set_authorizer(_read_all)
         try:
-            known = found  # Another thread may be in another state.
+            known = found  # Another thread may set it to another generation.
             if known[0] != generation:
                 known = found = generation, json.dumps(every(connection, allowed))
             _fill(connection, *known)
@@ -130,14 +130,15 @@ def limited(base: Database, allowed: Allowed) -> Database:
 
 
 def snapshot_in_memory(whole: Database) -> Database:
-    """Copy one state of an open file, plain also where that is encrypted. The copy ends with its last connection.
+    """Copy the present state of an open file into memory, not encrypted, and return the copy as a database.
 
-    Once the file forgets something the copy can be read no more: it may hold what was forgotten.
+    The copy is freed with its last connection. Once text is erased from the file, the copy is closed and reading it
+    raises ClosedFile, because it may still have that text.
 
     Raises
     ------
     StorageFull
-        If there is not so much memory: SQLite holds at most 1 GiB there.
+        If the copy does not fit into memory, where SQLite holds at most 1 GiB.
     """
     path, key, uri = whole.path, whole.raw_key, f"file:/monograph-{secrets.token_hex(16)}?vfs=memdb"
 
@@ -155,7 +156,7 @@ def snapshot_in_memory(whole: Database) -> Database:
         )
 
     made = Database(path, create=False, key=key, connector=Connector(connect, begin, in_memory=True))
-    made.read_only = False  # Whatever may be done to the file.
+    made.read_only = False  # The copy can be written even if the file cannot.
     try:
         with translate_errors(path):
             copied = made.connection()
@@ -163,9 +164,9 @@ def snapshot_in_memory(whole: Database) -> Database:
                 with closing(open_connection(path, None, read_only=True)) as source:
                     source.execute("VACUUM INTO ?", (uri,))
             else:
-                # By VACUUM SQLCipher makes pages of another size than it says; and what is attached to what is open for
-                # reading alone cannot be written either. So it asks to write: where it may not, SQLite opens the file
-                # for reading.
+                # SQLCipher's VACUUM writes pages of another size than it declares, so the file is exported instead. A
+                # read-only connection cannot write to attached databases, so this one is opened for writing; without
+                # permission to write, SQLite opens the file for reading.
                 asked = uri_of(path, read_only=True).replace("mode=ro", "mode=rw")
                 with closing(encryption.connect(asked, key, uri=True, timeout=BUSY_SECONDS)) as source:
                     encryption.export(source, uri, None)
@@ -182,20 +183,20 @@ def snapshot_in_memory(whole: Database) -> Database:
 
 
 def _read_view(action: int, table: str | None, column: str | None, schema: str | None, through: str | None) -> int:
-    """Let a statement read a table that is open, or one through what stands before it, and nothing else of the file."""
-    # No column is read where rows are counted: of what nothing stands before, that is all that is told.
+    """Authorizer of a view: allow tables of ``_OPEN``, and other tables only through the view that shadows them."""
+    # Counting rows reads no column: the number of rows is all that other tables reveal.
     if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
 
 
 def _read_all(*_: object) -> int:
-    """Let a statement read the whole file, while it is found out what is in a view."""
+    """Authorizer that allows everything, while the contents of a view are collected from the whole file."""
     return sqlite3.SQLITE_OK
 
 
 def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Lay down what is in a view in a state of the file; its documents are row numbers, as JSON."""
+    """Fill the temporary tables of a view for a generation; ``documents`` are row numbers as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
@@ -238,8 +239,8 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _choose_heads(connection: Connection) -> None:
-    """Let the names of a view stand for others only where these are in it, and a document of it says so."""
-    # What a document that is not in the view says a short name stands for is not said.
+    """Remove heads that are not in the view, and heads of abbreviations that no document of the view states."""
+    # Aliases that other documents state must not be visible in the view.
     connection.execute(
         """UPDATE temp.names SET head = NULL, reason = NULL WHERE head IS NOT NULL AND (
             head NOT IN (SELECT name FROM temp.names) OR (reason = 'abbreviation' AND NOT EXISTS (
@@ -249,7 +250,7 @@ def _choose_heads(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Lay down what of the tree is in a view: nodes of its chunks, if up to date, and summaries of nothing else."""
+    """Fill in the view's part of the tree: up-to-date nodes of its chunks, and summaries of these chunks only."""
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""
@@ -264,7 +265,7 @@ def _fill_nodes(connection: Connection) -> None:
             (layer,),
         ).rowcount
         layer += 1
-    # A chunk below summaries that are not in the view is no top of the tree.
+    # A chunk whose parent is not in the view must not appear as a root of the tree.
     connection.execute(
         """DELETE FROM temp.nodes
         WHERE layer = 0 AND parent IS NOT NULL AND parent NOT IN (SELECT node FROM temp.nodes)"""
@@ -276,44 +277,44 @@ def _fill_nodes(connection: Connection) -> None:
 
 
 def whole(allowed: Allowed) -> str:
-    """The SQL condition that a document ``d`` of the file is in the view of a filter; its parameters are the filter's.
+    """Return the SQL condition that a document ``d`` is in the view of a filter; its parameters are the filter's.
 
-    A document without chunks is in it where its own metadata meet the filter.
+    A document without chunks is in the view if its own metadata match the filter.
     """
-    # What neither holds nor fails to hold does not hold.
+    # A condition that is NULL counts as false.
     return f"""NOT EXISTS (SELECT 1 FROM (SELECT 1) LEFT JOIN main.chunks AS c ON c.document = d.document
         WHERE ({allowed.sql}) IS NOT TRUE)"""  # noqa: S608 - compiled conditions
 
 
 def every(connection: Connection, allowed: Allowed) -> list[int]:
-    """Row numbers of all documents that are in a view, ascending."""
+    """Return the row numbers of all documents in a view, ascending."""
     query = f"SELECT d.document FROM main.documents AS d WHERE {whole(allowed)} ORDER BY d.document"  # noqa: S608
     return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
 
 
 def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
-    """Return the rows of those of some documents that are in a view."""
+    """Return the row numbers of the given documents that are in a view."""
     query = f"""SELECT d.document FROM json_each(?) AS w CROSS JOIN main.documents AS d
         WHERE d.document = w.value AND {whole(allowed)}"""  # noqa: S608
     return {int(row) for (row,) in connection.execute(query, (json.dumps(list(rows)), *allowed.parameters))}
 
 
 def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Return those of some ids that belong to documents which are in the file, and not in a view."""
+    """Return the given ids whose documents are in the file, but not in a view."""
     query = f"""SELECT d.id FROM json_each(?) AS w CROSS JOIN main.documents AS d
         WHERE d.id = w.value AND NOT ({whole(allowed)})"""  # noqa: S608
     return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
 
 
 def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Return those of some ids that belong to chunks which are in the file, and not in a view."""
+    """Return the given ids whose chunks are in the file, but not in a view."""
     query = f"""SELECT own.id FROM json_each(?) AS w CROSS JOIN main.chunks AS own CROSS JOIN main.documents AS d
         WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""  # noqa: S608
     return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
-    """Return the chunks of the file that are in a view and that another filter allows."""
+    """Return the filter for chunks that are in a view and that another filter allows, too."""
     sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
     return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
 

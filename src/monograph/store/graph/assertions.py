@@ -1,6 +1,6 @@
 """Assertions: nodes and relations that callers added, a row for each chunk or document that says so.
 
-A node or a relation is read from all its rows, with later rows laid over earlier ones.
+A node or relation is merged from all of its rows; values of later rows replace those of earlier rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TABLES = {
     "asserted_nodes": "assertion, id, document, chunk, label, name, key, properties, embedding, implied",
     "asserted_relations": "assertion, source, label, target, document, chunk, properties",
 }
-"""Columns by table, in the order in which the checksum of a row covers them."""
+"""Columns of each table, in the order in which a row's checksum covers them."""
 
 _ORIGIN = """COALESCE((SELECT c.id FROM chunks AS c WHERE c.chunk = t.chunk),
     (SELECT d.id FROM documents AS d WHERE d.document = t.document))"""
@@ -30,11 +30,11 @@ _NODES = f"""SELECT t.assertion, t.id, t.label, t.name, t.properties, t.embeddin
     FROM asserted_nodes AS t"""  # noqa: S608 - a constant
 _RELATIONS = f"SELECT t.assertion, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM asserted_relations AS t"  # noqa: S608
 Row: TypeAlias = tuple[Any, ...]
-"""A row of ``_NODES`` or ``_RELATIONS``: its number comes first, and is higher for what was added later."""
+"""A row of ``_NODES`` or ``_RELATIONS``; the first column is its number, which is higher for later assertions."""
 
 
 class AssertionOrigin(NamedTuple):
-    """The document, or the chunk of it, that says something, as rows; both are None where no text does."""
+    """Rows of the document or chunk that an assertion comes from; both are None if it comes from no text."""
 
     document: int | None
     chunk: int | None
@@ -44,11 +44,11 @@ NOBODY = AssertionOrigin(None, None)
 
 
 _SAYS = "id = ? AND document IS ? AND chunk IS ?"
-"""SQL condition that an origin says something of a node."""
+"""SQL condition that a row is an origin's assertion of a node."""
 
 
 class Ends(NamedTuple):
-    """The ends and the label that identify a relation."""
+    """Identity of a relation: the ids of its two nodes, and its label."""
 
     source: str
     label: str
@@ -56,13 +56,13 @@ class Ends(NamedTuple):
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether there are no assertions."""
-    # Every search asks. A relation comes with its nodes.
+    """Return whether the file has no assertions."""
+    # Only nodes are looked up, since every search asks this: a relation is never stored without its nodes.
     return connection.execute("SELECT 1 FROM asserted_nodes LIMIT 1").fetchone() is None
 
 
 def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, AssertedNode]:
-    """Return all nodes, or some, by id, in the order in which they were added."""
+    """Return all nodes, or those with the given ids, by id, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_NODES).fetchall()
     else:
@@ -78,7 +78,7 @@ def _number(row: Row) -> int:
 
 
 def _node(name: str, rows: Sequence[Row]) -> AssertedNode:
-    """Return a node made of its rows: implied ones first, later ones laid over earlier ones."""
+    """Return a node merged from its rows: implied rows first; later rows replace values of earlier ones."""
     label, called, embedding = "", "", None
     properties: dict[str, Any] = {}
     for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
@@ -94,7 +94,7 @@ def _origins_of(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[AssertedRelation, ...]:
-    """Return all relations, or those from or to some nodes, in the order in which they were added."""
+    """Return all relations, or those from or to the given nodes, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_RELATIONS).fetchall()
     else:
@@ -115,7 +115,7 @@ def _relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
 
 
 def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield the assertion of each row, nodes first, in the order in which they were added; skip implied nodes."""
+    """Yield each row as an assertion of its own: nodes, then relations, as they were added, without implied nodes."""
     rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
     yield from (_node(text(row[1]), [row]) for row in rows)
     rows = connection.execute(f"{_RELATIONS} ORDER BY t.assertion").fetchall()
@@ -123,7 +123,7 @@ def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertions:
-    """Return some nodes, or all, the relations from or to them, and the nodes at the other ends."""
+    """Return the given nodes, or all; the relations from or to them; and the nodes at the other ends of these."""
     found = relations(connection, ids)
     if ids is not None:
         ids = list(dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target)))))
@@ -131,13 +131,13 @@ def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertio
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Return the keys of the names of nodes, by id, for the nodes that have one of some keys."""
+    """Return the keys of the names of each node that has one of the given keys, by node id."""
     found = select(connection, "SELECT id FROM asserted_nodes WHERE key IN", list(dict.fromkeys(keys)))
     return keys_of(connection, list({name for (name,) in found}))
 
 
 def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
-    """Return the keys of the names of some nodes, by id."""
+    """Return the keys of the names of each given node, by node id; a node may have several names."""
     found: dict[str, set[str]] = {}
     for name, key in select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids):
         found.setdefault(name, set()).add(key)
@@ -145,9 +145,9 @@ def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
 
 
 def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
-    """Return the keys of names that relations join to those of some keys, in order, by key.
+    """Return the keys of the names that asserted relations join to each given key, in order, by the given key.
 
-    A name with relations to more than ``most`` others is left out.
+    A key with relations to more than ``most`` other keys is left out.
     """
     asked = set(keys)
     called = {} if is_empty(connection) else by_keys(connection, asked)
@@ -163,9 +163,9 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
 
 
 def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
-    """Return (ids, embeddings) of the nodes with an embedding of that dimension, float32 (n, dimension), by id.
+    """Return (ids, embeddings) of the nodes with an embedding of a dimension, float32 (n, dimension), in order of id.
 
-    Of several embeddings of a node the last one counts.
+    If a node has several embeddings, the one that was added last counts.
     """
     query = "SELECT assertion, id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL"
     rows = connection.execute(query).fetchall()
@@ -176,7 +176,7 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
 
 
 def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOrigin]:
-    """Return the chunks of some ids, and the documents of the others, by id; ids of neither are left out."""
+    """Return the origin that each id names, a chunk or else a document, by id; unknown ids are left out."""
     documents = select(connection, "SELECT id, document FROM documents WHERE id IN", ids)
     chunks = select(connection, "SELECT id, document, chunk FROM chunks WHERE id IN", ids)
     return {name: AssertionOrigin(row, None) for name, row in documents} | {
@@ -185,7 +185,7 @@ def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOr
 
 
 def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
-    """Return the rows of the documents that say something of some nodes, or of relations from or to them."""
+    """Return the rows of the documents with assertions of the given nodes, or of relations from or to them."""
     queries = (
         "SELECT document FROM asserted_nodes WHERE id IN",
         "SELECT document FROM asserted_relations WHERE source IN",
@@ -195,7 +195,7 @@ def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
 
 
 def put_node(connection: Connection, node: AssertedNode, key: str, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a node in place of its earlier one; return the number of rows replaced."""
+    """Store an origin's assertion of a node in place of its earlier ones; return the number of rows replaced."""
     replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_SAYS}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
@@ -205,14 +205,14 @@ def put_node(connection: Connection, node: AssertedNode, key: str, origin: Asser
 
 
 def imply_node(connection: Connection, name: str, key: str, origin: AssertionOrigin) -> None:
-    """Store that a relation of an origin implies a node, unless that origin asserts the node already."""
+    """Store an implied node for an end of an origin's relation, unless the origin has a row of that node already."""
     known = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_SAYS} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
     if known is None:
         _insert(connection, "asserted_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
 
 def put_relation(connection: Connection, relation: AssertedRelation, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a relation, as :func:`put_node` does of a node."""
+    """Store an origin's assertion of a relation in place of its earlier ones; return the number of rows replaced."""
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
         "DELETE FROM asserted_relations WHERE (source, label, target) = (?, ?, ?) AND document IS ? AND chunk IS ?",
@@ -233,7 +233,7 @@ def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
 
 
 def remove_said_by(connection: Connection, what: Literal["chunk", "document"], rows: Iterable[int]) -> None:
-    """Delete the assertions of chunks or documents that are removed."""
+    """Delete the assertions that come from the given chunks or documents, which are being removed."""
     if not is_empty(connection):
         removed = [(row,) for row in rows]
         for table in TABLES:
@@ -243,9 +243,10 @@ def remove_said_by(connection: Connection, what: Literal["chunk", "document"], r
 def remove(
     connection: Connection, nodes: Sequence[str], relations: Sequence[Ends], document: int | None, *, every: bool
 ) -> int:
-    """Delete a document's assertions, or with ``every`` anyone's, of relations, of nodes, and of their relations.
+    """Delete assertions of the given nodes, of all relations from or to them, and of the given relations.
 
-    Returns the number of rows.
+    Only those of ``document`` are deleted (None: those without a document), or with ``every`` those of all origins.
+    Returns the number of rows deleted.
     """
     of_nodes = [(name, document, every) for name in nodes]
     of_relations = [(*ends, document, every) for ends in relations]

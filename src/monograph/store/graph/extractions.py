@@ -27,13 +27,13 @@ _CHUNKS = {
     "graph": "SELECT chunk FROM chunk_graphs",
     "trigrams": "SELECT id FROM trigrams_docsize",
 }
-"""Queries for the chunks that have each."""
+"""Queries for the chunks that have each derived value."""
 BEFORE_ALL = -(1 << 63)
-"""A row number below that of every document."""
+"""A number below the row number of every document."""
 
 
 def pack(extraction: Extraction, text: str) -> bytes:
-    """Return an extraction of a chunk of that text as bytes."""
+    """Return an extraction as the bytes that the memo stores; ``text`` is that of its chunk."""
     mentions: list[list[object]] = []
     for one in extraction.mentions:
         name = [one.name] if one.description or one.name != text[one.start : one.end] else []
@@ -53,21 +53,21 @@ def pack(extraction: Extraction, text: str) -> bytes:
 
 
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
-    """Turn errors over the packed extraction of a chunk into DamagedFile, which names the row."""
+    """Return a context that raises DamagedFile, which names the chunk's row, if its extraction cannot be decoded."""
     return decoding(connection, f"the extraction of row {chunk} of chunks")
 
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Mentions, compiled. Made once."""
+    """Return the compiled reader of mentions, created once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
 def unpack(value: bytes, text: str) -> Extraction:
-    """Return the extraction that :func:`pack` made bytes of; raises one of UNDECODABLE if they are something else."""
+    """Return the extraction that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no extraction."""
     stored = json.loads(value)
     listed = stored["mentions"]
-    if all(len(row) == 3 for row in listed):  # Nearly always: all are called what stands there.
+    if all(len(row) == 3 for row in listed):  # Nearly always: no mention has a name other than its text.
         mentions = tuple(_mentions().made(text, listed))
     else:
         mentions = tuple(_read_mention(*row, text=text) for row in listed)
@@ -88,12 +88,12 @@ def _read_relation(source: str, target: str, strength: float, description: str, 
 
 
 def descriptions(value: bytes) -> list[str]:
-    """Return the descriptions that a model wrote of mentions of a packed extraction; raises as :func:`unpack`."""
+    """Return the descriptions that a model wrote of the mentions in a packed extraction. Raises as :func:`unpack`."""
     return [rows.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 
 def failed(value: bytes) -> bool:
-    """Return whether a model failed on a chunk, and patterns were used."""
+    """Return whether a packed extraction was made by patterns because the model failed on the chunk."""
     return b'"failure":' in value and "failure" in json.loads(value)
 
 
@@ -103,7 +103,10 @@ def documents_lacking(
     after: int = BEFORE_ALL,
     most: int = -1,
 ) -> list[int]:
-    """Return the rows of at most ``most`` documents after ``after`` that have a chunk without something derived."""
+    """Return the rows of documents above row ``after`` that have a chunk without the derived value ``what``, ascending.
+
+    At most ``most`` documents are returned; all if it is -1.
+    """
     found = connection.execute(
         f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
         ORDER BY document LIMIT ?""",  # noqa: S608 - constants

@@ -1,6 +1,6 @@
 """The entity–chunk graph: rows of ``chunk_graphs``, ``mentions``, ``subjects`` and ``aliases``.
 
-An entity is identified by the row of its head. ``members`` are heads by the row of each name.
+An entity is identified by the row of its head. ``members`` maps the row of each name to the row of its head.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from monograph.store.graph.names import Uses
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
-"""A name in a chunk: its row, the first two sentences that have it (255 if there is no second), and its kind's place in
-:data:`monograph.values.ENTITY_KINDS`."""
+"""A name in a chunk: its row, the first two sentences that have it (255 if there is no second), and the position of its
+kind in :data:`monograph.values.ENTITY_KINDS`."""
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
-"""A relation found by a model: the places of its ends among the chunk's names, and its strength."""
+"""A relation found by a model: the positions of its ends among the chunk's NAMED records, and its strength."""
 
 WORDS = np.dtype("<u4")
 NO_DOCUMENT = -1
-"""Stands for the document of a chunk that is not in the graph."""
+"""Document row that :func:`words` returns for a chunk that is not in the graph."""
 
 Records: TypeAlias = npt.NDArray[Any]
 _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
-_NAMED = Struct("<iBBB")  # A record of NAMED for Python's struct, which is faster for a few.
+_NAMED = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
-"""First chunks of a document that a name in its title leads to."""
+"""Number of first chunks of a document that are found by a name in its title."""
 
 
 class SubjectChunk(NamedTuple):
-    """A chunk of a document that is about a name. A tuple: a search reads hundreds.
+    """A chunk of a document that is about a name. A tuple for speed: a search reads hundreds.
 
-    ``documents`` counts the documents about that name in the same way: by their titles, or by their beginnings.
+    ``by_title`` says whether the title has the name, or else the beginning of the text. ``documents`` is the number of
+    documents that are about the name in the same way.
     """
 
     name: int
@@ -68,7 +69,7 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """The document of a chunk, and the chunk's place in it."""
+    """Id of a chunk, its document, and its position in the document (``ordinal``)."""
 
     id: str
     document: int
@@ -79,16 +80,16 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """A document's part of the graph.
+    """A document's part of the graph; names are row numbers.
 
     Parameters
     ----------
     chunks:
-        (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED.
+        (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED records.
     subjects:
-        (name, whether the title has it, qualifier) of the names that it is about.
+        (name, whether the title has it, qualifier) of each name that the document is about.
     aliases:
-        Rows of short names and of their full names.
+        (short name, full name) of each alias that the document states.
     """
 
     chunks: Mapping[int, tuple[bytes, bytes, bytes]]
@@ -97,13 +98,13 @@ class DocumentGraph:
 
 
 def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int, bytes]:
-    """Return stored extractions by chunk row, for the chunks that have one."""
+    """Return the packed extractions of chunks, by chunk row; chunks without one are left out."""
     tables = "extractions AS e JOIN memo AS m USING (memo) WHERE e.chunk = w.value"
     return dict(lookup(connection, "e.chunk, m.value", tables, chunks))
 
 
 def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
-    """Return (memo key of the extraction, title of the document) by chunk row: the same in every file."""
+    """Return (memo key of the extraction, title of the document) by chunk row. Both are the same in every file."""
     tables = """extractions AS e JOIN memo AS m USING (memo)
         JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value"""
     return {chunk: (key, title) for chunk, key, title in lookup(connection, "e.chunk, m.key, d.title", tables, rows)}
@@ -125,19 +126,19 @@ def stored(connection: Connection, document: int) -> DocumentGraph:
 
 
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
-    """Return the rows of the documents that mention any of some names, ascending."""
+    """Return the rows of the documents that mention any of the given names, ascending."""
     tables = "mentions AS m CROSS JOIN chunks AS c WHERE m.name = w.value AND c.chunk = m.chunk ORDER BY c.document"
     return [int(row) for (row,) in lookup(connection, "DISTINCT c.document", tables, wanted)]
 
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-    """Return (document, hashes of its words as bytes of WORDS) by row; (NO_DOCUMENT, b"") for one not in the graph."""
+    """Return (document, word hashes as bytes of WORDS) by chunk row; (NO_DOCUMENT, b"") for chunks not in the graph."""
     found = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {**dict.fromkeys(chunks, (NO_DOCUMENT, b"")), **{chunk: (document, some) for chunk, document, some in found}}
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
-    """Return (names, links) of chunks, NAMED and LINKED records, by row."""
+    """Return (names, links) of chunks as NAMED and LINKED records, by chunk row."""
     found = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {
         chunk: (np.frombuffer(some, dtype=NAMED), np.frombuffer(links, dtype=LINKED)) for chunk, some, links in found
@@ -145,7 +146,7 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 
 
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """Return the chunks that have each of some names, ascending."""
+    """Return the rows of the allowed chunks that mention each name, by name; without the names that none mentions."""
     found: dict[int, list[int]] = {}
     tables = f"mentions AS m WHERE m.name = w.value AND {allowed.on_each('m.chunk')}"
     for name, chunk in lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters):
@@ -154,23 +155,24 @@ def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = E
 
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
-    """Return those of some names that a document is about."""
+    """Return the given names that a document is about."""
     return {name for (name,) in lookup(connection, "DISTINCT s.name", "subjects AS s WHERE s.name = w.value", wanted)}
 
 
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Return the rows of the names among some keys that a document is about, by key."""
-    # Most keys are of no name and most names are no subjects. Two indexes tell: no row of a name is read.
+    """Return the rows of the names with the given keys that a document is about, by key."""
+    # Most keys belong to no name, and most names are no subjects. Two indexes answer this; no row of names is read.
     tables = "names AS n WHERE n.key = w.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)"
     return dict(lookup(connection, "n.key, n.name", tables, keys))
 
 
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
-    """Return the chunks of documents about some names: the first ones of those that are by title, else the very first.
+    """Return the allowed chunks at the beginning of documents about the given names.
 
-    Of each name the first chunks of all documents come before the second ones, and these in order of id.
+    These are the first SUBJECT_CHUNKS chunks of a document whose title has the name, else the first chunk. They are in
+    order of their position in the document; chunks of the same position in order of id.
     """
-    # Ids are looked up, each in a page of its own, only for names of several documents.
+    # Each id is in another page, so ids are looked up only for names that several documents are about.
     several = "EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)"
     rows = subject_rows(connection, wanted, allowed, f"CASE WHEN {several} THEN own.id END")
     counts = Counter((name, by_title) for name, by_title, _ in {(row[2], row[4], row[6]) for row in rows})
@@ -183,9 +185,9 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
 def subject_rows(
     connection: Connection, wanted: Iterable[int], allowed: Allowed, name: str = "own.id"
 ) -> list[tuple[int, str, int, int, int, str, int]]:
-    """Return the rows of :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
+    """Return unsorted rows for :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
 
-    The chunk is 0 for a document without an allowed chunk. ``name`` is the SQL of the chunk id.
+    The chunk is 0 for a document without an allowed chunk. ``name`` is the SQL expression for the chunk id.
     """
     columns = f"""COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
         s.qualifier, s.document"""
@@ -196,7 +198,7 @@ def subject_rows(
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (name, chunk) for those of some chunks that have any of some names."""
+    """Return (name, chunk) for each mention of a given name in a given chunk."""
     tables = "json_each(?) AS c CROSS JOIN mentions AS m WHERE m.name = w.value AND m.chunk = c.value"
     return lookup(connection, "m.name, m.chunk", tables, wanted, str(list(chunks)))
 
@@ -208,12 +210,12 @@ def count_nodes(connection: Connection) -> int:
 
 
 def all_nodes(connection: Connection) -> list[int]:
-    """Return the chunks in the graph, ascending."""
+    """Return the rows of all chunks in the graph, ascending."""
     return [int(row) for (row,) in connection.execute("SELECT chunk FROM chunk_graphs ORDER BY chunk")]
 
 
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
-    """Return the number of chunks that name each entity."""
+    """Return the number of chunks that mention each entity, by entity."""
     return dict(
         connection.execute(
             """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
@@ -224,7 +226,10 @@ def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int
 
 
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-    """Return the time span of the documents that name each entity; those without a date of their own do not count."""
+    """Return the time span of the documents that mention each entity, by entity.
+
+    Documents count only if their date follows from themselves, and not from their file.
+    """
     if newest(connection) is None:
         return {}
     found = connection.execute(
@@ -239,16 +244,17 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSp
 
 
 def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
-    """Return the time span of the documents of some chunks, as :func:`seen` does."""
+    """Return the time span of the documents of chunks, by the dates that :func:`seen` counts; None without any."""
     tables = f"chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document AND {TOLD}"
     ((first, last),) = lookup(connection, "min(d.dated), max(d.dated_until)", tables, chunks)
     return loaded_span(first, last)
 
 
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
-    """Return (entity, 0 for a chunk of a document about it, else 1, id, chunk), in this order, ``most`` of each entity.
+    """Return (entity, rank, chunk id, chunk) for at most ``most`` chunks that mention each entity, sorted.
 
-    Ids are hashes, so the choice is as good as random, and the same in every file of the same documents.
+    The rank is 0 for a chunk of a document about the entity, else 1. Ids are hashes, so the choice among chunks of one
+    rank is as good as random, and the same in every file with the same documents.
     """
     return connection.execute(
         """WITH named AS (
@@ -265,7 +271,7 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
-    """Return the documents whose titles name entities, in order of id."""
+    """Return the documents whose titles have a name of the entities, in order of document id."""
     found = connection.execute(
         """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
@@ -276,7 +282,7 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-    """Return the first chunks of documents, at most ``most`` of each."""
+    """Return the rows of the first chunks of each document, at most ``most``, in reading order, by document row."""
     found: dict[int, list[int]] = {}
     tables = "chunks AS c WHERE c.document = w.value AND c.ordinal < ? ORDER BY c.document, c.ordinal"
     for document, chunk in lookup(connection, "c.document, c.chunk", tables, documents, most):
@@ -285,23 +291,23 @@ def first_chunks(connection: Connection, documents: Iterable[int], most: int) ->
 
 
 def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
-    """Return the places of chunks, by row."""
+    """Return the ids, documents and positions of chunks, by chunk row."""
     tables = "chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document"
     found = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
     return {row[0]: ChunkPlace(*row[1:]) for row in found}
 
 
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
-    """Store documents' parts of the graph, and change only the rows that differ.
+    """Store documents' parts of the graph; only rows that differ are changed.
 
     Parameters
     ----------
     nodes:
-        By the document's row, each with every chunk of it; the chunks are stored already.
+        The parts by document row, each with all chunks of the document, which must be stored already.
     uses:
-        Collects the changes that :func:`monograph.store.graph.names.use` has to write before the transaction ends.
+        Collects the changes of counts that :func:`monograph.store.graph.names.use` must write in the same transaction.
     known:
-        Those of the documents that may have a part already. Chunks that they no longer have are removed already.
+        The documents among these that may have a part already. Their former chunks must have been removed before.
     """
     coming = dict(nodes)
     for document in known:
@@ -339,7 +345,10 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
 
 
 def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:
-    """Delete chunks with their extractions, and the subjects and aliases of documents."""
+    """Delete chunks and their extractions from the graph, and the subjects and aliases of documents.
+
+    ``uses`` collects the changes of counts, as in :func:`put`.
+    """
     _remove_chunks(connection, chunks, uses)
     connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
     for document in documents:
@@ -360,28 +369,31 @@ def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) ->
 
 
 def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
-    """Return NAMED records, (name, first, second, kind), as bytes."""
+    """Return records (name, first sentence, second sentence, kind) as bytes of NAMED."""
     return b"".join([_NAMED.pack(*one) for one in records])
 
 
 def _named(packed: bytes) -> tuple[set[int], list[int]]:
-    """Return (names, those that are taken for a person's) of bytes of NAMED."""
+    """Return (all names, names that are a person's here) of bytes of NAMED."""
     records = list(_NAMED.iter_unpack(packed))
     return {one[0] for one in records}, [name for name, _, _, kind in records if kind == _PERSON]
 
 
 def clear(connection: Connection) -> None:
-    """Delete the graph, but not extractions and codes of names."""
+    """Delete the graph; keep the extractions, the names and their codes."""
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
 
 
 def embedded_keys(connection: Connection) -> list[str]:
-    """Return the keys of living names that are embedded: of an embedded kind in some chunk, or a document's subject."""
+    """Return the keys, in order, of the names in use that get an embedding.
+
+    These are names of an embedded kind in some chunk, and names that a document is about; see :func:`is_embedded`.
+    """
     rows = {row for (row,) in connection.execute("SELECT DISTINCT name FROM subjects")}
     for (packed,) in connection.execute("SELECT names FROM chunk_graphs"):
-        # What is cut off within a name is damage, and found as such.
+        # An incomplete record at the end is skipped here; the check of the file reports it.
         some = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)
         rows.update(some["name"][np.isin(some["kind"], _EMBEDDED)].tolist())
     tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.key"
@@ -389,5 +401,5 @@ def embedded_keys(connection: Connection) -> list[str]:
 
 
 def is_embedded(key: str) -> bool:
-    """Whether a name of such a kind says anything: numbers and signs alone do not."""
+    """Return whether a key has a letter: names of only numbers and signs get no embedding."""
     return key[:1].isalpha() or any(letter.isalpha() for letter in key)

@@ -12,20 +12,20 @@ from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import is_marked, lookup
 
-# An abbreviation may stand for a name that has a head itself.
+# Two steps: an abbreviation may have a head that has a head itself.
 ENTITY = "COALESCE(h.head, n.head, n.name)"
 _ROW = f"n.name, n.key, n.uses, {ENTITY}"
-"""Columns of a :class:`NameRow`, in ``_WITH_HEADS``."""
+"""Columns of a :class:`NameRow`, selected from ``_WITH_HEADS``."""
 _WITH_HEADS = "names AS n LEFT JOIN names AS h ON h.name = n.head"
 """Names ``n`` with their heads ``h``."""
 MOST_NAMES = 1 << 31
-"""Rows of names are below this: chunks store them in four bytes."""
+"""Rows of names are below this number: chunks store them in four bytes."""
 
 
 class NameRow(NamedTuple):
-    """A name: its row, key, the number of mentions and subjects, and the row of its head (its own if it has none).
+    """Name: its row, its key, its number of mentions and subjects, and the row of its entity (its own without a head).
 
-    A tuple: a search reads hundreds.
+    A tuple for speed: a search reads hundreds.
     """
 
     row: int
@@ -36,10 +36,11 @@ class NameRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A name that is in use, of a signature.
+    """A name in use, as the rules that merge names of one signature need it.
 
-    ``subject`` if a document is about it, ``person`` if a chunk takes it for a person's; ``full`` are the rows of names
-    that documents say it stands for; ``head`` and ``reason`` are the stored ones, 0 and empty if there are none.
+    ``subject``: whether a document is about the name. ``person``: whether it is a person's name in some chunk.
+    ``code``: the signs of its embedding, empty without one. ``full``: rows of the full names that documents state for
+    it. ``head`` and ``reason``: as stored, 0 and empty if there are none.
     """
 
     row: int
@@ -53,10 +54,10 @@ class Member:
 
 
 class Marked(NamedTuple):
-    """A name whose head may be out of date, and so may be those of names that may mean the same.
+    """A name whose head may be out of date, as may be those of names that it can be merged with.
 
-    ``living`` if it is in use; ``headed`` if it has a head, or a document says what it stands for. A tuple: every new
-    name is one.
+    ``living``: whether the name is in use. ``headed``: whether it has a head, or a document states a full name for it.
+    A tuple for speed: every new name is one.
     """
 
     key: str
@@ -67,7 +68,7 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that is not stored yet; ``code`` are the signs of its embedding, None if it has none."""
+    """A name that is not stored yet; ``code`` holds the signs of its embedding, None if it has none."""
 
     row: int
     key: str
@@ -77,16 +78,16 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Changes of the uses of names, and of the chunks that take them for persons, by row: written at once."""
+    """Pending changes of the counts ``uses`` and ``persons`` of names, by row; :func:`use` writes them all at once."""
 
     uses: Counter[int] = field(default_factory=Counter)
     persons: Counter[int] = field(default_factory=Counter)
 
 
 def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
-    """Store new names, with their uses, which are taken out of ``uses``; mark those in use as unresolved.
+    """Store new names with their counts, which are removed from ``uses``, and mark names in use as unresolved.
 
-    No trigger marks new names.
+    They are marked here because no trigger marks new names.
     """
     stored = []
     for one in new:
@@ -101,7 +102,7 @@ def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
 
 
 def use(connection: Connection, uses: Uses) -> None:
-    """Add to the uses of stored names."""
+    """Add pending changes to the counts of stored names."""
     rows = sorted(row for row in {*uses.uses, *uses.persons} if uses.uses[row] or uses.persons[row])
     connection.executemany(
         "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
@@ -110,20 +111,20 @@ def use(connection: Connection, uses: Uses) -> None:
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Return the rows of those keys that are stored, by key."""
+    """Return the rows of the given keys, by key; keys that are not stored are left out."""
     return dict(lookup(connection, "n.key, n.name", "names AS n WHERE n.key = w.value", keys))
 
 
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
-    """Return the names of those keys that are in use, by key."""
+    """Return the names with the given keys that are in use, by key."""
     found = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.key = w.value AND n.uses > 0", keys)
     return {row[1]: NameRow._make(row) for row in found}
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
-    """Return the persons of some first names that only one person of the file has, in order of key.
+    """Return the persons whose first name no other person of the file has, for the given first names, in order of key.
 
-    A person with several such names is returned by the first in order.
+    A person with several names that begin with a first name is returned with the first of them, in order of key.
     """
     tables = f"""{_WITH_HEADS} WHERE n.key > w.value || ' ' AND n.key < w.value || '!' AND n.uses > 0 AND n.persons > 0
         GROUP BY w.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key"""
@@ -137,22 +138,22 @@ def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
 
 
 def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
-    """Return (names by row, rows of those that are used once, and are the only name of their entity)."""
+    """Return (names by row, rows of the names that are used once and are the only name of their entity)."""
     is_single = "n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)"
     found = lookup(connection, f"{_ROW}, {is_single}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
     return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
 
 
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int, str]]:
-    """Return (row, key, row of the entity, key of the entity) of names."""
+    """Return (row, key, row of the entity, key of the entity) of each name."""
     tables = f"{_WITH_HEADS} JOIN names AS e ON e.name = {ENTITY} WHERE n.name = w.value"
     return lookup(connection, "n.name, n.key, e.name, e.key", tables, names)
 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
-    """Return the names in use of entities, by the row of their head, which comes first; the others in order of key."""
+    """Return the names in use of each entity, by the row of its head: first the head, then the others by key."""
     asked = list(dict.fromkeys(heads))
-    # An abbreviation that is a head may itself have one.
+    # Two steps: a head may have a head itself, if it is an abbreviation.
     tables = """names AS n WHERE n.name = w.value AND n.uses > 0
         UNION ALL
         SELECT n.name, n.key, n.uses, w.value FROM w CROSS JOIN names AS n
@@ -170,7 +171,7 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
 
 
 def without_code(connection: Connection, keys: Iterable[str], dimension: int) -> list[str]:
-    """Return those of the keys that are not stored, or have no code of an embedding of ``dimension`` numbers."""
+    """Return the keys that are not stored, or have no code of an embedding of ``dimension`` values."""
     asked = list(keys)
     tables = "names AS n WHERE n.key = w.value AND length(n.code) = ?"
     coded = {key for (key,) in lookup(connection, "n.key", tables, asked, code_size(dimension))}
@@ -178,12 +179,12 @@ def without_code(connection: Connection, keys: Iterable[str], dimension: int) ->
 
 
 def code_size(dimension: int) -> int:
-    """Return the bytes of a code of an embedding."""
+    """Return the length in bytes of the code of an embedding: one bit for each value."""
     return -(-dimension // 8)
 
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
-    """Store codes of names, (code, key), and mark these names as unresolved."""
+    """Store the codes of names, (code, key), and mark these names as unresolved."""
     given = list(codes)
     connection.executemany(
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
@@ -193,7 +194,7 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
 
 
 def drop_codes(connection: Connection, dimension: int | None = None) -> None:
-    """Delete all codes, or those that are not of embeddings of ``dimension``; mark these names as unresolved."""
+    """Delete all codes, or all except those of ``dimension`` bits; mark their names as unresolved if in use."""
     size = None if dimension is None else code_size(dimension)
     some = "code IS NOT NULL AND length(code) IS NOT ?"
     marked = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}"  # noqa: S608
@@ -209,7 +210,7 @@ def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
 def unresolved(connection: Connection) -> list[Marked]:
     """Return the names whose heads may be out of date, in order of signature and key.
 
-    If there are any, the names of :func:`cannot_link` are marked, too.
+    If there are any, the names in pairs of :func:`cannot_link` are marked and returned, too.
     """
     if not is_marked(connection, "unresolved"):
         return []
@@ -226,7 +227,7 @@ def unresolved(connection: Connection) -> list[Marked]:
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
     """Return the keys of names in use, by signature."""
-    # They have no line breaks. One row of many keys is read in half the time of many rows.
+    # Keys have no line breaks. One row of joined keys is read in half the time of many rows.
     found = connection.execute(
         """SELECT value, (SELECT group_concat(key, char(10)) FROM names WHERE signature = value AND uses > 0)
         FROM json_each(?)""",
@@ -236,9 +237,9 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
 
 
 def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[int, list[Member]]:
-    """Return those of some names that are in use, by signature, in order of key.
+    """Return the names in use among the given keys, by signature, each group in order of key.
 
-    Without keys, all of every signature that has several, or one that has a head or stands for another.
+    Without keys, return all names in use of each signature that has several such names, or one with a head or an alias.
     """
     if keys is None:
         several = """SELECT name FROM names WHERE uses > 0 AND signature IN (
@@ -259,7 +260,7 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
-    """Store heads of names: (head, reason, row), None for none."""
+    """Store heads of names: (head, reason, row); head and reason are None for a name without a head."""
     connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
 
 
@@ -269,7 +270,10 @@ def clear_unresolved(connection: Connection) -> None:
 
 
 def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """Return (key, key of the head, reason) of names with a head, or those of some keys, in order of head and key."""
+    """Return (key, key of the head, reason) of names with a head, in order of head and key.
+
+    With keys, only those in which the name or the head has one of the keys.
+    """
     return connection.execute(
         """SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
         WHERE n.uses > 0 AND (?1 = '[]' OR n.key IN (SELECT value FROM json_each(?1))
@@ -309,7 +313,7 @@ def mark_unresolved(connection: Connection, keys: Iterable[str]) -> None:
 
 def drop_unused(connection: Connection) -> int:
     """Delete the names that are neither used nor in an alias, and return their number."""
-    # Without an unresolved name that is deleted, nothing would mark the names that may have meant the same.
+    # Names that a deleted, unresolved name could be merged with have to be resolved in its place.
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM unresolved AS u CROSS JOIN names AS gone CROSS JOIN names AS n
@@ -320,9 +324,9 @@ def drop_unused(connection: Connection) -> int:
 
 
 def most_named(connection: Connection, k: int, like: str = "", condition: str = "instr(n.key, ?1) > 0") -> list[int]:
-    """Return at most k entities, the most used first; with ``like`` only those with a key that contains it.
+    """Return the heads of at most k entities, the most used first; with ``like`` only entities with a matching key.
 
-    ``condition`` is the SQL of another condition on ``n.key`` and ``?1``.
+    ``condition`` is the SQL condition that a key ``n.key`` matches ``like`` (``?1``); by default, that it contains it.
     """
     found = connection.execute(
         f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
@@ -333,10 +337,10 @@ def most_named(connection: Connection, k: int, like: str = "", condition: str = 
 
 
 def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
-    """Return at most ``most`` entities with a name like a key, the most used first.
+    """Return the heads of at most ``most`` entities with a name like a key, the most used first.
 
-    These are the entities with a name that has the key as whole words; if there are none, those with a name that begins
-    with it; else those with a name that contains it.
+    These are the entities with a name that contains the key as whole words. If there are none, those with a name that
+    begins with the key; if there are none either, those with a name that contains it.
     """
     as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
     for condition in (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0"):
@@ -347,7 +351,7 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
 
 
 def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
-    """Return at most ``most`` keys of names in use that share the signature or the first letters, most used first."""
+    """Return at most ``most`` keys of names in use that have the signature or the first letters, most used first."""
     found = connection.execute(
         """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?""",
@@ -357,7 +361,10 @@ def spelt_alike(connection: Connection, key: str, signature: int, letters: int, 
 
 
 def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-    """Return (title, id, short key, full key) of the documents that state a short name (of ``keys``), in order."""
+    """Return (title, id, short key, full key) for each alias that a document states, in order of title and id.
+
+    With ``keys``, only aliases whose short name is among them.
+    """
     return connection.execute(
         """SELECT d.title, d.id, s.key, f.key FROM aliases AS a
         JOIN names AS s ON s.name = a.name JOIN names AS f ON f.name = a.full JOIN documents AS d USING (document)
@@ -367,7 +374,7 @@ def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, 
 
 
 def count(connection: Connection) -> tuple[int, int]:
-    """Return (number of entities, number of names that are merged into others)."""
+    """Return (number of entities, number of names that are merged into other names)."""
     entities, merged = connection.execute(
         "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
     ).fetchone()

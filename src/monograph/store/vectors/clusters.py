@@ -24,29 +24,29 @@ SPACES = (CHUNKS, SUMMARIES)
 """All spaces."""
 
 MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
-"""The memo rows that belong to a space."""
+"""Queries for the memo rows of the vectors of each space."""
 _BELONGS = {
     CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
-"""Whether the memo row of ``u`` belongs to a space."""
+"""SQL conditions that the memo row of ``u`` belongs to each space."""
 FOLDED, RECENT = 0, 1
-"""The parts of a cluster: a whole one, and what came since it was folded in."""
+"""The two parts of a cluster: the folded one, and the entries added since the last fold."""
 INDEXED = "(SELECT space FROM vector_indexes)"
-"""The spaces that have an index."""
+"""Query for the spaces that have an index."""
 
 _BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""Row by row as asked for: IN sorts them first, and BETWEEN reads the next row, in a page that nobody announced."""
+"""One lookup for each part. IN would sort the parts first; BETWEEN would read a row in a page not read ahead."""
 
 Int64 = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The row of an index; ``design`` and ``calibration`` are JSON.
+    """Row of a vector index; ``design`` and ``calibration`` are JSON.
 
-    ``version`` changes with every change, ``structure`` with every change of the centroids. They are random: of two
-    changes the one that was rolled back must not look like the other.
+    ``version`` changes with every change of the index, ``structure`` with every change of the centroids. Both are
+    random numbers, so that a change that was rolled back is never confused with a later one.
     """
 
     dimension: int
@@ -57,13 +57,13 @@ class Header:
 
 
 _SPACE = 1 << 32
-"""Rows in ``codes`` for each index."""
+"""Row numbers in ``codes`` that each index has."""
 UNCLUSTERED = -1
-"""The first cluster of a vector in an index without clusters."""
+"""Stored as the first cluster of a vector if the index has no clusters."""
 
 
 class Placement(NamedTuple):
-    """The first and second cluster of a memo row's vector; 0 for none. A tuple: there is one for every vector."""
+    """First and second cluster of a memo row's vector; 0 for none. A tuple for speed: every vector has one."""
 
     memo: int
     first: int
@@ -72,7 +72,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The number of valid entries of a cluster, and of deleted ones that still take room."""
+    """Number of valid entries of a cluster, and of deleted entries that still take room."""
 
     size: int
     dead: int
@@ -103,7 +103,7 @@ def put_header(connection: Connection, space: int, dimension: int, design: str, 
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
-    """Store an index's calibration, and change its structure so that readers load it."""
+    """Store an index's calibration, and change the number ``structure`` so that readers load it."""
     connection.execute(
         """UPDATE vector_indexes SET calibration = ?1, checksum = checksum(dimension, design, ?1), structure = random()
         WHERE space = ?2""",
@@ -112,23 +112,23 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
 
 
 WRITTEN = "checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))"
-"""The SQL condition that the row of an index is what was stored."""
+"""SQL condition that the row of an index has its checksum."""
 
 
 def is_as_written(connection: Connection, space: int) -> bool:
-    """Whether the row of an index has its checksum."""
+    """Return whether the row of an index has its checksum; False if there is no index."""
     query = f"SELECT 1 FROM vector_indexes WHERE space = ? AND {WRITTEN}"  # noqa: S608 - a constant
     return connection.execute(query, (space,)).fetchone() is not None
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
-    """Change the version of an index so that readers load it again, and the structure if its centroids changed."""
+    """Change the number ``version`` of an index so that readers reload it; with ``structure`` that number, too."""
     changed = "version = random(), structure = random()" if structure else "version = random()"
     connection.execute(f"UPDATE vector_indexes SET {changed} WHERE space = ?", (space,))  # noqa: S608 - two constants
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
-    """Return the codes of all centroids, which a search compares a query with, and their graph if they have one."""
+    """Return the bytes of all centroids' codes, and of their graph or None; None if no centroids are stored."""
     found: tuple[bytes, bytes | None] | None = connection.execute(
         "SELECT body, graph FROM centroids WHERE space = ?", (space,)
     ).fetchone()
@@ -141,7 +141,7 @@ def put_searched_centroids(connection: Connection, space: int, body: bytes, grap
 
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
-    """Return clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
+    """Return all clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
     found = connection.execute(
         "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster", (space,)
     ).fetchall()
@@ -151,7 +151,7 @@ def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64
 
 
 def sizes(connection: Connection, space: int) -> dict[int, Size]:
-    """Return the sizes of all clusters."""
+    """Return the sizes of all clusters, by cluster."""
     found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
     return {cluster: Size(size, dead) for cluster, size, dead in found}
 
@@ -177,12 +177,12 @@ def resize(connection: Connection, cluster: int, size: Size) -> None:
 
 
 def bodies(connection: Connection, cluster: int) -> list[bytes]:
-    """Return the parts of a cluster that are not empty, the folded one first."""
+    """Return the bytes of the parts of a cluster that are not empty, the folded part first."""
     return bodies_of(connection, [cluster])[cluster]
 
 
 def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[bytes]]:
-    """Return the parts of each of some clusters, as :func:`bodies` does."""
+    """Return the parts of several clusters, as :func:`bodies` does, by cluster."""
     found: dict[int, list[bytes]] = {cluster: [] for cluster in some}
     asked = json.dumps([part for cluster in sorted(found) for part in (2 * cluster, 2 * cluster + 1)])
     for part, body in connection.execute(_BODIES, (asked,)).fetchall():
@@ -191,13 +191,13 @@ def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[byt
 
 
 def part(connection: Connection, cluster: int, which: int) -> bytes | None:
-    """Return a part of a cluster, FOLDED or RECENT; None if it is empty."""
+    """Return the bytes of a part of a cluster, FOLDED or RECENT; None if the part is empty."""
     row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + which,)).fetchone()
     return None if row is None else row[0]
 
 
 def put_part(connection: Connection, cluster: int, which: int, body: bytes | None) -> None:
-    """Store a part of a cluster, or delete it."""
+    """Store a part of a cluster; delete it if ``body`` is None."""
     if body is None:
         connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + which,))
     else:
@@ -225,10 +225,10 @@ def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
 def strike(
     connection: Connection, cluster: int, head_size: Callable[[bytes], int], edit: Callable[[bytes], bytes]
 ) -> None:
-    """Change the head of the folded part of a cluster in place, without rewriting the codes.
+    """Change the head of a cluster's folded part in place, without rewriting the codes after it.
 
-    ``head_size`` returns the length of the head, given the first 16 bytes of the part; ``edit`` returns the new head,
-    of the same length, given the old one.
+    ``head_size`` gets the first 16 bytes of the part and returns the length of its head in bytes. ``edit`` gets the old
+    head and returns the new one, of the same length.
     """
     with connection.blobopen("parts", "body", 2 * cluster) as blob:
         size = head_size(blob.read(16))
@@ -239,7 +239,7 @@ def strike(
 
 
 def place(connection: Connection, space: int, placements: Iterable[Placement]) -> None:
-    """Store where vectors are."""
+    """Store the placements of vectors."""
     connection.executemany(
         "INSERT OR REPLACE INTO placements VALUES (?, ?, ?, ?)",
         ((space, *one) for one in placements),
@@ -247,7 +247,7 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
 
 
 def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
-    """Return the placements of vectors, by memo row; those without a placement are left out."""
+    """Return the placements of vectors, by memo row; vectors without one are left out."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? AND memo IN"
     return {row[0]: Placement._make(row) for row in select(connection, query, memos, space)}
 
@@ -258,25 +258,25 @@ def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
 
 
 def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
-    """Yield the placements of all vectors, by memo row."""
+    """Yield the placements of all vectors of an index, in order of memo row."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? ORDER BY memo"
     return map(Placement._make, connection.execute(query, (space,)))
 
 
 def count(connection: Connection, space: int) -> int:
-    """Return the number of vectors that can be found."""
+    """Return the number of vectors that a search can find: without zero vectors."""
     query = "SELECT count(*) FROM placements WHERE space = ? AND first <> 0"
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
 def count_entries(connection: Connection, space: int) -> int:
-    """Return the number of valid entries of all clusters: far fewer rows to read than there are vectors."""
+    """Return the number of valid entries of all clusters. This reads one row for each cluster, not for each vector."""
     query = "SELECT coalesce(sum(size), 0) FROM clusters WHERE space = ?"
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
 def clear(connection: Connection, space: int) -> None:
-    """Delete an index."""
+    """Delete the index of a space."""
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
@@ -287,59 +287,59 @@ def clear(connection: Connection, space: int) -> None:
 
 
 def code_place(space: int, memo: int) -> int:
-    """Return the row of a memo row's code in ``codes``."""
+    """Return the row number in ``codes`` of the code of a memo row's vector."""
     return space * _SPACE + memo
 
 
 def _places(space: int) -> tuple[int, int]:
-    """Return the first and the last row in ``codes`` of an index."""
+    """Return the first and the last row number in ``codes`` that an index can have."""
     return space * _SPACE, (space + 1) * _SPACE - 1
 
 
 def put_codes(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
-    """Store the codes of memo rows: the vectors are compared by them once compact codes have chosen candidates."""
+    """Store the codes by which vectors are compared once compact codes have chosen candidates: (memo row, code)."""
     rows = ((code_place(space, memo), body) for memo, body in coded)
     connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
 
 
 def drop_codes(connection: Connection, space: int, memos: Iterable[int]) -> None:
-    """Delete the codes of memo rows."""
+    """Delete the codes of some memo rows."""
     connection.executemany("DELETE FROM codes WHERE place = ?", ((code_place(space, memo),) for memo in memos))
 
 
 def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
-    """Return the codes of memo rows, in any order; those that are not there are left out."""
+    """Return the codes of some memo rows, in any order; missing codes are left out."""
     places = [code_place(space, memo) for memo in memos]
     return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
 
 
 def every_code(connection: Connection, space: int) -> Generator[tuple[int, bytes], None, None]:
-    """Yield (memo row, code) of all vectors of an index, by memo row."""
+    """Yield (memo row, code) of all vectors of an index, in order of memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
     return ((row % _SPACE, body) for row, body in connection.execute(query, _places(space)))
 
 
 def has_codes(connection: Connection, space: int) -> bool:
-    """Whether an index has any codes."""
+    """Return whether an index has any codes."""
     query = "SELECT 1 FROM codes WHERE place BETWEEN ? AND ? LIMIT 1"
     return connection.execute(query, _places(space)).fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """Memo rows that belong to an index and are not placed, and those that are placed and do not belong to it."""
+    """Memo rows that an index lacks (``wanted``), and memo rows that it has but should not (``unwanted``)."""
 
     wanted: list[int]
     unwanted: list[int]
 
 
 def has_stale(connection: Connection, space: int) -> bool:
-    """Whether any placement of an index may be out of date."""
+    """Return whether any placement of an index may be out of date."""
     return connection.execute("SELECT 1 FROM unplaced WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
 
 
 def take_stale(connection: Connection, space: int) -> Stale:
-    """Return the rows of an index whose placements are out of date, and mark all as up to date."""
+    """Return the memo rows whose placements in an index are out of date, and mark all placements as up to date."""
     rows = connection.execute(
         f"""SELECT memo, {_BELONGS[space]},
             EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
@@ -360,7 +360,7 @@ def members(connection: Connection, space: int = CHUNKS) -> list[int]:
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:
-    """Return about ``size`` memo rows of an index, evenly spread."""
+    """Return about ``size`` memo rows of an index, evenly spaced in ascending order."""
     step = max(1, count(connection, space) // size)
     found = connection.execute(
         "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,)
@@ -375,13 +375,13 @@ def highest(connection: Connection, space: int) -> int:
 
 
 def count_missing(connection: Connection, space: int) -> int:
-    """Memo rows that belong to a space and have no placement."""
+    """Return the number of memo rows that belong to a space and have no placement in its index."""
     query = f"""SELECT count(DISTINCT memo) FROM ({MEMBERS[space]}) AS v WHERE NOT EXISTS
         (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""  # noqa: S608 - constants
     return int(connection.execute(query, (space,)).fetchone()[0])
 
 
 def count_unwanted(connection: Connection, space: int) -> int:
-    """Memo rows that have a placement in a space and do not belong to it."""
+    """Return the number of memo rows that have a placement in a space and do not belong to it."""
     query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({MEMBERS[space]})"""  # noqa: S608
     return int(connection.execute(query, (space,)).fetchone()[0])

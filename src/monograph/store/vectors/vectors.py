@@ -17,25 +17,25 @@ from monograph.values import Float32
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
-"""Rows of memo are below this: so many vectors take a terabyte, and a bitmap of them 128 MB."""
+"""Rows of ``memo`` are below this number. So many vectors would take a terabyte, and a bitmap of them takes 128 MB."""
 _ASKED_AT_ONCE = 500
-# One row for all: for each fetched row the interpreter's lock is released and taken again, which costs more than to
-# read the row if other threads want the lock too. In the order of the list, which SQLite would sort first for IN.
+# All vectors in one result row: the interpreter's lock is released and taken again for each fetched row, which takes
+# longer than reading the row if other threads want the lock. CROSS JOIN keeps the order of the list; IN would sort it.
 _TOGETHER = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '') AS BLOB)
     FROM json_each(?) AS j CROSS JOIN memo ON memo.memo = j.value WHERE length(memo.value) = ?"""
 
 
 def pack(vector: Float32) -> bytes:
-    """Return a vector of shape (dimension,) as the bytes that are stored."""
+    """Return a vector of shape (dimension,) as the bytes that the memo stores: float32, little-endian."""
     return np.ascontiguousarray(vector, dtype=STORED).tobytes()
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return the vectors in some memo rows, by ascending row.
+    """Return the vectors in some memo rows, in ascending order of row.
 
     Returns
     -------
-    (rows, vectors): int64 (n,) and float32 (n, dimension); a row that is not there or of another length is left out.
+    (rows, vectors): int64 (n,) and float32 (n, dimension). Missing rows and values of another length are left out.
     """
     size, wanted = dimension * STORED.itemsize, sorted(set(memos))
     parts = [json.dumps(wanted[first : first + _ASKED_AT_ONCE]) for first in range(0, len(wanted), _ASKED_AT_ONCE)]
@@ -50,7 +50,7 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
     Returns
     -------
-    (rows, vectors): int64 (n,) of chunks and float32 (n, dimension); a chunk without one is left out.
+    (chunk rows, vectors): int64 (n,) and float32 (n, dimension). Chunks without a vector of this length are left out.
     """
     packed, held = connection.execute(
         """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
@@ -64,7 +64,7 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
-    """Return the memo keys and values of the vectors of a document's chunks, by the chunk's id."""
+    """Return (memo key, value) of the vectors of a document's chunks, by chunk id."""
     found = connection.execute(
         "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
         (document,),
@@ -73,7 +73,7 @@ def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, b
 
 
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
-    """Return what :func:`load` does, with the dimension of the first of the rows; shape (0, 0) if it is not there."""
+    """Return the vectors as :func:`load`, with the dimension of the first row; shape (0, 0) if that row is missing."""
     size = None
     if memos:
         size = connection.execute("SELECT length(value) FROM memo WHERE memo = ?", (memos[0],)).fetchone()
@@ -83,7 +83,7 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """Return the allowed chunks of every memo row, ascending."""
+    """Return the rows of the allowed chunks that have each memo row as their vector, ascending, by memo row."""
     found: dict[int, list[int]] = {memo: [] for memo in memos}
     for first in range(0, len(memos), _ASKED_AT_ONCE):
         part = memos[first : first + _ASKED_AT_ONCE]
@@ -99,15 +99,15 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
 
 
 def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
-    """Return a bitmap of the memo rows that are allowed: bit i of byte j for row 8j + i.
+    """Return a bitmap of the allowed memo rows: bit i of byte j is set if row 8j + i is allowed.
 
-    A chunk's row (space 1) is allowed if one of its chunks is; a summary's (space 2) if one of its summaries is over
-    allowed chunks only.
+    A vector of chunks (space 1) is allowed if one of its chunks is allowed. A vector of summaries (space 2) is allowed
+    if one of its summaries has only allowed chunks below it.
 
     Raises
     ------
     DamagedFile
-        If a row is higher than rows can be.
+        If a row number is negative, or not below MOST_ROWS.
     """
     query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
     if space != 1:
@@ -117,7 +117,7 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
 
 
 def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
-    """Return memo rows as bits. Raises as :func:`allowed_bits`."""
+    """Return memo rows as a bitmap, in the format of :func:`allowed_bits`. Raises as that function."""
     if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
         raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
     flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)
@@ -133,7 +133,9 @@ def every(connection: Connection) -> tuple[Int64, Int64]:
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
-    """Return the vectors of the first ``most`` chunks by id: a random sample that is the same in every file of them.
+    """Return the vectors of the first ``most`` chunks in order of id.
+
+    Ids are hashes, so this is a random sample, and the same in every file with these chunks.
 
     Returns
     -------
@@ -146,7 +148,7 @@ def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
 
 
 def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
-    """Return the vectors in memo rows, float32 (n, dimension); those not there, or of another length, are left out."""
+    """Return the vectors in memo rows, float32 (n, dimension), in the given order; omit what :func:`load` omits."""
     rows, values = load(connection, memos, dimension)
     places = {row: place for place, row in enumerate(rows.tolist())}
     return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])

@@ -1,7 +1,7 @@
 """Pages of an open file that hold some rows of a table, or some entries of an index, found by SQLite's own format.
 
-For reading ahead alone: the pages may be older than the file's log, and nothing read here is taken for true. The
-descriptor is SQLite's own: closing another descriptor of the file would drop SQLite's locks.
+Only for reading ahead: the pages may be older than the write-ahead log, so no result depends on their contents. The
+descriptor is SQLite's own, because closing another descriptor of the file would drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from pathlib import Path
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
-"""Pages that follow each other: the first, counted from 1, and how many."""
+"""Consecutive pages: the number of the first, counted from 1, and how many there are."""
 Key: TypeAlias = tuple[int | bytes, ...]
 """The first columns of an entry of an index: whole numbers, and texts or blobs as bytes."""
 Range: TypeAlias = tuple[Key, Key]
-"""All entries from one key up to another."""
+"""All entries from the first key to the second, both included."""
 _OPEN = Path("/proc/self/fd")
 _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
 _DEEPEST = 12
 _MOST_LEAPS = 64
-"""Leaps of a chain that are followed."""
+"""Most jumps between consecutive runs of a chain of overflow pages that are followed."""
 _HEADER = 100
 _AT_ONCE = 128 << 10
-"""Bytes announced in one piece: of a larger one the system reads the beginning alone."""
+"""Bytes announced in one call: of a longer range the system reads only the beginning."""
 _MOST = 64 << 20
 _TESTED = 32
-"""Pages of a level, far from each other, that are looked for in memory: if they are there, all are taken to be."""
+"""Pages of a level, evenly spaced, that are tested for being in memory: if they are, all are assumed to be."""
 _INTEGERS = (0, 1, 2, 3, 4, 6, 8)
-"""Bytes of a whole number, by its type in a record."""
+"""Bytes of an integer, by its serial type in a record."""
 _ZERO, _ONE, _TEXTS = 8, 9, 12
 
 
 def descriptor_of(path: str) -> int | None:
-    """Return the descriptor under which this process has a file open; None if the system does not tell."""
+    """Return a descriptor under which this process has a file open; None if none is found, or not on Linux."""
     if sys.platform != "linux":
         return None
     try:
@@ -52,7 +52,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def is_of(descriptor: int, file: os.stat_result) -> bool:
-    """Whether a descriptor is one of a file."""
+    """Return whether a descriptor belongs to a file."""
     try:
         return os.path.samestat(os.fstat(descriptor), file)
     except OSError:
@@ -77,7 +77,7 @@ class FilePages:
 
     @classmethod
     def of(cls, descriptor: int) -> FilePages | None:
-        """Return the pages of a descriptor's file; None if it is no file of SQLite's."""
+        """Return the pages of a descriptor's file; None if it is not an SQLite file, or is encrypted."""
         try:
             header = os.pread(descriptor, _HEADER, 0)
         except OSError:
@@ -89,9 +89,9 @@ class FilePages:
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
     def announce(self, levels: Iterable[Sequence[Run]]) -> bool:
-        """Have the system read pages, a level at once; return whether any of them was not in memory.
+        """Ask the system to read pages, a level at a time; return whether any tested page was not in memory.
 
-        ``levels`` are those of :meth:`levels` or :meth:`levels_of_index`, whose errors are raised.
+        ``levels`` are the results of :meth:`levels` or :meth:`levels_of_index`. Raises as these methods.
         """
         came = False
         for runs in levels:
@@ -106,30 +106,30 @@ class FilePages:
         return came
 
     def _is_held(self, page: int) -> bool:
-        """Whether a page is in memory, as far as the file system tells."""
+        """Return whether a page is in memory; False if the file system does not say."""
         try:
             return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
         except OSError:
             return False
 
     def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
-        """Yield the pages of rows of a table: those of each level of its tree, then those beyond the leaves.
+        """Yield the pages of rows of a table: those of each level of its B-tree, then overflow pages.
 
-        A level is read when the next one is asked for.
+        The pages of a level are read only when the next level is requested.
 
         Parameters
         ----------
         root:
             The page at the root of the table's tree.
         rows:
-            Row numbers, above 0; those that are not there are passed over.
+            Row numbers, above 0; missing rows are skipped.
         small:
-            Rows fit into leaves, which are not read.
+            The rows fit into leaves, which are then not read.
 
         Raises
         ------
         OSError, IndexError, struct.error
-            If the file is not what SQLite writes.
+            If the pages are not as SQLite writes them.
         """
         below, beyond = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_DEEPEST):
@@ -150,12 +150,12 @@ class FilePages:
         yield from self._chains(beyond)
 
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
-        """Yield the pages of entries between some keys, of each level of an index; leaves are not read.
+        """Yield the pages of each level of an index with entries in some ranges; leaves are not read.
 
         Raises
         ------
         OSError, IndexError, struct.error, ValueError, TypeError
-            If the file is not what SQLite writes, or the keys are of other columns.
+            If the pages are not as SQLite writes them, or the keys have other columns than the index.
         """
         below = {root: sorted(set(ranges))}
         for _ in range(_DEEPEST):
@@ -163,7 +163,7 @@ class FilePages:
             deeper: dict[int, list[Range]] = {}
             for page, wanted in below.items():
                 if self._kind_of(page) != bytes([_INNER_OF_INDEX]):
-                    return  # All leaves lie equally deep.
+                    return  # All leaves are on one level.
                 body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
                 for child, some in _index_children(body, wanted):
                     deeper.setdefault(child, []).append(some)
@@ -173,10 +173,10 @@ class FilePages:
         return os.pread(self.descriptor, 1, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Yield the pages of chains of so many pages each, a leap of all chains at a time.
+        """Yield the pages of overflow chains, (first page, number of pages), one jump of all chains at a time.
 
-        At first the pages of a chain are taken to follow each other, as they were written. After a page that does not
-        follow, twice as many are taken to with each leap for which it holds.
+        All pages of a chain are assumed to be consecutive at first, as they were written. After a page that is not, a
+        single page is assumed, and twice as many after each jump for which the assumption was right.
         """
         most = _MOST // self.size
         waiting = [(page, min(count, most), min(count, most)) for page, count in runs]
@@ -188,7 +188,7 @@ class FilePages:
                 return
 
     def _next(self, page: int, left: int, guess: int) -> tuple[int, int, int] | None:
-        """Return where a chain goes on after pages that were taken to follow each other; None if it ends there."""
+        """Return (next page, pages left, pages assumed next) after a jump of a chain; None if the chain ends."""
         for passed in range(1, min(left, guess + 1)):
             following = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
             if following <= 1:
@@ -199,7 +199,7 @@ class FilePages:
         return None
 
     def _beyond(self, body: bytes, wanted: Sequence[int]) -> Iterator[Run]:
-        """Yield the pages that rows of a leaf have beyond it, taken to follow each other."""
+        """Yield the overflow pages of rows of a leaf, assumed to be consecutive."""
         places = _cells(body, 8)
         for row in wanted:
             place = bisect_left(places, row, key=lambda at: _varint(body, _varint(body, at)[1])[0])
@@ -207,7 +207,7 @@ class FilePages:
                 continue
             size, at = _varint(body, places[place])
             number, begin = _varint(body, at)
-            # The file format's section 1.6 says how many bytes of a row lie in its leaf.
+            # Section 1.6 of SQLite's file format defines how many bytes of a row are in its leaf.
             most, least = self.usable - 35, (self.usable - 12) * 32 // 255 - 23
             held = size if size <= most else least + (size - least) % (self.usable - 4)
             held = held if held <= most else least
@@ -217,7 +217,7 @@ class FilePages:
 
 
 def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-    """Yield (page, those of the rows that lie below it) of an inner page of a table."""
+    """Yield (child page, wanted rows below it) of an inner page of a table."""
     places, place = _cells(body, 12), 0
     while place < len(wanted):
         at = bisect_left(places, wanted[place], key=lambda one: _varint(body, one + 4)[0])
@@ -230,7 +230,7 @@ def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, Sequenc
 
 
 def _index_children(body: bytes, wanted: Sequence[Range]) -> Iterator[tuple[int, Range]]:
-    """Yield (page, range) for each page below an inner page of an index that may have entries of a range, in order."""
+    """Yield (child page, range) of an inner page of an index for each child that may have entries of a range."""
     places = _cells(body, 12)
     pages = [int.from_bytes(body[at : at + 4], "big") for at in places]
     pages.append(int.from_bytes(body[8:12], "big"))
@@ -246,7 +246,7 @@ def _index_children(body: bytes, wanted: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first columns of a record; of a text that goes on in another page the part that is here."""
+    """Return the first columns of a record; a text that continues on another page is cut off."""
     size, at = _varint(body, begin)
     held = begin + size
     found: list[int | bytes] = []
@@ -263,13 +263,13 @@ def _key(body: bytes, begin: int, columns: int) -> Key:
 
 
 def _cells(body: bytes, header: int) -> tuple[int, ...]:
-    """Return where the cells of a page begin."""
+    """Return the offsets of the cells of a page."""
     (count,) = struct.unpack_from(">H", body, 3)
     return struct.unpack_from(f">{count}H", body, header)
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """Return (number, where it ends) of one of SQLite's numbers."""
+    """Return (value, offset after it) of a variable-length integer of SQLite."""
     value = 0
     for place in range(8):
         byte = body[at + place]

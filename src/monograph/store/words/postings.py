@@ -1,8 +1,8 @@
 """Postings of a question's words, read from FTS5's own pages.
 
-FTS5 goes through the chunks that have a word one by one, at more than a microsecond each; the pages that it reads tell
-the same in a few nanoseconds. Where pages are not as they are known here, or FTS5's tokenizer may cut one of the words,
-:mod:`monograph.store.words.terms` asks FTS5 itself, with the same results to the bit.
+FTS5 visits the chunks that have a word one by one, in more than a microsecond each. Reading its pages directly takes a
+few nanoseconds a chunk. If the pages have an unknown format, or FTS5's tokenizer might split one of the words,
+:mod:`monograph.store.words.terms` queries FTS5 instead, with results that are the same to the bit.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from monograph.store.words.inverted import _inverted
 from monograph.store.words.prefetch import Prefetcher
 
 _VERSION = 4
-"""Of FTS5's format."""
+"""Version of FTS5's format that is read here."""
 _ALL = 1 << 62
 _GROWTH = 8
 _WEIGHTS = (1.0, 1.0)
 """Weights of title and text."""
 _MOST_COUNTED = 16_384
 _MOST_BLOCKS = 1_024
-"""Of lengths of chunks: 4 MB."""
+"""Most cached blocks of chunk lengths: 4 MB."""
 _MOST_KEPT = 32 << 20
-"""Bytes of words' postings: three a chunk that has the word."""
+"""Most bytes of cached postings: a word takes three bytes for each chunk that has it."""
 _IS_ONE_WORD = regex("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
-"""Folded words that the tokenizer takes as they are; it may cut or change others."""
+"""Folded words that the tokenizer keeps as they are; it may split or change others."""
 
 _HEAD = """SELECT (SELECT v FROM words_config WHERE k = 'version'),
     (SELECT block FROM words_data WHERE id = 1), (SELECT block FROM words_data WHERE id = 10)"""
@@ -47,20 +47,20 @@ _PAGES = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_data A
     ON d.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]')"""
 
 MOST = 16
-"""Filters that are remembered."""
+"""Most filters that are cached."""
 
 MOST_ROWS = 1 << 22
-"""Chunks of all of them together that are kept, 8 bytes each; those of a filter that allows more are not."""
+"""Most chunks that are cached for all filters together, 8 bytes each. A filter that allows more is not cached."""
 
 WORTH = 2
-"""To hold a chunk against a filter by itself takes so many times as long as in passing through all."""
+"""Testing a single chunk against a filter takes this many times as long as testing it in a scan of all chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Postings of folded words, each with its number of chunks.
+    """Postings of folded words, and the number of chunks that have each.
 
-    ``chunks`` are these numbers, by word; ``whole`` are the words that were counted to the last chunk.
+    ``chunks`` has these numbers by word. They are exact for the words in ``whole``; others were counted up to a limit.
     """
 
     chunks: Mapping[str, int]
@@ -70,7 +70,7 @@ class Postings:
     _counted: Counted
 
     def can_rank(self, words: Sequence[str]) -> bool:
-        """Whether :meth:`bm25` knows all of some words, each of which is one to the tokenizer too."""
+        """Return whether :meth:`bm25` can rank by the words: all are counted exactly, and the tokenizer splits none."""
         each = (_IS_ONE_WORD.fullmatch(word) and not terms.is_half(word) for word in words)
         return self.whole.issuperset(words) and all(each)
 
@@ -82,9 +82,9 @@ class Postings:
         allowed: Allowed,
         counts: terms.CorpusCounts | None = None,
     ) -> list[tuple[int, float]] | None:
-        """Return what :func:`monograph.store.words.terms.bm25` does, highest first; None if a length is not known.
+        """Return the result of :func:`monograph.store.words.terms.bm25`; None if the length of a chunk is not stored.
 
-        :meth:`can_rank` must hold for the words. ``counts`` are those of all files if this file is one of several.
+        :meth:`can_rank` must be true for the words. If the file is one of several, ``counts`` are those of all files.
         """
         if k <= 0 or not words:
             return []
@@ -116,25 +116,25 @@ class Counted:
     Parameters
     ----------
     ahead:
-        Announces the pages that are about to be read.
+        Asks the system to read pages before SQLite does.
     """
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
         self.ahead = ahead or Prefetcher()
         self.allowed = AllowedRows()
-        """Which chunks filters let through."""
+        """Chunks that filters allow."""
         self.exact: dict[str, int] = {}
         self.common: set[str] = set()
         self._lengths: dict[int, tuple[int, bytes, int]] = {}
         self.kept = _inverted.Kept(_MOST_KEPT)
-        """Postings of the words that were asked for last."""
+        """Postings of recently requested words."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
-        """Return (block, uint16 of each of its chunks, the least of them) of those of some blocks that have any."""
+        """Return (block, its chunks' lengths as bytes of uint16, the shortest) of the given blocks that are stored."""
         held = self._lengths
         missing = [block for block in blocks if block not in held]
         if len(held) + len(missing) > _MOST_BLOCKS:
-            # Another thread may be reading the old one.
+            # A new dict, because another thread may be reading the old one.
             self._lengths = held = {}
             missing = list(blocks)
         self.ahead.lengths(connection, missing)
@@ -143,7 +143,7 @@ class Counted:
         return [held[block] for block in blocks if block in held]
 
     def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
-        """Remember counts of words; if there are too many, forget all that were there."""
+        """Cache exact counts of words, and words that reached the limit; a full cache is emptied first."""
         if len(self.exact) + len(self.common) > _MOST_COUNTED:
             self.exact, self.common = {}, set()
         self.exact.update(exact)
@@ -153,20 +153,20 @@ class Counted:
 def read(
     connection: Connection, words: Collection[str], few: Collection[str], most: int, counted: Counted | None = None
 ) -> Postings | None:
-    """Return the postings of some folded words, in a read transaction.
+    """Return the postings of folded words. Call it in a read transaction.
 
     Parameters
     ----------
     words:
-        Counted to the last chunk.
+        Words whose chunks are all counted.
     few:
-        Other words, counted no further than ``most``.
+        Words whose chunks are counted up to ``most``.
     counted:
-        A cache of the same state of the file and the same ``most``: its words are not read again.
+        A cache for the same state of the file and the same ``most``; words in it are not read again.
 
     Returns
     -------
-    None if the pages are not as expected here.
+    The postings; None if FTS5's pages do not have the expected format.
     """
     held = counted or Counted()
     version, totals, layout = connection.execute(_HEAD).fetchone()
@@ -202,9 +202,9 @@ def read(
 
 
 class AllowedRows:
-    """Chunks that filters allow, in one state of a file.
+    """Cache of the chunks that filters allow, in one state of a file.
 
-    All chunks that a filter allows are read as soon as single chunks were tested as often as that takes.
+    All allowed chunks of a filter are read once the tests of single chunks have taken as long as that would take.
     """
 
     def __init__(self) -> None:
@@ -212,7 +212,7 @@ class AllowedRows:
         self._looked: dict[Allowed, int] = {}
 
     def every(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
-        """Return all allowed chunks, of ``total``, ascending; None if testing single chunks is still cheaper."""
+        """Return all allowed chunks of the ``total`` chunks, ascending; None while testing single chunks is cheaper."""
         found = self._held.get(allowed)
         if found is None and (allowed.indexed or WORTH * self._looked.get(allowed, 0) >= total):
             found = filters.rows(connection, allowed)
@@ -223,7 +223,7 @@ class AllowedRows:
         return found
 
     def among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
-        """Return those of some chunks that are allowed."""
+        """Return the given chunks that are allowed."""
         if len(self._looked) >= MOST and allowed not in self._looked:
             self._looked = {}
         self._looked[allowed] = self._looked.get(allowed, 0) + len(rows)

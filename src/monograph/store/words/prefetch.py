@@ -1,7 +1,7 @@
 """Reading ahead: announces the pages that a search is about to read, so that the system reads them all at once.
 
-Connections read through memory maps, which is fastest for pages in memory. Each page that is not in memory is a wait of
-its own, in which the system reads thirty pages around it.
+Connections read through memory maps, which is fastest for pages in memory. For each page that is not in memory, SQLite
+waits while the system reads about thirty pages around it.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ _BLOCK = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FROM chu
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
 _MOST = 1 << 16
-"""What was announced is remembered, at most so much of it: then it begins anew."""
+"""Most announced items that are remembered for each table, index or query; a full set is emptied."""
 
 _ENOUGH = 32
-"""Announcements one after the other of what is in memory already, after which there are no more: of a search or two."""
+"""Announcing stops after this many successive announcements (a search or two) of pages that are all in memory."""
 
 
 class Prefetcher:
-    """Announces rows of one file, each once. Safe for use by many threads.
+    """Announcer of the pages of rows of one file, each once. Safe for use by many threads.
 
-    Nothing is announced of encrypted files, which are not mapped, and on systems other than Linux, which do not tell
-    which files are open.
+    To announce a page is to ask the system to read it. Nothing is announced for encrypted files, which are not mapped,
+    nor on systems other than Linux, which do not list the descriptors of open files.
     """
 
     def __init__(self) -> None:
@@ -53,19 +53,19 @@ class Prefetcher:
         self._in_memory = 0
 
     def centroids(self, connection: Connection, space: int) -> None:
-        """Announce the centroids of an index."""
+        """Announce the centroids of a vector index."""
         self._rows(connection, "centroids", [space])
 
     def clusters(self, connection: Connection, names: Iterable[int]) -> None:
-        """Announce clusters."""
+        """Announce the contents of clusters."""
         self._rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
 
     def codes(self, connection: Connection, space: int, memos: Iterable[int]) -> None:
-        """Announce codes of memo rows."""
+        """Announce the codes of the vectors in memo rows."""
         self._rows(connection, "codes", (code_place(space, memo) for memo in memos))
 
     def memos(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce vectors in the memo, and which chunks have them."""
+        """Announce the vectors in memo rows, and the index entries of the chunks that have them."""
         self._rows(connection, "memo", rows, small=True)
         self._keys(connection, "vectors_by_memo", rows)
 
@@ -77,21 +77,21 @@ class Prefetcher:
             self.memos(connection, self._ask(connection, "SELECT memo FROM vectors WHERE chunk = ?1", rows))
 
     def words(self, connection: Connection, ranges: str) -> None:
-        """Announce pages of the inverted index; ``ranges`` are [first, last], as JSON."""
+        """Announce rows of ``words_data``; ``ranges`` is a JSON list of [first row, last row]."""
         if self._is_wanted:
-            # With the row behind each range, which SQLite looks at to find its end.
+            # With the row after each range, which SQLite reads to find the end of the range.
             rows = chain(*(range(first, last + 2) for first, last in json.loads(ranges)))
             self._rows(connection, "words_data", rows, small=True)
 
     def terms(self, connection: Connection, words: Iterable[str], segments: str) -> None:
-        """Announce where the pages of words begin in the inverted index; ``segments`` are numbers, as JSON."""
+        """Announce the entries of ``words_idx`` for words; ``segments`` is a JSON list of segment numbers."""
         if self._is_wanted:
             terms = [b"0" + word.encode() for word in words]
             keys: list[Key] = [(segment, term) for segment in json.loads(segments) for term in terms]
             self._ranges(connection, "words_idx", ((key, key) for key in keys))
 
     def lengths(self, connection: Connection, blocks: Iterable[int]) -> None:
-        """Announce lengths of chunks."""
+        """Announce blocks of chunk lengths."""
         self._rows(connection, "lengths", blocks, small=True)
 
     def names(self, connection: Connection, rows: Collection[int]) -> None:
@@ -101,24 +101,24 @@ class Prefetcher:
         self._rows(connection, "names", heads, small=True)
 
     def subjects(self, connection: Connection) -> None:
-        """Announce the index that counts the names that documents are about."""
+        """Announce the whole index ``subjects_by_document``."""
         self._ranges(connection, "subjects_by_document", [((), ())])
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
-        """Announce names by key, and whether documents are about them."""
+        """Announce names by key, and the index entries of the documents that are about them."""
         self._ranges(connection, _BY_KEY, (((key.encode(),), (key.encode(),)) for key in keys))
         rows = self._ask(connection, "SELECT name FROM names WHERE key = ?1", keys)
         self.names(connection, rows)
         self._keys(connection, "subjects", rows)
 
     def called(self, connection: Connection, first: Collection[str]) -> None:
-        """Announce names that begin with some words."""
+        """Announce the names that begin with one of the given words."""
         self._ranges(connection, _BY_KEY, (((f"{word} ".encode(),), (f"{word}!".encode(),)) for word in first))
         called = "SELECT name FROM names WHERE key > ?1 || ' ' AND key < ?1 || '!'"
         self.names(connection, self._ask(connection, called, first))
 
     def leads(self, connection: Connection, heads: Collection[int]) -> None:
-        """Announce entities with all their names, the documents about them, and the chunks that have them."""
+        """Announce all names of entities, the documents about them with their chunks, and their mentions."""
         if not self._is_wanted:
             return
         self._keys(connection, "names_by_head", heads)
@@ -135,11 +135,11 @@ class Prefetcher:
         self._rows(connection, "chunks", rows, small=True)
 
     def graphs(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks' parts of the graph."""
+        """Announce the rows of chunks in ``chunk_graphs``."""
         self._rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks, their documents, and which extractions they have."""
+        """Announce chunks, their documents, and their rows of ``extractions``."""
         self.chunks(connection, rows)
         self._rows(connection, "extractions", rows, small=True)
         self._rows(connection, "documents", self._ask(connection, _DOCUMENT, rows, "documents"))
@@ -150,23 +150,23 @@ class Prefetcher:
         self._rows(connection, "texts", self._ask(connection, _BLOCK, rows))
 
     def starts(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks with their texts, and the names that their documents are about."""
+        """Announce chunks with titles and texts, and the index entries of the names that their documents are about."""
         self.texts(connection, rows)
         documents = self._ask(connection, _DOCUMENT, rows, "subjects_by_document")
         self._keys(connection, "subjects_by_document", documents)
 
     @property
     def _is_wanted(self) -> bool:
-        """Whether announcing more is of use."""
+        """Whether further announcements may be of use: not all of the latest were of pages in memory."""
         return self._in_memory < _ENOUGH
 
     def _ask(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
-        """Return the results of a query of one column for those values that are new to it, for the same use."""
+        """Return the results of a one-column query for the values that are new for this query and use."""
         fresh = self._fresh(connection, query + use, values)
         try:
             found = [row for value in fresh for (row,) in connection.execute(query, (value,))]
         except sqlite_errors():
-            return []  # Whoever reads it in earnest will say so.
+            return []  # The search that reads these rows raises the error.
         return [row for row in found if isinstance(row, int)]
 
     def _rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
@@ -184,7 +184,7 @@ class Prefetcher:
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
     def _fresh(self, connection: Connection, what: str, wanted: Iterable[_Wanted]) -> list[_Wanted]:
-        """Return those that come for the first time; none if nothing is to be announced."""
+        """Return the wanted items that were not announced before for ``what``; empty if nothing is to be announced."""
         if not self._is_wanted:
             return []
         known = self._announced.setdefault(what, set())
@@ -211,4 +211,4 @@ class Prefetcher:
                     came = self._pages.announce(levels(self._pages, self._roots[tree]))
                     self._in_memory = 0 if came else self._in_memory + 1
             except (OSError, IndexError, struct.error, ValueError, TypeError):
-                return  # Changed meanwhile, or damaged: whoever reads it in earnest will say so.
+                return  # Changed meanwhile, or damaged: the search that reads it raises the error.

@@ -1,9 +1,8 @@
 """Rows of ``words`` and ``trigrams``: the inverted index, one row a chunk, under the chunk's row number.
 
-Text is folded before it is indexed and before it is asked for: case and accents go, and writing without spaces
-(Chinese, Japanese, Thai …) becomes overlapping pairs of characters, which SQLite's tokenizer would otherwise keep as
-one endless word. Both tables hold no text of their own, so a row is taken out by giving the very text that was put
-in.
+Text is folded before it is indexed and before it is searched: case and accents are removed, and writing without spaces
+(Chinese, Japanese, Thai …) is split into overlapping pairs of characters. SQLite's tokenizer would keep it as one long
+word. Both tables are contentless, so a row is deleted by passing exactly the text that was inserted.
 """
 
 from __future__ import annotations
@@ -30,17 +29,17 @@ _UNSPACED = regex(
 _WORD = regex(r"[\w\u0300-\u036f]+")
 _LENGTH_OF_TRIGRAM = 3
 _AT_ONCE = 1_024
-"""Chunks whose folded text is held in memory."""
+"""Chunks whose folded texts are in memory at the same time."""
 _SPARE = 16
-"""Results asked for beyond the k best, which mostly show where those that tie with the last end."""
+"""Results requested beyond the k best: usually enough to include all that tie with the last."""
 _K1, _B = 1.2, 0.75
-"""Parameters of BM25, as FTS5 has them."""
+"""Parameters of BM25, as in FTS5."""
 _LEAST_WEIGHT = 1e-6
-"""The weight of a word that stands in half of the chunks or more, as FTS5 has it."""
+"""Weight of a word that occurs in half of the chunks or more, as in FTS5."""
 _CHUNKS_A_ROW = 2_000
 """Chunks whose lengths are in one row of ``lengths``, which fits a page."""
 _LONGEST = 0xFFFF
-"""The length that is stored for chunks with so many words or more."""
+"""Length that is stored for chunks with this many words or more."""
 _LENGTHS = np.dtype("<u2")
 
 
@@ -55,7 +54,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """Counts over several files: chunks, their words, and the number of chunks that have each of some words."""
+    """Counts over several files: of chunks, of their words, and (``having``) of the chunks that have each word."""
 
     chunks: int
     words: int
@@ -63,12 +62,12 @@ class CorpusCounts:
 
 
 def fold(text: str) -> str:
-    """Text without case and accents: what is compared when words are compared."""
+    """Return a text without case and accents, the form in which words are compared."""
     return folded_and_paired(text)[0]
 
 
 def folded_and_paired(text: str) -> tuple[str, str]:
-    """A text without case and accents, and that with writing without spaces in pairs of characters."""
+    """Return (folded text, folded text in which writing without spaces is split into pairs of characters)."""
     if text.isascii():
         folded = text.lower().replace("\0", " ")
         return folded, folded
@@ -76,17 +75,17 @@ def folded_and_paired(text: str) -> tuple[str, str]:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text as the index holds them, in order, repeats included."""
+    """Return the words of a text as the index has them, in order, with repeats."""
     return _WORD.findall(folded_and_paired(text)[1])
 
 
 def has_trigrams(connection: Connection) -> bool:
-    """Whether trigrams are indexed with the words."""
+    """Return whether the file indexes trigrams in addition to words."""
     return settings.has_graph(connection)
 
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
-    """Index chunks, with their trigrams or without."""
+    """Index chunks: their words, their lengths and, with ``trigrams``, their trigrams."""
     waiting = iter(entries)
     while some := [(one.chunk, *indexed(one)) for one in islice(waiting, _AT_ONCE)]:
         connection.executemany(
@@ -99,7 +98,7 @@ def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> 
 
 
 def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
-    """Index the trigrams of chunks that are indexed without."""
+    """Index the trigrams of chunks whose words are indexed already."""
     _add_trigrams(connection, ((one.chunk, fold(one.text)) for one in entries))
 
 
@@ -108,7 +107,7 @@ def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> 
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
-    """Return those of some chunks whose trigrams are indexed."""
+    """Return the given chunks whose trigrams are indexed."""
     return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
 
 
@@ -129,7 +128,7 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
-    """Return the texts of a chunk that are indexed: title and text in pairs, and the folded text."""
+    """Return (title in pairs, text in pairs, folded text) of a chunk, as they are indexed."""
     folded, paired = folded_and_paired(entry.text)
     return folded_and_paired(entry.title)[1], paired, folded
 
@@ -148,10 +147,10 @@ def merge(connection: Connection) -> None:
 
 
 def keeps_removed(connection: Connection) -> bool:
-    """Whether words of removed chunks may be left where all segments are merged into one.
+    """Return whether words of removed chunks may remain after :func:`merge`.
 
-    FTS5 drops the marks of what is removed only in the highest level of its segments, and an index that once was larger
-    has levels above that one, which are empty: two zeros each, at the end of the record.
+    FTS5 drops deletion marks only in the highest level of its segments. An index that once was larger has empty levels
+    above the merged one: two zero bytes each at the end of the structure record.
     """
     tables = ("words_data", "trigrams_data")
     layouts = (connection.execute(f"SELECT block FROM {table} WHERE id = 10").fetchone() for table in tables)  # noqa: S608
@@ -159,7 +158,7 @@ def keeps_removed(connection: Connection) -> bool:
 
 
 def varints(data: bytes) -> Iterator[int]:
-    """Yield the numbers of a record of FTS5's, seven bits a byte: those of counts have no more than eight bytes."""
+    """Yield the variable-length integers of an FTS5 record, seven bits a byte; counts have at most eight bytes."""
     value = 0
     for byte in data:
         value = value << 7 | byte & 127
@@ -169,9 +168,9 @@ def varints(data: bytes) -> Iterator[int]:
 
 
 def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
-    """Store how many words each of some chunks has in the index, 0 for one that is not there.
+    """Store the number of words that the index has of each given chunk; 0 for a chunk that is not indexed.
 
-    FTS5 has the same in a row a chunk, which takes longer to look up than all else that BM25 does with a chunk.
+    FTS5 stores these numbers in a row for each chunk. Looking it up takes longer than the rest of BM25 for the chunk.
     """
     for block, some in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_A_ROW):
         rows = list(some)
@@ -185,7 +184,7 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], before: bytes | None = None) -> bytes:
-    """Return a row of ``lengths`` with the words of title and text of some chunks set; empty if all are 0."""
+    """Return the bytes of a block of ``lengths`` with the numbers of words of some chunks set; empty if all are 0."""
     made = np.zeros(_CHUNKS_A_ROW, _LENGTHS) if before is None else np.frombuffer(before, _LENGTHS).copy()
     for row, size in sizes:
         made[row - block * _CHUNKS_A_ROW] = min(sum(varints(size)), _LONGEST)
@@ -193,14 +192,14 @@ def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], before: bytes 
 
 
 def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Return (block, uint16 of each of its chunks) of those of some blocks that have any; skip damaged ones."""
+    """Return (block, lengths of its chunks as bytes of uint16) of the given blocks; skip missing and damaged blocks."""
     found = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
     whole = _CHUNKS_A_ROW * _LENGTHS.itemsize
     return [(block, packed) for block, packed in found if isinstance(packed, bytes) and len(packed) == whole]
 
 
 def lengths_are_right(connection: Connection) -> bool:
-    """Whether the stored lengths of chunks are those of the inverted index."""
+    """Return whether the stored lengths of all chunks agree with the inverted index."""
     sizes = groupby(
         connection.execute("SELECT id, sz FROM words_docsize ORDER BY id"), key=lambda row: row[0] // _CHUNKS_A_ROW
     )
@@ -210,24 +209,24 @@ def lengths_are_right(connection: Connection) -> bool:
 
 
 def count(connection: Connection) -> int:
-    """Return the number of chunks in the index, in a read transaction: without those that are not committed."""
+    """Return the number of chunks in the index. Use it in a read transaction: only committed chunks count."""
     return totals(connection)[0]
 
 
 def totals(connection: Connection) -> tuple[int, int]:
-    """Return (chunks, words of all of them), in a read transaction."""
+    """Return (number of chunks, number of their words) in the index. Use it in a read transaction."""
     row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
     return (0, 0) if row is None else totals_of(row[0])
 
 
 def totals_of(record: bytes) -> tuple[int, int]:
-    """Return (chunks, words of all of them) from FTS5's record of averages."""
+    """Return (number of chunks, number of their words) from FTS5's record of averages."""
     chunks, *words = [*varints(record)] or [0]
     return chunks, sum(words)
 
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
-    """Return the number of chunks that have each folded word; words that none has are left out."""
+    """Return the number of chunks that have each folded word; words that no chunk has are left out."""
     asked = json.dumps(sorted(set(words)), ensure_ascii=False)
     return dict(
         connection.execute(
@@ -237,7 +236,7 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
 
 
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
-    """Return the number of chunks in which each word is found; a half pair is found in all pairs that begin with it."""
+    """Return the number of chunks that match each word, as :func:`any_of`; words that no chunk matches are left out."""
     query = "SELECT count(*) FROM words WHERE words MATCH ?"
     found = {word: connection.execute(query, (any_of(word),)).fetchone()[0] for word in words}
     return {word: number for word, number in found.items() if number}
@@ -251,13 +250,13 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
     words:
         Folded words, or pairs of characters, as :func:`words_of` gives them.
     k:
-        Number of chunks; all that tie with the last of them are returned too.
+        Number of chunks; all that tie with the last of them are returned, too.
     allowed:
-        Which chunks may be found.
+        The filter of the chunks.
 
     Returns
     -------
-    (chunk row, score), highest first; scores are above 0. Those that tie come in any order.
+    (chunk row, score), highest first; scores are above 0. Ties are in any order.
     """
     if not words or k <= 0:
         return []
@@ -280,9 +279,10 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
 def bm25_of_all(
     connection: Connection, words: Sequence[str], k: int, counts: CorpusCounts, allowed: Allowed
 ) -> list[tuple[int, float]]:
-    """Return what :func:`bm25` would give of this file's chunks if all files were one, to the bit.
+    """Return the chunks that :func:`bm25` would rank if all files were one, of this file, with scores equal to the bit.
 
-    FTS5 counts in one file. How often a word stands in a chunk follows from FTS5's score and the chunk's length.
+    FTS5 counts only its own file. The number of times that a word occurs in a chunk is computed from FTS5's score and
+    the length of the chunk, and then scored with the counts over all files.
     """
     if k <= 0:
         return []
@@ -314,15 +314,15 @@ def bm25_of_all(
 
 
 def _weight(chunks: int, having: int) -> float:
-    """Return the weight of a word that so many chunks have."""
+    """Return the BM25 weight of a word that ``having`` of ``chunks`` chunks have."""
     value = math.log((chunks - having + 0.5) / (having + 0.5))
     return _LEAST_WEIGHT if value <= 0.0 else value
 
 
 def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Chunks whose title or text has the words of ``text`` one after the other: row numbers, ascending.
+    """Return the rows of the chunks whose title or text has the words of ``text`` as a phrase, ascending.
 
-    At most k; of more those whose ids come first.
+    At most k chunks are returned; if more match, those whose ids come first.
     """
     words = words_of(text)
     return _matching(connection, "words", _quoted(" ".join(words)), k, allowed) if words else []
@@ -333,8 +333,8 @@ def _matching(connection: Connection, table: str, match: str, k: int, allowed: A
     asked = (match, *allowed.parameters)
     found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
     if len(found) > k:
-        # Along the index of ids: so many match that it soon comes by the first k.
-        index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # A view's chunks are no table.
+        # Scan the index of ids: so many chunks match that the first k are found soon.
+        index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # In a view, chunks is not a table.
         found = connection.execute(
             f"""SELECT chunk FROM chunks {index}
             WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
@@ -344,11 +344,11 @@ def _matching(connection: Connection, table: str, match: str, k: int, allowed: A
 
 
 def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Chunks that may hold ``text`` as a substring, for the caller to verify: all its trigrams stand in them.
+    """Return the rows of the chunks that have all trigrams of ``text``. The caller checks for the text itself.
 
     Returns
     -------
-    At most k row numbers, ascending, of more those of the chunks whose ids come first; none when the folded text is
+    At most k row numbers, ascending; if more chunks match, those whose ids come first. Empty if the folded text is
     shorter than three characters.
     """
     folded = fold(text)
@@ -360,12 +360,12 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
 
 
 def is_half(word: str) -> bool:
-    """Whether a word is one character of writing without spaces, which is in the index as the first of a pair."""
+    """Return whether a word is half a pair: one character of writing without spaces, indexed only within pairs."""
     return len(word) == 1 and _UNSPACED.match(word) is not None
 
 
 def any_of(word: str) -> str:
-    """Return FTS5's query for a folded word: for a half pair, all pairs that begin with it."""
+    """Return the FTS5 query for a folded word; for half a pair, for all pairs that begin with it."""
     return _quoted(word) + (" *" if is_half(word) else "")
 
 
