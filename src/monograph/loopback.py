@@ -39,7 +39,9 @@ def listen(host: str, port: int) -> socket.socket:
     except ValueError as error:
         raise InputError(f"{host!r} is not an address", "give 127.0.0.1 or ::1") from error
     if not address.is_loopback:
-        raise InputError(f"{host} can be reached from other machines", "give 127.0.0.1, and a tunnel for the rest")
+        raise InputError(
+            f"{host} can be reached from other machines", "give 127.0.0.1, and use a tunnel for other machines"
+        )
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     # asyncio sets TCP_NODELAY only where the protocol is named; else an answer may wait 40 ms for an ACK.
     made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -49,7 +51,9 @@ def listen(host: str, port: int) -> socket.socket:
         made.listen()
     except OSError as error:
         made.close()
-        raise InputError(f"port {port} of {host} cannot be used: {error.strerror}", "give another, or 0") from error
+        raise InputError(
+            f"port {port} of {host} cannot be used: {error.strerror}", "give another port, or 0 for any free one"
+        ) from error
     return made
 
 
@@ -82,7 +86,7 @@ class Credentials:
     def __post_init__(self) -> None:
         if len(self.token) < LEAST_TOKEN or not (self.token.isascii() and self.token.isprintable()):
             raise InputError(
-                f"the token has {len(self.token)} characters", f"give at least {LEAST_TOKEN}, all of ASCII"
+                f"the token has {len(self.token)} characters", f"give at least {LEAST_TOKEN}, all printable ASCII"
             )
 
     @property
@@ -171,22 +175,30 @@ class Guarded:
         is_open = self._is_open(method, scope["path"])
         hosts = [value.lower() for value in _values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return Refusal(421, "the Host of the request is not this server", "ask at the address that it printed")
+            return Refusal(421, "the Host header does not name this server", "use the address that the server printed")
         origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
         if any(origin.lower() not in self._origins for origin in origins):
-            return Refusal(403, "another site's page asks", "ask from this server's own page, or from a program")
+            return Refusal(
+                403, "the request is from another site's page", "send it from this server's own page, or from a program"
+            )
         # A link on another site may open the page itself, which contains no data.
         followed = is_open and method in SAFE and b"navigate" in _values(headers, b"sec-fetch-mode")
         if any(site not in (b"same-origin", b"none") for site in sites) and not followed:
-            return Refusal(403, "another site makes the request", "ask from this server's own page, or from a program")
+            return Refusal(
+                403, "another site made the request", "send it from this server's own page, or from a program"
+            )
         if is_open or self._credentials.in_header(headers):
             return None
         if self._cookies and self._credentials.in_cookie(headers):
             # Every browser sends the origin of a request that changes something.
             if method in SAFE or origins or sites == [b"same-origin"]:
                 return None
-            return Refusal(403, "nothing says which page asks for a change", "give the token: Authorization: Bearer")
-        return Refusal(401, "the token is missing, or is another", "give the token: Authorization: Bearer TOKEN")
+            return Refusal(
+                403,
+                "a request that changes data needs an Origin header",
+                "send one, or the token: Authorization: Bearer TOKEN",
+            )
+        return Refusal(401, "the token is missing or wrong", "give the token: Authorization: Bearer TOKEN")
 
 
 def _values(headers: list[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:

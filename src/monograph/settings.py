@@ -39,7 +39,7 @@ class Settings:
         EraRAG.
     history:
         Keep the previous versions of documents that are replaced or removed, with the times when each was valid: see
-        docs/time.md.
+        docs/how-to/time.md.
     graph:
         Build each document's part of the graph and of the trigram index when it is stored. False suits a file that is
         used as a vector store only. ``archive.graph.build()`` builds both later, and sets this to True.

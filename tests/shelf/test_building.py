@@ -245,7 +245,7 @@ def test_a_monograph_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         path.unlink(missing_ok=True)
         with Monograph.open(path, model, settings=settings) as archive:
             archive.add([ENGINE_NOTES[9]])
-            if "set apart" in message:
+            if "kept apart" in message:
                 archive.graph.keep_apart("Ada Lovelace", "Charles Babbage")
             if "assertions" in message:
                 archive.graph.add([AssertedNode("Ada")])
@@ -254,11 +254,11 @@ def test_a_monograph_that_does_not_fit_is_refused(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=message):
             build(url, sources=[path], home=home)
 
-    refused("made with the embedder", HashEmbedder(9))
-    refused("made with the settings", settings=Settings(chunk_tokens=16, chunk_overlap=0))
-    refused("has no graph, which shards have.*monograph build", settings=Settings(graph=False))
-    refused("has assertions and names set apart, which a shelf does not have")
-    refused("has 'note-1', which the shelf has already")
+    refused("built with the embedder", HashEmbedder(9))
+    refused("built with the settings", settings=Settings(chunk_tokens=16, chunk_overlap=0))
+    refused("has no graph, which shards need.*monograph build", settings=Settings(graph=False))
+    refused("has assertions and names that are kept apart, which a shelf cannot store")
+    refused("document 'note-1' of .* is already in the shelf")
     assert manifest_of(url) == first
 
 
@@ -305,9 +305,9 @@ def test_shelf_build_refuses_invalid_arguments(folder: Path, tmp_path: Path) -> 
         passage = Passage("Its vector is too short.", vector=np.ones(3, dtype=np.float32))
         build(url, [Document(passages=(passage,))], home=home)
     build(url, ENGINE_NOTES[:2], embedder=HashEmbedder(8), home=home)
-    with pytest.raises(ModelMismatch, match=r"was built with the embedder .*give no embedder"):
+    with pytest.raises(ModelMismatch, match=r"was built with the embedder .*leave the embedder out"):
         build(url, ENGINE_NOTES, embedder=HashEmbedder(9), home=home)
-    with pytest.raises(InputError, match="give no settings"):
+    with pytest.raises(InputError, match="leave the settings out"):
         build(url, ENGINE_NOTES, embedder=HashEmbedder(8), settings=Settings(chunk_tokens=64), home=home)
 
 

@@ -101,7 +101,7 @@ def test_a_shelf_is_built_and_brought_up_to_date(texts: Path, shelf: str, tmp_pa
     made = asked("shelf", "build", url, texts, "--shards", 3, "--replace", "--max-bytes", 60, code=3)
     assert (made["added"], made["version"], len(made["problems"])) == (3, 3, 2)
     for wrong in ("rya", "ray:cpus=two", "ray:replicas=2", "local:cpus=2"):
-        assert "is no engine" in run("shelf", "build", tmp_path / "none", texts, "--engine", wrong, code=2)
+        assert "is not an engine" in run("shelf", "build", tmp_path / "none", texts, "--engine", wrong, code=2)
     assert tasks_of("local") is None
 
 
@@ -199,10 +199,10 @@ def test_commands_of_a_single_file_refuse_a_shelf(shelf: str, arguments: tuple[s
 
 def test_shelf_commands_refuse_addresses_without_a_shelf(tmp_path: Path) -> None:
     assert "monograph shelf build" in run("shelf", "stats", tmp_path, code=1)
-    assert "is not there" in run("shelf", "remove", tmp_path / "none", "x", code=2)
-    assert "is no address of a shelf" in run("search", "http://somewhere/x", "comet", code=2)
+    assert "does not exist" in run("shelf", "remove", tmp_path / "none", "x", code=2)
+    assert "is not an address of a shelf" in run("search", "http://somewhere/x", "comet", code=2)
     assert "must not contain a user or password" in run("search", "s3://ann:secret@bucket/x", "comet", code=2)
-    assert "give one from 1 to" in run("shelf", "build", tmp_path / "many", ".", "--shards", 0, code=2)
+    assert "give 1 to 10,000" in run("shelf", "build", tmp_path / "many", ".", "--shards", 0, code=2)
     assert "does not exist" in run("search", tmp_path / "none.mono", "comet", code=1)
     assert "is a folder" in run("search", tmp_path, "comet", code=1)
 
@@ -225,15 +225,15 @@ def test_engine_specs_are_parsed() -> None:
     assert isinstance(made, partial)
     assert (made.func, made.keywords) == (OnRay, {"replicas": 2, "deadline": 1.5})
     for wrong in ("rays", "ray:replicas", "ray:replicas=two", "ray:cpus=1", "local:replicas=2", ":"):
-        with pytest.raises(InputError, match="is no engine"):
+        with pytest.raises(InputError, match="is not an engine"):
             engines_of(wrong)
 
 
 def test_the_environment_names_an_engine(shelf: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MONOGRAPH_ENGINE", "steam")
-    assert "'steam' is no engine" in run("search", shelf, "comet", code=2)
-    assert "'steam' is no engine" in run("mcp", shelf, code=2)
-    assert "is no engine" in run("serve", shelf, "--engine", "wind", code=2)
+    assert "'steam' is not an engine" in run("search", shelf, "comet", code=2)
+    assert "'steam' is not an engine" in run("mcp", shelf, code=2)
+    assert "is not an engine" in run("serve", shelf, "--engine", "wind", code=2)
     monkeypatch.setenv("MONOGRAPH_ENGINE", "local")
     assert "Ines Calder" in run("search", shelf, "comet")
 

@@ -96,7 +96,7 @@ def test_shelf_graph_refuses_operations_of_a_single_file(tmp_path: Path) -> None
     with Shelf.open(tmp_path / "there", home=tmp_path / "here") as shelf:
         assert shelf.graph.assertions(["Oslo"]) == Assertions({}, ())
         assert shelf.graph.nearest_assertions([1.0, 2.0], 5) == []
-        with pytest.raises(NotFound, match=r"there.* names nothing like 'Qqqq'"):
+        with pytest.raises(NotFound, match=r"there.* contains no name like 'Qqqq'"):
             shelf.graph.neighbourhood("Qqqq")
         with pytest.raises(InputError, match="give 1 or more"):
             shelf.graph.routes("Oslo", "Turin", 0)

@@ -148,7 +148,7 @@ def test_a_shelf_without_a_ledger_says_so_over_http(client: Client) -> None:
 def test_served_shelf_refuses_operations_of_a_single_file(client: Client, path: str) -> None:
     reply = client.get(path, **NOT_A_SHELFS[path])
     assert (reply.status, reply.json["kind"]) == (400, "NotOnShelf")
-    assert "is a shelf, which has no such thing" in reply.json["error"]
+    assert "is a shelf, which has no files or folders of its own" in reply.json["error"]
 
 
 @pytest.mark.parametrize(

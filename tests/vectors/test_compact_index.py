@@ -39,7 +39,7 @@ def test_codes_by_value_are_deleted_with_their_vector(database: Database) -> Non
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ("DELETE FROM codes WHERE place % 4294967296 < 200", "lack the code"),
+        ("DELETE FROM codes WHERE place % 4294967296 < 200", "codes of vectors are missing"),
         ("UPDATE codes SET body = CAST(substr(body, 1, length(body) - 1) || x'07' AS BLOB)", "checksum does not match"),
     ],
 )
@@ -70,7 +70,7 @@ def test_vectors_left_out_of_the_index_are_reported(database: Database) -> None:
     index, _ = filled(database, DESIGNS["codes"], 100)
     with database.write() as connection:
         connection.execute("UPDATE placements SET first = 0 WHERE memo = 7")
-        assert list(verify.faults(connection, index.space)) == ["1 vectors with a direction are left out of the index"]
+        assert list(verify.faults(connection, index.space)) == ["1 nonzero vectors are left out of the index"]
 
 
 def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
@@ -78,9 +78,7 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
     with database.write() as connection:
         assert not store.has_codes(connection, index.space)
         store.put_codes(connection, index.space, [(1, b"x")])
-        assert list(verify.faults(connection, index.space)) == [
-            "there are codes of vectors whose clusters hold them all"
-        ]
+        assert list(verify.faults(connection, index.space)) == ["there are 8-bit codes that the index does not use"]
         store.put_codes(connection, 9, [(1, b"x")])
         checked = rules.Checked(connection)
         (finding,) = rules.findings(checked, CLUSTERS)

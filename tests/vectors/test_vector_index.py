@@ -149,7 +149,7 @@ def test_a_bad_vector_is_refused_and_changes_nothing(database: Database) -> None
     index, _ = filled(database, Design(), 200)
     bad = clumps(3)
     bad[1, 4] = np.nan
-    for given, said in ((bad, "vector 1 holds a value"), (clumps(3, dimension=9), "vectors of shape")):
+    for given, said in ((bad, "vector 1 contains a value"), (clumps(3, dimension=9), "vectors of shape")):
         rows = remember(database, given)
         with pytest.raises(InputError, match=said), database.write() as connection:
             index.insert(connection, rows, given)

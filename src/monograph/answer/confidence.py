@@ -13,8 +13,8 @@ The weights were chosen once on the dev halves of question sets, with one unansw
 
 :func:`best_sentence` ranks the sentences of the best hits by a linear model. Its weights were chosen once, by a softmax
 over the sentences of each question, on SQuAD's questions whose id has an even SHA-256 and the dev halves of three other
-sets (docs/how-to/answering.md). It uses the features of :class:`monograph.answer.reading.Reading` and compares hits with each
-other, which :mod:`monograph.answer.reduce` does not.
+sets (docs/how-to/answering.md). It uses the features of :class:`monograph.answer.reading.Reading` and compares hits
+with each other, which :mod:`monograph.answer.reduce` does not.
 """
 
 from __future__ import annotations
@@ -282,7 +282,7 @@ _YES_OR_NO = regex(
 def check(threshold: float) -> None:
     """Raise InputError if a threshold is not in [0, 1]."""
     if not 0 <= threshold <= 1:
-        raise InputError(f"threshold is {threshold}", "give the least confidence of an answer, from 0 to 1")
+        raise InputError(f"threshold is {threshold}", "give the minimum confidence of an answer, from 0 to 1")
 
 
 def confidence(reading: Reading, hits: Sequence[Hit]) -> float:

@@ -73,7 +73,7 @@ class Packing:
         object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 1))
         object.__setattr__(self, "cut", arguments.share(self.cut, "cut", CUT_HINT))
         if self.order not in ("relevance", "edges"):
-            raise InputError(f"unknown order {arguments.shown(self.order)}", "orders are relevance, edges")
+            raise InputError(f"unknown order {arguments.shown(self.order)}", "give relevance or edges")
 
 
 DEFAULT_PACKING = Packing()

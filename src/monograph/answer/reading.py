@@ -62,8 +62,8 @@ _CLUES = {
 
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
 """Probability that a sentence holds the answer, or a step to it: a logistic model, chosen once on the dev halves of
-question sets (docs/how-to/answering.md). It uses words only; vectors of whole sentences were tried in addition and did not
-improve it.
+question sets (docs/how-to/answering.md). It uses words only; vectors of whole sentences were tried in addition and did
+not improve it.
 
 Features of a sentence, in this order (similarities are weighted by the words' rarity in the file):
 

@@ -30,7 +30,7 @@ _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
 gold passages of SQuAD (docs/how-to/answering.md).
 """
 
-CUT_HINT = "give the share that is to go, from 0 to 1"
+CUT_HINT = "give the share to cut away, from 0 to 1"
 
 SHORT = 240
 """Characters of a text below which it is kept whole."""

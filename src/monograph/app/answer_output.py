@@ -10,9 +10,9 @@ from monograph.app import output
 if TYPE_CHECKING:
     from monograph.values import Answer, BestSentence, Citation, Context, Hit
 
-NO_MODEL = "No model is set: these are the passages that may hold the answer. --model openai:URL#MODEL lets one answer."
-NOTHING_RELEVANT = "nothing relevant was found; what is nearest:"
-OTHER_WORDS = "perhaps nothing relevant: no word of it stands in these, the nearest in meaning:"
+NO_MODEL = "No model is set: these passages may contain the answer. Let a model answer: --model openai:URL#MODEL."
+NOTHING_RELEVANT = "nothing relevant was found; the nearest passages:"
+OTHER_WORDS = "perhaps nothing relevant: these passages are nearest in meaning, but contain no word of the query:"
 NEAREST = 3
 
 
@@ -50,7 +50,7 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
         for one in answer.citations:
             out.print(f"  {source(one)}")
     elif answer.context.citations and (answer.model or answer.abstained):
-        out.print_text("\nnearest passages:" if answer.abstained else "\nit cites nothing; it was shown:")
+        out.print_text("\nnearest passages:" if answer.abstained else "\nthe answer cites nothing; the model read:")
         for one in answer.context.citations[:NEAREST]:
             out.print(f"  {source(one)}")
     if not with_model:

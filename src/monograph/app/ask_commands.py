@@ -30,22 +30,20 @@ if TYPE_CHECKING:
     from monograph.models import LanguageModel
 
 QuestionArgument = Annotated[
-    str, typer.Argument(metavar="QUESTION", help="In any words; - reads standard input.", show_default=False)
+    str, typer.Argument(metavar="QUESTION", help="In plain words; - reads standard input.", show_default=False)
 ]
-BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Most tokens of the passages.")]
+BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens in the passages.")]
 ThresholdOption = Annotated[
     float | None,
-    typer.Option(
-        "--threshold", help="Least confidence of an answer, 0 to 1; below it there is none.", show_default=False
-    ),
+    typer.Option("--threshold", help="Minimum confidence, 0 to 1; below it there is no answer.", show_default=False),
 ]
-FoundOption = Annotated[int, typer.Option("-k", "-n", help="Most hits that they are taken from.")]
+FoundOption = Annotated[int, typer.Option("-k", "-n", help="Maximum number of hits to take passages from.")]
 ModelOption = Annotated[
     str,
     typer.Option(
         "--model",
         envvar="MONOGRAPH_MODEL",
-        help="What answers: openai:URL#MODEL, for Ollama, llama.cpp, vLLM and the like.",
+        help="Model that answers: openai:URL#MODEL, for Ollama, llama.cpp, vLLM and similar servers.",
         show_default=False,
     ),
 ]
@@ -64,15 +62,15 @@ def ask(
     within: WithinOption = None,
     as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Say what it took.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Print confidence, tokens and times.")] = False,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
     r"""Answer a question from FILE, with its sources.
 
-    Without a model the sentence most likely to answer is printed, behind a mark, and the best passages, cut down to
-    what the question needs; or that the file does not tell.
+    Without a model it prints the best passages, cut down to the sentences that the question needs, and marks the most
+    likely answer. If nothing relevant is found, it says so.
 
       monograph ask notes.mono "who repaired the generator?"
       monograph ask notes.mono "who repaired the generator?" \
@@ -104,23 +102,23 @@ def context(
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
     cut: Annotated[
-        float, typer.Option("--cut", help="About which share of the tokens found is to go; 0 to fill the budget.")
+        float, typer.Option("--cut", help="Approximate share of the tokens to leave out; 0 fills the budget.")
     ] = DEFAULT_CUT,
-    order: Annotated[str, typer.Option("--order", help="relevance, or edges: the best first and last.")] = "relevance",
+    order: Annotated[str, typer.Option("--order", help="relevance, or edges: best first and last.")] = "relevance",
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
     as_of: AsOfOption = "",
     threshold: ThresholdOption = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="For people: quoted, with places.")] = False,
-    prompt: Annotated[bool, typer.Option("--prompt", help="All that a model is sent.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown: quotes with places.")] = False,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt for a model.")] = False,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Print what a model needs to answer a question.
+    """Print the passages that a model needs to answer a question.
 
-    It is passages, cut down and packed under a budget of tokens.
+    They are cut down and packed into a budget of tokens.
 
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
@@ -163,12 +161,13 @@ def chat(
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    r"""Ask one question after the other.
+    r"""Answer one question after the other.
 
-    What a question means is told by those before it.
+    Each question is understood in the context of those before it.
 
-    /sources lists what the last answer comes from, /open N reads it there, /why says how it was found, /new starts
-    afresh, /quit or the end of the input ends. With --json each line of the input gives a line of JSON.
+    /sources lists the sources of the last answer, /open N prints source N with its neighbours, /why explains how it
+    was found, /new starts a new conversation, /quit or the end of the input ends the chat. With --json, each line of
+    input gives one line of JSON.
 
       monograph chat notes.mono \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"

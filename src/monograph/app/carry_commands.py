@@ -26,18 +26,14 @@ from monograph.carry.taken import KINDS
 def export(
     file: FileArgument,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Put it into the place of an export that is there.")
-    ] = False,
-    no_graph: Annotated[
-        bool, typer.Option("--no-graph", help="Leave out what the chunks name, which takes longest.")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing export.")] = False,
+    no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave out the graph, which takes longest.")] = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Write all that FILE holds as JSON Lines, with its vectors.
+    """Write all contents of FILE as JSON Lines, with vectors.
 
-    Documents, chunks with their places, metadata, vectors for numpy, and the graph. Others may read and write FILE
-    meanwhile. What is written is not encrypted, even if FILE is.
+    It writes documents, chunks with their places, metadata, vectors for NumPy, and the graph. Other programs may read
+    and write FILE meanwhile. The export is not encrypted, even if FILE is.
 
       monograph export notes.mono notes-export
       monograph import jsonl notes-export again.mono
@@ -55,7 +51,7 @@ def export(
             counts += f", {made.entities:,} entities"
         out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
         if not made.graph and not no_graph:
-            out.print(f"without a graph; to build it: monograph build {file}")
+            out.print(f"no graph; to build it: monograph build {file}")
 
     return Result(made, show)
 
@@ -71,17 +67,17 @@ def take_over(
         str,
         typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds, show_default=False),
     ],
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="Where it lies.", show_default=False)],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder of that store.", show_default=False)],
     file: FileArgument,
     collection: Annotated[
-        str, typer.Option("--collection", help="Chroma's, where there are several.", show_default=False)
+        str, typer.Option("--collection", help="Chroma's collection, if it has several.", show_default=False)
     ] = "",
-    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Make all vectors anew.")] = False,
+    no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Compute all vectors again.")] = False,
     embedder: Annotated[
         str,
         typer.Option(
             "--embedder",
-            help="What embeds questions to a new file, and what comes without a vector: static, onnx:FOLDER, …",
+            help="Embedder of a new file, for questions and for texts without a vector: static, onnx:FOLDER, …",
             show_default=False,
         ),
     ] = "",
@@ -90,10 +86,10 @@ def take_over(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Store in FILE what another store holds.
+    """Import the contents of another store into FILE.
 
-    An export of Monograph's own, Chroma, LightRAG, GraphRAG or RAGdb: texts and metadata, and vectors where FILE can
-    have them. See docs/how-to/coming-from.md.
+    It imports texts and metadata from an export of Monograph, or from Chroma, LightRAG, GraphRAG or RAGdb, and vectors
+    if FILE can use them. See docs/how-to/coming-from.md.
 
       monograph import jsonl notes-export notes.mono
       monograph import chroma ./chroma notes.mono --collection notes
@@ -127,8 +123,9 @@ def take_over(
         output.print_report(report, str(file))
         if given:
             output.console().print(
-                "its vectors came along, and questions have none: words and names find; to find by meaning as well,"
-                f" import into a new file with --embedder or --no-vectors, or monograph reembed {file} static"
+                "the vectors were imported, but no model embeds questions: searches use words and names. To search by"
+                " meaning too, import into a new file with --embedder or --no-vectors, or run"
+                f" monograph reembed {file} static"
             )
         output.print_problems(report.problems)
 

@@ -38,7 +38,7 @@ class Chat:
     def run(self, *, as_json: bool) -> None:
         """Read and answer lines until the input ends or ``/quit`` is entered."""
         if not as_json and sys.stdin.isatty():
-            output.console().print(f"{place_of(self._archive)}: ask away.  {_HELP}")
+            output.console().print(f"{place_of(self._archive)}: type a question.  {_HELP}")
         for line in _lines():
             if line == "/quit":
                 return
@@ -79,7 +79,7 @@ class Chat:
         if known is None:
             output.console().print(_HELP)
         elif not self._turns and name != "/new":
-            output.console().print("nothing was asked yet")
+            output.console().print("no question was asked yet")
         else:
             known(rest.strip())
 

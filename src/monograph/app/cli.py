@@ -19,12 +19,12 @@ MANUAL = """Graph RAG in one file: point it at a folder, then ask.
   monograph ask notes.mono "who repaired the boiler?"
                                           answer, with a model or without
   monograph show notes.mono ID            read a document, or a passage of it
-  monograph graph notes.mono "Mrs Grubb"  see what is named together with her
-  monograph outline notes.mono            see what it is all about
-  monograph serve notes.mono --open       look at it in the browser
+  monograph graph notes.mono "Mrs Grubb"  list the names that occur with hers
+  monograph outline notes.mono            print the tree of summaries
+  monograph serve notes.mono --open       open it in the browser
 
 The file is one SQLite database; nothing leaves this machine. Every command takes --json. Exit codes: 0 done; 1
-failed; 2 wrong usage; 3 done, but some sources could not be taken in, or faults were found; 130 interrupted.
+failed; 2 wrong usage; 3 done, but some sources could not be read, or faults were found; 130 interrupted.
 """
 
 COMMANDS = {

@@ -56,18 +56,16 @@ QueryArgument = Annotated[
     typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.", show_default=False),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", help="Print no progress to standard error; it is printed there every ten seconds.")
-]
+QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no progress; by default it goes to standard error.")]
 HtmlOption = Annotated[
-    Path | None, typer.Option("--html", help="Draw it as one HTML page that needs no network.", show_default=False)
+    Path | None, typer.Option("--html", help="Write a drawing: one HTML page that works offline.", show_default=False)
 ]
 ApiKeyOption = Annotated[
     str,
     typer.Option(
         "--api-key",
         envvar="MONOGRAPH_API_KEY",
-        help="For a model's server that asks for one; never stored.",
+        help="API key of the model's server; never stored.",
         show_default=False,
     ),
 ]
@@ -77,14 +75,12 @@ RerankerOption = Annotated[
     typer.Option(
         "--reranker",
         envvar="MONOGRAPH_RERANKER",
-        help="What puts the first hits in order: onnx:FOLDER, rerank:URL#MODEL, or embedder:EMBEDDER.",
+        help="Reranker of the first hits: onnx:FOLDER, rerank:URL#MODEL, or embedder:EMBEDDER.",
         show_default=False,
     ),
 ]
 
-TrustOption = Annotated[
-    bool, typer.Option("--trust", help="Let FILE, from now on, open the models that it names itself.")
-]
+TrustOption = Annotated[bool, typer.Option("--trust", help="From now on, let FILE use the models that it names.")]
 
 
 def how_to_search() -> list[str]:
@@ -96,7 +92,7 @@ HowOption = Annotated[
     str,
     typer.Option(
         "--how",
-        help=f"How to search: {', '.join(strategies())}; with what it understands: tree:detail=0.5,budget=800.",
+        help=f"Search mode: {', '.join(strategies())}; with options after a colon: tree:detail=0.5,budget=800.",
         autocompletion=how_to_search,
     ),
 ]
@@ -106,7 +102,7 @@ WhereOption = Annotated[
         "--where",
         "-w",
         metavar="FILTER",
-        help="Only what meets this: 'year >= 2020', since=2026-03, or a JSON filter. May be repeated.",
+        help="Only hits that match: 'year >= 2020', since=2026-03, or a JSON filter. May be repeated.",
         show_default=False,
     ),
 ]
@@ -116,25 +112,25 @@ WithinOption = Annotated[
     typer.Option(
         "--within",
         metavar="KEY=VALUE",
-        help="See only documents that meet this: owner=ann, or a filter as --where has it. May be repeated.",
+        help="Use only documents that match: owner=ann, or a filter as for --where. May be repeated.",
         show_default=False,
     ),
 ]
 
 
 HistoryOption = Annotated[
-    bool, typer.Option("--history", help="A new FILE keeps former versions of documents, from now on.")
+    bool, typer.Option("--history", help="Create FILE with history: it keeps previous versions of documents.")
 ]
 VectorIndexOption = Annotated[
     str,
-    typer.Option("--vector-index", help="Design of a new FILE's vector index: codes or graph.", show_default=False),
+    typer.Option("--vector-index", help="Vector index of a new FILE: codes or graph.", show_default=False),
 ]
 AsOfOption = Annotated[
     str,
     typer.Option(
         "--as-of",
         metavar="TIME",
-        help="See what it held then, 2026-03 or 2026-03-01T09:30:00Z, where it was made with --history.",
+        help="Use FILE as it was then: 2026-03 or 2026-03-01T09:30:00Z. FILE must have been made with --history.",
         show_default=False,
     ),
 ]
@@ -162,7 +158,7 @@ def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
 def warn_of_no_hits(k: int, query: str = "x") -> None:
     """Warn that nothing will be found if no hits are requested, or the query is empty."""
     if k == 0:
-        output.console(stderr=True).print("-k 0 asks for none: nothing will be found")
+        output.console(stderr=True).print("-k 0 asks for no hits: nothing will be found")
     elif not query.strip():
         output.console(stderr=True).print("the query is empty: nothing will be found")
 
@@ -235,7 +231,7 @@ def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
         raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
     except KeyboardInterrupt:
         output.console(stderr=True).print(
-            "interrupted: what was stored so far is safe; the same command goes on from there"
+            "interrupted: everything stored so far is safe; run the same command to continue"
         )
         raise typer.Exit(INTERRUPTED) from None
 
@@ -259,7 +255,7 @@ def _refuse_swapped() -> None:
     if files:
         rest = [str(one) for one in (first, *listed) if one != files[0]]
         raise InputError(
-            f"FILE comes first: {first} is no .mono file, and {files[0]} is one",
+            f"FILE comes first: {first} is not a .mono file, but {files[0]} is",
             shlex.join([*context.command_path.split(), str(files[0]), *rest]),
         )
 
@@ -302,9 +298,9 @@ def query_of(written: str) -> str:
     try:
         read = sys.stdin.buffer.read().decode("utf-8-sig").strip()
     except UnicodeDecodeError as error:
-        raise InputError(f"standard input is no text in UTF-8: {error}", "convert it with iconv -t utf-8") from error
+        raise InputError(f"standard input is not UTF-8: {error}", "convert it with iconv -t utf-8") from error
     if not read:
-        raise InputError("standard input is empty", "pipe a query into it, or write the query in place of -")
+        raise InputError("standard input is empty", "pipe a query into the command, or write the query in place of -")
     return read
 
 
@@ -328,7 +324,9 @@ def _one_filter(text: str) -> dict[str, Any]:
         return {equal[1]: equal[2]}
     parts = [equal[1], "==", equal[2]] if equal else text.split(maxsplit=2)
     if len(parts) != 3:
-        raise InvalidFilter(f"{shown(text)} is no filter", "write 'key operator value' with spaces, or a JSON object")
+        raise InvalidFilter(
+            f"{shown(text)} is not a filter", "write 'key operator value' with spaces, or a JSON object"
+        )
     key, operator, value = parts
     try:
         return {key: {operator: _json(value)}}
@@ -344,5 +342,5 @@ def _json(text: str) -> Any:
         raise
     except (ValueError, RecursionError) as error:
         raise InvalidFilter(
-            f"{shown(text)} is nested too deeply, or has too long a number", "make it smaller"
+            f"{shown(text)} is nested too deeply, or has too long a number", "simplify the filter"
         ) from error

@@ -82,7 +82,7 @@ def print_document(document: Document) -> None:
     if document.date is not None:
         out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
     if document.valid is not None:
-        out.print(f"stood here {document.valid}", style="dim")
+        out.print(f"valid {document.valid}", style="dim")
     for key, value in document.metadata.items():
         out.print(f"{key}: {value}", style="dim")
     out.print()

@@ -33,17 +33,15 @@ if TYPE_CHECKING:
 @command
 def backup(
     file: FileArgument,
-    copy: Annotated[Path, typer.Argument(metavar="COPY", help="The copy.", show_default=False)],
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Put it into the place of a file that is there.")
-    ] = False,
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="Path of the copy.", show_default=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     quiet: QuietOption = False,
 ) -> Result:
     """Copy FILE as it is now, and check the copy.
 
-    Other programs may read and write it meanwhile.
+    Other programs may read and write FILE meanwhile.
 
-    A plain copy of FILE lacks what is still in its write-ahead log (FILE-wal): the last commits, or all of them.
+    Do not use cp: its copy lacks the commits that are still in the write-ahead log (FILE-wal), perhaps all of them.
 
       monograph backup notes.mono /media/disk/notes.mono
     """
@@ -63,9 +61,10 @@ def backup(
 def encrypt(file: FileArgument) -> Result:
     """Encrypt FILE with a key (extra encrypt).
 
-    The key is the one in MONOGRAPH_KEY, or is asked for.
+    The key comes from MONOGRAPH_KEY, or the command asks for it.
 
-    From then on every command needs the key: lost, it opens the file never again. No program may have FILE open.
+    From then on every command needs the key. If it is lost, FILE can never be opened again. No program may have FILE
+    open.
 
       monograph encrypt notes.mono
     """
@@ -74,17 +73,17 @@ def encrypt(file: FileArgument) -> Result:
     copies.require_plain(file)
     copies.encrypt(file, new_key(file))
     said = (
-        f"{file}: encrypted. Copies and backups made before are as they were, and what the disk keeps of the "
-        "old bytes is beyond reach"
+        f"{file}: encrypted. Earlier copies and backups are not encrypted, and the disk may still contain old bytes, "
+        "which Monograph cannot erase"
     )
     return Result({"file": str(file), "encrypted": True}, lambda: output.console().print(said))
 
 
 @command
 def decrypt(file: FileArgument) -> Result:
-    """Write encrypted FILE as a plain one.
+    """Decrypt FILE.
 
-    The key is the one in MONOGRAPH_KEY, or is asked for.
+    The key comes from MONOGRAPH_KEY, or the command asks for it.
 
     No program may have FILE open.
 
@@ -93,7 +92,7 @@ def decrypt(file: FileArgument) -> Result:
     from monograph.library import copies
 
     copies.decrypt(file, key_to_decrypt(file))
-    said = f"{file}: not encrypted any more"
+    said = f"{file}: decrypted"
     return Result({"file": str(file), "encrypted": False}, lambda: output.console().print(said))
 
 
@@ -104,9 +103,9 @@ def remove(
     forget: ForgetOption = None,
     trust: TrustOption = False,
 ) -> Result:
-    """Take documents out of every result at once.
+    """Remove documents.
 
-    A file that is still in a synced folder comes back with the next sync: delete or move it as well.
+    The next sync adds a file again if it is still in a synced folder: delete or move it as well.
     """
     return _removed(file, names, forget, trust=trust)
 
@@ -127,33 +126,33 @@ def forget(
         typer.Option(
             "--versions-before",
             metavar="TIME",
-            help="Only former versions that ended before: of these documents, or of all.",
+            help="Only previous versions that ended before TIME, of these documents or of all.",
             show_default=False,
         ),
     ] = "",
     trust: TrustOption = False,
 ) -> Result:
-    """Take documents out and leave no trace of their text.
+    """Remove documents, and erase every trace of their text.
 
-    The same as remove --forget. Returns only when the bytes of the file and of its write-ahead log hold nothing of
-    them, nor of their former versions.
+    The same as remove --forget. It returns only when the file and its write-ahead log contain no bytes of them or of
+    their previous versions.
 
     monograph forget notes.mono ~/notes/boiler.md
     monograph forget notes.mono --versions-before 2026-01-01
     """
     if not versions_before:
         if not names:
-            raise typer.BadParameter("name documents, or say which versions: --versions-before")
+            raise typer.BadParameter("name documents, or give --versions-before TIME")
         return _removed(file, names, True, trust=trust)
     with opened(file, trust=trust, create=False) as monograph:
         forgotten = monograph.forget_versions(names, before=versions_before)
-    said = f"{forgotten:,} former versions forgotten"
+    said = f"{forgotten:,} previous versions forgotten"
     return Result({"forgotten": forgotten}, lambda: output.console().print(said))
 
 
 @command
 def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "") -> Result:
-    """Count and weigh what the file holds."""
+    """Print counts and sizes of FILE."""
     from monograph.app.stats_output import print_stats
 
     with opened(file, create=False) as monograph:
@@ -167,7 +166,7 @@ def check(
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
     trust: TrustOption = False,
 ) -> Result:
-    """Hold every table against every other, and report faults."""
+    """Compare every table with every other, and report faults."""
     with opened(file, trust=trust, create=False) as monograph:
         findings = monograph.check(repair=repair)
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
@@ -175,9 +174,9 @@ def check(
 
 @command
 def compact(file: FileArgument) -> Result:
-    """Drop what is remembered and used no more.
+    """Delete unused derivations, and shrink FILE.
 
-    Free space is given back to the disk.
+    Derivations are values computed from content, such as vectors. Free space is returned to the disk.
     """
     with opened(file, create=False) as monograph:
         before = monograph.stats().file_bytes
@@ -191,21 +190,21 @@ def compact(file: FileArgument) -> Result:
 def costs(
     file: ArchiveArgument,
     since: Annotated[
-        str, typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-01.", show_default=False)
+        str, typer.Option("--since", metavar="DAY", help="Only from this day on: 2026-11-01.", show_default=False)
     ] = "",
     price: Annotated[
         list[str] | None,
         typer.Option(
             "--price",
             metavar="MODEL=READ/WRITTEN",
-            help="What a million tokens cost that it reads, and that it writes; may be given again for another.",
+            help="Price of a million tokens read, and of a million written. May be repeated for other models.",
             show_default=False,
         ),
     ] = None,
 ) -> Result:
-    """Tell what models were asked for FILE, and the tokens it took.
+    """List calls of models for FILE, and their tokens.
 
-    By day of UTC, model and purpose. What was remembered cost nothing and is not in it.
+    It counts them by day (UTC), model and purpose. Remembered results cost nothing and are not listed.
 
       monograph costs notes.mono
       monograph costs notes.mono --since 2026-11-01 --price gpt-4o-mini=0.15/0.60
@@ -227,7 +226,7 @@ def _price(said: str) -> tuple[str, float, float]:
         if not model or not (0 <= read < math.inf and 0 <= written < math.inf):
             raise ValueError
     except ValueError:
-        raise InputError(f"{said!r} is no price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
+        raise InputError(f"{said!r} is not a price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
     return model, read, written
 
 
@@ -242,7 +241,7 @@ def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) ->
 def _print_costs(found: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
     out = output.console()
     if not found:
-        out.print("no model was asked")
+        out.print("no model was called")
         return
     numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
     made = output.Table("day", "model", "for", *numbers, right=numbers)
@@ -256,4 +255,4 @@ def _print_costs(found: Sequence[LedgerEntry], prices: Sequence[tuple[str, float
     out.print(made)
     calls, read, written = (sum(getattr(one, name) for one in found) for name in ("calls", "tokens_in", "tokens_out"))
     said = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
-    out.print(said + (f", {total:,.4f} in all" if prices else ""))
+    out.print(said + (f", {total:,.4f} in total" if prices else ""))

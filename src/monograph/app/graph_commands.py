@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 @command
 def graph(
     file: ArchiveArgument,
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="A name as a text writes it.", show_default=False)],
-    hops: Annotated[int, typer.Option("--hops", help="How far from it.")] = 1,
-    limit: Annotated[int, typer.Option("--limit", help="Most entities around it.")] = 60,
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name, as texts write it.", show_default=False)],
+    hops: Annotated[int, typer.Option("--hops", help="Maximum number of hops from it.")] = 1,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum number of entities around it.")] = 60,
     html: HtmlOption = None,
     graphml: Annotated[
         Path | None,
-        typer.Option("--graphml", help="Write it for Gephi, Cytoscape and the like (extra graph).", show_default=False),
+        typer.Option("--graphml", help="Write a file for Gephi or Cytoscape (extra graph).", show_default=False),
     ] = None,
     within: WithinOption = None,
     as_of: AsOfOption = "",
@@ -47,8 +47,8 @@ def graph(
 ) -> None:
     """Show what is named together with an entity.
 
-    It goes hop by hop, and shows the passages that say so. A name of several things is all of them; give the qualifier
-    to mean one: "Green (album)".
+    It prints the neighbours hop by hop, and the passages that name them. If several entities share the name, it shows
+    all of them; a qualifier selects one: "Green (album)".
 
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
@@ -71,18 +71,18 @@ def graph(
 def entities(
     file: ArchiveArgument,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
-    k: Annotated[int, typer.Option("-k", "-n", help="Most entities.")] = 50,
-    why: Annotated[bool, typer.Option("--why", help="Say which names were taken to mean one thing, and why.")] = False,
+    k: Annotated[int, typer.Option("-k", "-n", help="Maximum number of entities.")] = 50,
+    why: Annotated[bool, typer.Option("--why", help="Print which names were merged, and why.")] = False,
     apart: Annotated[
-        str, typer.Option("--apart", metavar="OTHER", help="Say that NAME and OTHER are not one.", show_default=False)
+        str, typer.Option("--apart", metavar="OTHER", help="Never merge NAME and OTHER.", show_default=False)
     ] = "",
-    unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Take that back.", show_default=False)] = "",
+    unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Undo --apart.", show_default=False)] = "",
     within: WithinOption = None,
     as_of: AsOfOption = "",
 ) -> Result:
-    """List what the file names, most often named first.
+    """List the entities, most often named first.
 
-    With --why it says why names were taken for one; --apart undoes that.
+    --why prints why names were merged; --apart separates two of them.
 
     monograph entities notes.mono
     monograph entities notes.mono "John Smith" --why
@@ -93,7 +93,9 @@ def entities(
     with opened_archive(file, create=False) as whole:
         archive = narrowed_archive(whole, within, as_of)
         if (apart or unite) and not name:
-            raise InputError("two names are needed", "give the one before --apart or --unite, the other behind it")
+            raise InputError(
+                "--apart and --unite need two names", "write one before the option, and the other after it"
+            )
         if apart:
             whole_file(archive, "names that are kept apart", "graph.keep_apart").graph.keep_apart(name, apart)
         if unite:
@@ -110,13 +112,13 @@ def outline(
     node: Annotated[
         str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
     ] = "",
-    layers: Annotated[int, typer.Option("--layers", "-l", help="Layers to open below it.")] = 1,
+    layers: Annotated[int, typer.Option("--layers", "-l", help="Number of layers to show below it.")] = 1,
     within: WithinOption = None,
     as_of: AsOfOption = "",
 ) -> Result:
     """Show the tree of summaries as a table of contents.
 
-    It goes layer by layer; at the bottom are the passages.
+    It prints one layer below the other; the lowest layer contains the passages.
 
     monograph outline notes.mono
     monograph outline notes.mono 3f9a --layers 2
@@ -151,7 +153,7 @@ def _write_page(
             page.write(picture_of(found, ways, title=title))
     except OSError as error:
         raise InputError(
-            f"{path} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
+            f"cannot write {path}: {error.strerror or error}", "choose a folder that exists and is writable"
         ) from error
     _say_written(path, quiet=quiet)
 

@@ -50,7 +50,7 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
             made.add_row(_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
         out.print(made)
     if merges:
-        made = Table("name", "taken for", "why", "merge", folding=["name", "taken for", "why"])
+        made = Table("name", "merged into", "why", "merge", folding=["name", "merged into", "why"])
         for merge in merges:
             why = f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason
             undone = " (undone)" if merge.undone else ""
@@ -98,7 +98,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) ->
     if nearest:
         out.print(made)
     if apart:
-        out.print(f"without a link to these: {_listed(apart)}")
+        out.print(f"not linked to these: {_listed(apart)}")
     if neighbourhood.cut:
         out.print(f"{_counted(neighbourhood.cut, 'neighbour')} left out", style="dim")
     for line in said[:SHOWN_LINES]:

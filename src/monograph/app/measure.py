@@ -51,9 +51,7 @@ def run(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result], str]:
 
 def _run_on_corpus(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result], str]:
     if task.dataset is None:
-        raise InputError(
-            "there is nothing to search", "name a question set, or give --file FILE and --queries QUESTIONS"
-        )
+        raise InputError("there is nothing to search", "give a question set, or --file FILE and --queries QUESTIONS")
     dataset = load_dataset(task.dataset)
     questions = _questions(task)
     with tempfile.TemporaryDirectory() as folder:
@@ -73,9 +71,9 @@ def _questions(task: MeasureTask) -> tuple[EvaluationQuestion, ...]:
     elif task.dataset is not None:
         found = questions_of(task.dataset)
     else:
-        raise InputError(f"there are no questions to {task.file}", "give --queries QUESTIONS, or name a question set")
+        raise InputError(f"there are no questions for {task.file}", "give --queries QUESTIONS, or a question set")
     if not found:
-        raise InputError(f"{task.queries or task.dataset} holds no question", "write one JSON object a line")
+        raise InputError(f"{task.queries or task.dataset} contains no question", "write one JSON object per line")
     return found
 
 

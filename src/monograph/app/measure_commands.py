@@ -27,7 +27,7 @@ def evaluate(
         typer.Option(
             "--how",
             metavar="HOW",
-            help=f"A way to search; give several to compare them. By default {', '.join(DEFAULT_HOWS)}.",
+            help=f"A search mode; repeat it to compare several. By default {', '.join(DEFAULT_HOWS)}.",
             show_default=False,
             autocompletion=how_to_search,
         ),
@@ -35,24 +35,24 @@ def evaluate(
     k: Annotated[int, typer.Option("-k", "-n", help="Documents for recall@k, chunks for the context.")] = 5,
     queries: Annotated[
         Path | None,
-        typer.Option("--queries", help="Questions of your own, one JSON object a line.", show_default=False),
+        typer.Option("--queries", help="Your own questions, one JSON object per line.", show_default=False),
     ] = None,
     file: Annotated[
         Path | None,
         typer.Option(
-            "--file", help="Measure this .mono file instead of one made of the set's corpus.", show_default=False
+            "--file", help="Measure this .mono file instead of one built from the set's corpus.", show_default=False
         ),
     ] = None,
     embedder: Annotated[
-        str, typer.Option("--embedder", help="For a file made here: static, onnx:FOLDER, …")
+        str, typer.Option("--embedder", help="Embedder for the set's corpus: static, onnx:FOLDER, …")
     ] = "static",
     reranker: RerankerOption = "",
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write a PNG (extra bench).", show_default=False)] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw a PNG (extra bench).", show_default=False)] = None,
     json_output: JsonOption = False,
 ) -> Result:
     """Measure retrieval on a set of questions.
 
-    Of each way to search it says how much of the evidence is found, at which ranks, how fast, and how many tokens of
+    For each search mode it prints how much of the evidence is found, at which ranks, how fast, and how many tokens of
     context it takes. A question is a line like {"question": "Who came?", "evidence_ids": ["notes/boiler.md"]}.
 
       monograph eval --file notes.mono --queries mine.jsonl

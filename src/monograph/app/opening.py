@@ -28,7 +28,7 @@ ArchiveArgument = Annotated[
 
 UrlArgument = Annotated[
     str,
-    typer.Argument(metavar="URL", help="A folder, or s3://bucket/path, gs://, az://.", show_default=False),
+    typer.Argument(metavar="URL", help="The shelf: a folder, or s3://bucket/path, gs://, az://.", show_default=False),
 ]
 
 KEY_VARIABLE = "MONOGRAPH_KEY"
@@ -110,7 +110,9 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
         from monograph.shelf import is_shelf
 
         if is_shelf(file):
-            raise InputError(f"{file} is a shelf, which this command does not take", "monograph shelf --help")
+            raise InputError(
+                f"{file} is a shelf, which this command does not accept", "see monograph shelf --help, or give a file"
+            )
     from monograph.library.monograph import Monograph
 
     monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
@@ -158,7 +160,7 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
         known = set(_trusted())
         new = [address for address in wanted if (identity, address) not in known]
         if not (new and identity):
-            _say("trusted this time, for the file cannot be written", new)
+            _say("trusted this time only, because the file cannot be written", new)
             return
         lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
         try:
@@ -168,8 +170,8 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
                 file.write(lines.encode())
         except OSError as error:
             raise MonographError(
-                f"{path} cannot be written: {error.strerror or error}",
-                f"list the addresses in the variable {TRUSTED_VARIABLE}",
+                f"cannot write {path}: {error.strerror or error}",
+                f"list the addresses in the variable {TRUSTED_VARIABLE}, separated by spaces",
             ) from error
     _say("trusted from now on", new)
 
@@ -187,13 +189,13 @@ def _trusted() -> Iterator[tuple[str, str]]:
     except (FileNotFoundError, NotADirectoryError):
         return
     except (OSError, UnicodeDecodeError) as error:
-        raise MonographError(f"{path} cannot be read: {error}", "see to its permissions, or remove it") from error
+        raise MonographError(f"cannot read {path}: {error}", "correct its permissions, or delete it") from error
     for number, line in enumerate(lines, start=1):
         try:
             one = json.loads(line)
             yield str(one["file"]), str(one["address"])
         except (ValueError, KeyError, TypeError) as error:
-            raise MonographError(f"line {number} of {path} cannot be read", "remove it") from error
+            raise MonographError(f"cannot read line {number} of {path}", "delete this line") from error
 
 
 def key_of(file: Path) -> str | None:
@@ -214,15 +216,15 @@ def key_to_decrypt(file: Path) -> str:
     if given:
         return given
     if not sys.stdin.isatty():
-        raise InputError("no key was given", f"set {KEY_VARIABLE}, or run this in a terminal, which asks for it")
+        raise InputError("no key was given", f"set {KEY_VARIABLE}, or run the command in a terminal, which asks for it")
     return _typed(f"key of {file}: ")
 
 
 def new_key(file: Path) -> str:
     """Return a new key for a file; a typed key is asked for twice. Raises InputError as :func:`key_to_decrypt` does."""
     given = key_to_decrypt(file)
-    if not os.environ.get(KEY_VARIABLE) and _typed("the same again: ") != given:
-        raise InputError("these are two different keys", "type the same one twice")
+    if not os.environ.get(KEY_VARIABLE) and _typed("the same key again: ") != given:
+        raise InputError("the two keys differ", "type the same key twice")
     return given
 
 
@@ -232,4 +234,4 @@ def _typed(prompt: str) -> str:
     try:
         return getpass(prompt)
     except EOFError as error:
-        raise InputError("no key was given", "type it, or set MONOGRAPH_KEY") from error
+        raise InputError("no key was given", f"type the key, or set {KEY_VARIABLE}") from error

@@ -243,7 +243,7 @@ def print_problems(problems: Sequence[Problem]) -> None:
     if not problems:
         return
     out = console(stderr=True)
-    out.print(f"{len(problems)} not taken in:" if len(problems) > 1 else "1 not taken in:")
+    out.print(f"{len(problems)} not stored:" if len(problems) > 1 else "1 not stored:")
     groups = _alike(problems)
     for first, *others in groups[:SHOWN_LINES]:
         hint = f"  ({shell_hint(first.hint)})" if shell_hint(first.hint) else ""
@@ -342,7 +342,7 @@ def print_findings(findings: Sequence[Finding]) -> None:
     out = console()
     for finding in findings:
         otherwise = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
-        hint = "--repair mends it" if finding.repairable else otherwise
+        hint = "--repair fixes it" if finding.repairable else otherwise
         out.print(f"{finding.table}: {finding.fault}  ({hint})")
     out.print("all is well" if not findings else f"{len(findings)} faults")
 

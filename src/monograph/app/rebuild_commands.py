@@ -19,7 +19,7 @@ from monograph.app.command import (
 )
 from monograph.app.opening import opened
 
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; write nothing.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what it would cost; write nothing.")]
 
 
 @command
@@ -38,9 +38,9 @@ def reembed(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    r"""Make every vector anew with another embedder.
+    r"""Compute every vector again with another embedder.
 
-    Until the end, the file answers with the old one. What was embedded once is remembered: interrupt it at any time.
+    Until it ends, searches use the old vectors. Interrupt it at any time: finished embeddings are remembered.
 
       monograph reembed notes.mono --trust \
           "openai:http://localhost:11434/v1#nomic-embed-text"
@@ -69,10 +69,10 @@ def reextract(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Make the graph anew with another extractor.
+    """Rebuild the graph with another extractor.
 
-    Without one, a model is asked again about the chunks that it failed on. What an extractor found before is
-    remembered. Until all is extracted, the file answers with the graph it has.
+    Without EXTRACTOR, it retries the chunks that a model failed on. Earlier results of an extractor are remembered.
+    Until it ends, searches use the old graph.
     """
     from monograph.derive.loading import load_extractor
 
@@ -100,10 +100,10 @@ def resummarize(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    r"""Make the tree of summaries, or make it anew.
+    r"""Build or rebuild the tree of summaries.
 
-    From then on it follows every change. What a summarizer made of the same texts before is remembered. Until the end,
-    the file answers with the tree it has.
+    From then on every change updates the tree. Earlier summaries of the same texts are remembered. Until it ends,
+    searches use the old tree.
 
       monograph resummarize notes.mono
       monograph resummarize notes.mono --dry-run \
@@ -126,8 +126,8 @@ def build(
 ) -> Result:
     """Build the graph of FILE.
 
-    A file that a framework's vector store made has no graph, and nothing to find substrings by, until they are built
-    here. Others may read and write meanwhile; interrupt it at any time, and the next one goes on from there.
+    A file that was made by a framework's vector store has no graph and no substring index until this command builds
+    them. Other programs may read and write FILE meanwhile. Interrupt it at any time: the next run continues.
     """
     with (
         opened(file, trust=trust, create=False) as monograph,

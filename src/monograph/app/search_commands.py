@@ -34,12 +34,12 @@ from monograph.values.arguments import whole_number
 def search(
     file: ArchiveArgument,
     query: QueryArgument,
-    k: Annotated[int, typer.Option("-k", "-n", help="Most hits.")] = 5,
+    k: Annotated[int, typer.Option("-k", "-n", help="Maximum number of hits.")] = 5,
     how: HowOption = "auto",
     where: WhereOption = None,
     within: WithinOption = None,
     as_of: AsOfOption = "",
-    explain: Annotated[bool, typer.Option("--explain", "-e", help="Say how each hit was found.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", "-e", help="Print how each hit was found.")] = False,
     html: HtmlOption = None,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
@@ -47,8 +47,8 @@ def search(
 ) -> Result:
     r"""Find passages, best first, with their sources.
 
-    Under each stands the way through the graph that led to it. Where nothing relevant is found that is said, and what
-    is nearest is shown.
+    Each has the path through the graph that led to it. If nothing relevant is found, it says so and shows the nearest
+    passages.
 
       monograph search notes.mono "when is the boiler serviced?"
       monograph search notes.mono INV-2024 -n 3 --where 'year >= 2020' \
@@ -89,9 +89,9 @@ def show(
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
     within: WithinOption = None,
     as_of: AsOfOption = "",
-    versions: Annotated[bool, typer.Option("--versions", help="List the states that the document had.")] = False,
+    versions: Annotated[bool, typer.Option("--versions", help="List the versions of the document.")] = False,
 ) -> Result:
-    """List the documents, or read one, or a chunk in its place.
+    """List documents, or print one, or a chunk in its context.
 
     monograph show notes.mono
     monograph show notes.mono ~/notes/boiler.md
@@ -103,7 +103,7 @@ def show(
         if versions:
             from monograph.shelf import whole_file
 
-            had = whole_file(monograph, "former versions", "versions").versions(name or "")
+            had = whole_file(monograph, "previous versions", "versions").versions(name or "")
             return Result(had, lambda: document_output.print_versions(had))
         if name is None:
             listed = monograph.documents()

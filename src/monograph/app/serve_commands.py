@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     from monograph.shelf import Archive
 
-PortOption = Annotated[int, typer.Option("--port", help="0 takes a free one.", min=0, max=65_535)]
+PortOption = Annotated[int, typer.Option("--port", help="0 chooses a free port.", min=0, max=65_535)]
 HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
 TokenOption = Annotated[
     str,
     typer.Option(
         "--token",
         envvar="MONOGRAPH_TOKEN",
-        help="What those who ask over HTTP must know; made up if it is not given.",
+        help="Token that HTTP clients must send; by default a random one.",
         show_default=False,
     ),
 ]
@@ -57,7 +57,7 @@ def mcp(
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
     token: TokenOption = "",
-    notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is only read.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is read-only.")] = False,
     within: WithinOption = None,
     as_of: AsOfOption = "",
     reranker: RerankerOption = "",
@@ -67,9 +67,9 @@ def mcp(
 ) -> None:
     """Serve FILE to agents by the Model Context Protocol.
 
-    It needs the extra mcp. Over standard input and output it is for an agent's program to start. Over HTTP it answers
-    at /mcp, on this machine alone, to those who give the token; address and token are printed first. With --within,
-    agents see nothing but what meets it, and what they note carries it.
+    It needs the extra mcp. By default the agent's program starts it, and uses its standard input and output. With
+    --http it serves /mcp to this machine only, and requires the token; it first prints address and token. With
+    --within, agents see only documents that match, and their notes get the same metadata.
 
       monograph mcp notes.mono
       monograph mcp notes.mono --http --port 8765 --notes
@@ -141,7 +141,7 @@ def serve(
         list[str],
         typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.", show_default=False),
     ],
-    write: Annotated[bool, typer.Option("--write", help="Let the page change the files; else they are read.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Let the page change files; else they are read-only.")] = False,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
     host: HostOption = "127.0.0.1",
@@ -160,9 +160,8 @@ def serve(
 ) -> None:
     r"""Show FILE in the browser, and answer programs over HTTP.
 
-    It needs the extra serve. It is for this machine alone, and for those who have the token, which the printed address
-    holds. With --write, a file that is not there is made. With --within, nothing but what meets it is seen, whatever is
-    asked.
+    It needs the extra serve. It serves this machine only, and requires the token, which is in the printed address. With
+    --write, missing files are created. With --within, every request sees only documents that match.
 
       monograph serve notes.mono --open
       monograph serve notes.mono letters.mono --write --port 8765

@@ -18,7 +18,7 @@ from monograph.values import Report
 
 app = typer.Typer(
     cls=CommandGroup,
-    help="Many files that answer as one, when one is not enough.",
+    help="Search many files as one, when one is not enough.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -28,7 +28,7 @@ TasksOption = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="Who makes the shards: local, or ray, ray:cpus=2 for tasks that take two processors each.",
+        help="Where shards are built: local, or ray; ray:cpus=2 gives each task two processors.",
         show_default=False,
     ),
 ]
@@ -42,13 +42,13 @@ def build(
         list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.", show_default=False)
     ],
     shards: Annotated[
-        int, typer.Option("--shards", help="How many new shards for new documents: one for each million chunks.")
+        int, typer.Option("--shards", help="Number of new shards for new documents; use one per million chunks.")
     ] = 1,
     embedder: Annotated[
         str,
         typer.Option(
             "--embedder",
-            help="What makes the vectors: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
+            help="Embedder of the shards: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
             show_default=False,
         ),
     ] = "",
@@ -56,13 +56,13 @@ def build(
         str,
         typer.Option(
             "--extractor",
-            help="What finds the names: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
+            help="Extractor of names: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
             show_default=False,
         ),
     ] = "",
     engine: TasksOption = LOCAL,
     replace_all: Annotated[
-        bool, typer.Option("--replace", help="Publish the sources instead of all that the shelf has.")
+        bool, typer.Option("--replace", help="Replace all contents of the shelf by the sources.")
     ] = False,
     verify: source_commands.VerifyOption = False,
     prune: source_commands.PruneOption = False,
@@ -72,11 +72,12 @@ def build(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Build a shelf of folders and files, or bring it up to date.
+    """Build or update a shelf from folders and files.
 
-    It is published at once. New documents go into new shards; changed and missing files are changed in their shards.
-    A .mono file becomes a shard with all that models made for it. Interrupt it at any time: the same command
-    continues. With --engine ray each shard is made by a task on any machine, where the sources have the same paths.
+    It is published at once. New documents go into new shards; changed and missing files are updated in their shards.
+    A .mono file becomes a shard, with everything that models computed for it. Interrupt it at any time: the same
+    command continues. With --engine ray, tasks on any machine build the shards; every machine must have the sources
+    at the same paths.
 
     monograph shelf build ~/shelf ~/notes --shards 3
     monograph shelf build ~/shelf ~/notes letters.mono
@@ -114,9 +115,9 @@ def remove(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Remove documents, and publish that.
+    """Remove documents, and publish the result.
 
-    Their shards are made again, without a trace of them; the version before has them until it is forgotten.
+    Their shards are built again without a trace of them. The previous version has them until shelf forget deletes it.
 
     monograph shelf remove ~/shelf notes/boiler.md
     """
@@ -146,7 +147,7 @@ def show(
     url: UrlArgument,
     name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.", show_default=False)],
 ) -> Result:
-    """Read a document.
+    """Print a document.
 
     monograph shelf show ~/shelf notes/boiler.md
     """
@@ -158,7 +159,7 @@ def show(
 @app.command()
 @command
 def stats(url: UrlArgument) -> Result:
-    """Count and weigh what the newest version holds."""
+    """Print counts and sizes of the newest version."""
     with opened_shelf(url) as shelf:
         found = shelf.stats()
     return Result(found, lambda: stats_output.print_shelf_stats(found))
@@ -167,10 +168,10 @@ def stats(url: UrlArgument) -> Result:
 @app.command()
 @command
 def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = False) -> Result:
-    """Check each shard, and the catalogue of their names."""
+    """Check each shard, and the catalogue of the shelf."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
         findings = [
-            replace(one, repairable=False, hint=one.hint or "build the shelf again from its sources: --replace")
+            replace(one, repairable=False, hint=one.hint or "build the shelf again from its sources, with --replace")
             for one in shelf.check()
         ]
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
@@ -179,10 +180,10 @@ def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = Fal
 @app.command()
 @command
 def forget(url: UrlArgument, quiet: QuietOption = False) -> Result:
-    """Remove every version but the newest.
+    """Delete every version but the newest.
 
-    With them goes what only they hold, in the shelf and on this machine. It is complete when it was done on every
-    machine that has opened the shelf, or its folder was removed there.
+    It also deletes data that only they contain, in the shelf and on this machine. It is complete when it was done on
+    every machine that has opened the shelf, or its cache folder was deleted there.
 
     monograph shelf remove ~/shelf notes/secret.md
     monograph shelf forget ~/shelf

@@ -23,7 +23,7 @@ EngineOption = Annotated[
     typer.Option(
         "--engine",
         envvar=VARIABLE,
-        help="What asks the shards of a shelf: local, ray, or ray:replicas=2,groups=4,deadline=30.",
+        help="Where the shards of a shelf are searched: local, ray, or ray:replicas=2,groups=4,deadline=30.",
         show_default=False,
     ),
 ]
@@ -75,4 +75,4 @@ def _read(written: str, ray: _Kinds, hint: str) -> tuple[str, dict[str, Any]]:
         given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
         return name, {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
     except (ValueError, KeyError):
-        raise InputError(f"{shown(written)} is no engine", hint) from None
+        raise InputError(f"{shown(written)} is not an engine", hint) from None

@@ -28,25 +28,23 @@ from monograph.read.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from monograph.values import WatchEvent
 
-SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Give up on a file that takes longer to read.")]
+SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Skip a file that takes longer to read.")]
 ForgetOption = Annotated[
     bool | None,
     typer.Option(
         "--forget/--no-forget",
-        help="Leave no trace of what is gone in the bytes of FILE; by default as it is set (sources --always-forget).",
+        help="Erase every trace of removed text from FILE; sources --always-forget sets the default.",
         show_default=False,
     ),
 ]
-VerifyOption = Annotated[
-    bool, typer.Option("--verify", help="Compare contents even where size and time are unchanged.")
-]
+VerifyOption = Annotated[bool, typer.Option("--verify", help="Compare contents even if size and time are unchanged.")]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")]
-BytesOption = Annotated[int, typer.Option("--max-bytes", help="Pass over files larger than this.")]
+BytesOption = Annotated[int, typer.Option("--max-bytes", help="Skip files larger than this.")]
 SummarizerOption = Annotated[
     str,
     typer.Option(
         "--summarizer",
-        help="What makes a tree of summaries, which a file has only if asked: extractive, or llm:openai:URL#MODEL.",
+        help="Build a tree of summaries with extractive, or llm:openai:URL#MODEL; by default there is none.",
         show_default=False,
     ),
 ]
@@ -54,7 +52,7 @@ DescriberOption = Annotated[
     str,
     typer.Option(
         "--describer",
-        help="What describes pictures from now on: openai:URL#MODEL, or none. Else words in them are recognised.",
+        help="Model that describes pictures from now on: openai:URL#MODEL, or none to read only the words in them.",
         show_default=False,
     ),
 ]
@@ -62,7 +60,7 @@ FollowLinksOption = Annotated[
     bool | None,
     typer.Option(
         "--follow-links/--no-follow-links",
-        help="Read what links lead to outside of a folder, or not; kept for the folder, at first not.",
+        help="Follow links that lead out of a folder, or not; stored for the folder, at first off.",
         show_default=False,
     ),
 ]
@@ -75,7 +73,7 @@ def sync(
         list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
     ],
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done and what it would cost; write nothing.")
+        bool, typer.Option("--dry-run", help="Print what would be done and its cost; write nothing.")
     ] = False,
     verify: VerifyOption = False,
     prune: PruneOption = False,
@@ -87,7 +85,7 @@ def sync(
         str,
         typer.Option(
             "--extractor",
-            help="What finds the names in a new file: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
+            help="Extractor of names in a new FILE: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
             show_default=False,
         ),
     ] = "",
@@ -95,7 +93,7 @@ def sync(
         str,
         typer.Option(
             "--embedder",
-            help="What makes the vectors of a new file: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
+            help="Embedder of a new FILE: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
             show_default=False,
         ),
     ] = "",
@@ -107,10 +105,10 @@ def sync(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    r"""Bring FILE up to date with folders.
+    r"""Update FILE from folders, and create it if it is missing.
 
-    What is new there is added, what changed is changed, what is gone is removed. Hidden files are passed over. What was
-    embedded once is never embedded again, and what a model extracted never extracted again. Interrupt it at any time.
+    It adds new files, updates changed ones, and removes missing ones. Hidden files are skipped. No text is embedded
+    twice by one embedder, or sent twice to a model for extraction. Interrupt it at any time: the next run continues.
 
       monograph sync notes.mono ~/notes ~/Documents/letters
       monograph sync notes.mono ~/notes --dry-run
@@ -169,25 +167,25 @@ def sources(
     move: Annotated[
         tuple[str, Path] | None,
         typer.Option(
-            "--move", metavar="OLD NEW", help="Say where a folder that was moved lies now.", show_default=False
+            "--move", metavar="OLD NEW", help="Set the new path of a folder that was moved.", show_default=False
         ),
     ] = None,
     remove: Annotated[
-        str, typer.Option("--remove", metavar="ROOT", help="Follow it no longer, and take its documents out.")
+        str, typer.Option("--remove", metavar="ROOT", help="Stop following ROOT, and remove its documents.")
     ] = "",
     forget: ForgetOption = None,
     always_forget: Annotated[
         bool | None,
         typer.Option(
             "--always-forget/--no-always-forget",
-            help="Whether FILE forgets whatever is taken out, from now on.",
+            help="Whether removals erase every trace of text from FILE, from now on.",
             show_default=False,
         ),
     ] = None,
 ) -> Result:
-    """List the folders that are synced, and what failed.
+    """List the followed folders, and the files that failed.
 
-    Of each it says what is stored, and when it was last looked through.
+    For each folder it prints what is stored, and when it was last synced.
 
     monograph sources notes.mono
     monograph sources notes.mono --move notes /media/disk/notes
@@ -228,9 +226,9 @@ def retry(
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
-    """Read again the files that something failed in.
+    """Read failed files again.
 
-    After an extra was installed, say, or with a higher limit.
+    Run it after you installed an extra, or with a higher limit.
 
     monograph retry notes.mono --max-seconds 600
     """
@@ -255,17 +253,17 @@ def watch(
     trust: TrustOption = False,
     json_output: JsonOption = False,
 ) -> None:
-    """Keep FILE in step with folders while they change.
+    """Update FILE whenever folders change.
 
-    It prints one line a change until it is interrupted, and needs the extra watch. A folder that vanishes, as a disk
-    that is taken out, keeps what is stored of it.
+    It prints one line per change until it is interrupted, and needs the extra watch. If a folder vanishes, such as an
+    unplugged disk, its documents stay in FILE.
 
       monograph watch notes.mono ~/notes
     """
     limits = Limits(max_bytes, max_seconds)
     with opened(file, trust=trust) as monograph:
         if not json_output:
-            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C ends it")
+            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C stops it")
         for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
             if json_output:
                 output.print_json(event, indent=None)

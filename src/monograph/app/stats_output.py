@@ -95,7 +95,7 @@ def print_forgotten(made: Forgotten, url: str, version: int) -> None:
     manifests = len(made.removed) - objects
     out.print(f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left")
     if objects:
-        out.print("  it is complete when the same was done on every other machine that has opened the shelf")
+        out.print("  to complete it, run the command on every other machine that has opened the shelf")
 
 
 def _tree_rows(tree: TreeStats | None) -> list[tuple[str, str]]:

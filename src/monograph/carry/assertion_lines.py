@@ -54,7 +54,7 @@ def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
 def _said(where: str, line: dict[str, Any]) -> AssertedNode | AssertedRelation:
     properties = line.get("properties")
     if not isinstance(properties, dict):
-        raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "repair it, or export anew")
+        raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "repair it, or export again")
     origin = text(line.get("origin"), "origin", where)
     label, origins = text(line.get("label"), "label", where), (origin,) if origin else ()
     if "source" in line:
@@ -68,7 +68,7 @@ def _embedding(value: Any, where: str) -> Any:
     if value is None:
         return None
     if not isinstance(value, list) or not all(type(one) in (int, float) for one in value):
-        raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export anew")
+        raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export again")
     with np.errstate(over="ignore"):  # Infinite values are refused when the assertion is added.
         return np.array(value, dtype=np.float32)
 

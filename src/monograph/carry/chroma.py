@@ -47,9 +47,9 @@ def opened(folder: Path, name: str = "") -> Store:
         If Chroma is not installed.
     """
     if not folder.is_dir():
-        raise SourceMissing(f"{folder} is no folder", "name the one that Chroma keeps its files in")
+        raise SourceMissing(f"{folder} is not a folder", "give the folder in which Chroma keeps its files")
     if not (folder / "chroma.sqlite3").is_file():
-        raise UnknownFormat(f"{folder} holds no chroma.sqlite3", "name the folder that Chroma keeps its files in")
+        raise UnknownFormat(f"{folder} contains no chroma.sqlite3", "give the folder in which Chroma keeps its files")
     with _errors(folder):
         client = _client(folder)
         collection = _collection(client, folder, name)
@@ -70,7 +70,7 @@ def _errors(folder: Path) -> Iterator[None]:
         said = " ".join(str(error).split())[:300]
         raise SourceDamaged(
             f"{folder} cannot be read by Chroma: {said}",
-            "see that the program that writes it reads it, or copy it anew",
+            "check that the program that wrote it can read it, or copy it again",
         ) from error
 
 
@@ -79,7 +79,7 @@ def _client(folder: Path) -> ClientAPI:
         import chromadb
         from chromadb.config import Settings
     except ImportError as error:
-        raise MissingExtra("reading a folder of Chroma's needs Chroma", 'pip install "monograph[chroma]"') from error
+        raise MissingExtra("reading a Chroma folder needs Chroma", 'pip install "monograph[chroma]"') from error
     return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
 
 
@@ -90,7 +90,7 @@ def _collection(client: ClientAPI, folder: Path, name: str) -> Collection:
     if name not in names:
         which = f"no collection {name!r}" if name else f"{len(names)} collections" if names else "no collection"
         listed = ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
-        raise InputError(f"{folder} holds {which}", f"give one with --collection: {listed}" if names else "")
+        raise InputError(f"{folder} contains {which}", f"choose one with --collection: {listed}" if names else "")
     # Nothing is embedded here: without a function no model is loaded or asked.
     return client.get_collection(name, embedding_function=None)
 
@@ -118,7 +118,7 @@ def _items(folder: Path, collection: Collection, ids: list[str], wanted: bool) -
 def _taken(name: str, held: Any, told: Any, vector: Float32 | None, where: str) -> Taken | Problem:
     content = text(held, "document", where)
     if not content.strip():
-        return Problem(where, "it has no text", "its vector alone is of no use here: give it a text in Chroma")
+        return Problem(where, "it has no text", "a vector alone cannot be imported: add a text in Chroma")
     metadata = dict(sorted((told or {}).items()))
     origin = next((one for key in _ORIGINS if isinstance(one := metadata.get(key), str)), "")
     title = next((one for key in _TITLES if isinstance(one := metadata.get(key), str)), "") or PurePath(origin).name

@@ -66,7 +66,7 @@ def write(
     wrong = memo.count_wrong(connection)
     if wrong:
         said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
-        raise _damaged(connection, f"remembered values are not what was stored: {said}")
+        raise _damaged(connection, f"memo values differ from what was stored: {said}")
     rows = documents.numbers(connection)
     with ExitStack() as files:
 
@@ -130,7 +130,7 @@ def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:
     """Write a document, and return the rows of its chunks."""
     if not documents.is_sound(connection, row):
         name = documents.name_of(connection, row)
-        raise _damaged(connection, f"document {name!r} is not what was stored")
+        raise _damaged(connection, f"document {name!r} differs from what was stored")
     document = documents.load(connection, documents.by_number(connection, row))
     line: dict[str, Any] = {
         "id": document.id,

@@ -46,8 +46,8 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
         new.chmod(0o700)
     except OSError as error:
         raise InputError(
-            f"{place} cannot be made: {error.strerror or error}",
-            "name a folder in one that is there and may be written",
+            f"{place} cannot be created: {error.strerror or error}",
+            "choose a path in a folder that exists and is writable",
         ) from error
     try:
         yield new
@@ -71,21 +71,21 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
 
 def _refuse(place: Path, files: Collection[str], *, overwrite: bool) -> None:
     if not place.name or place.is_symlink():
-        raise InputError(f"{place} is no name for a folder that is to be made", "name a new one")
+        raise InputError(f"{place} cannot be the path of a new folder", "choose another path")
     if not os.path.lexists(place):
         return
     if not place.is_dir():
-        raise InputError(f"{place} is there already, and is no folder", "name a new folder")
+        raise InputError(f"{place} already exists, and is not a folder", "choose another path")
     try:
         held = sorted(os.listdir(place))  # noqa: PTH208 - names are all that is wanted
     except OSError as error:
-        raise InputError(f"{place} cannot be looked into: {error.strerror or error}", "name a new folder") from error
+        raise InputError(f"{place} cannot be read: {error.strerror or error}", "choose another path") from error
     if not overwrite:
-        raise InputError(f"{place} is there already", "name a new folder, or say that it may go: --overwrite")
+        raise InputError(f"{place} already exists", "choose another path, or replace it with --overwrite")
     other = next((name for name in held if name not in files), None)
     if other is not None:
         raise InputError(
-            f"{place} holds {other!r}, which is part of no export: it does not give way", "name a new folder"
+            f"{place} contains {other!r}, which is not part of an export: it is not replaced", "choose another path"
         )
 
 

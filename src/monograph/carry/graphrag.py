@@ -38,10 +38,10 @@ def opened(folder: Path) -> Store:
         if path is not None and table is not None and "text" in table.schema_arrow.names:
             return Store(table.metadata.num_rows, _reading(path, table, read))
     if not folder.is_dir():
-        raise SourceMissing(f"{folder} is no folder", "name GraphRAG's folder of output")
+        raise SourceMissing(f"{folder} is not a folder", "give GraphRAG's output folder")
     raise UnknownFormat(
-        f"{folder} holds neither {_DOCUMENTS[0]} nor {_UNITS[0]} with a column 'text'",
-        "name GraphRAG's folder of output, where its Parquet files lie",
+        f"{folder} contains neither {_DOCUMENTS[0]} nor {_UNITS[0]} with a column 'text'",
+        "give GraphRAG's output folder, which contains its Parquet files",
     )
 
 
@@ -55,7 +55,7 @@ def _table(path: Path) -> parquet.ParquetFile:
     try:
         return parquet.ParquetFile(path)
     except (OSError, ValueError) as error:
-        raise SourceDamaged(f"{path} is no Parquet file: {error}", "run GraphRAG's indexing again") from error
+        raise SourceDamaged(f"{path} is not a Parquet file: {error}", "run GraphRAG's indexing again") from error
 
 
 def _reading(
@@ -74,7 +74,7 @@ def _rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[st
                 yield number, row
     except (OSError, ValueError) as error:
         raise SourceDamaged(
-            f"{path} breaks off after row {number:,}: {error}", "run GraphRAG's indexing again"
+            f"{path} cannot be read after row {number:,}: {error}", "run GraphRAG's indexing again"
         ) from error
 
 

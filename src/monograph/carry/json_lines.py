@@ -28,7 +28,7 @@ def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 number += 1
                 where = f"line {number:,} of {path}"
                 if len(line) > MOST_BYTES:
-                    raise SourceTooLarge(f"{where} has more than {MOST_BYTES:,} bytes", "leave it out")
+                    raise SourceTooLarge(f"{where} has more than {MOST_BYTES:,} bytes", "remove the line")
                 if line.strip():
                     yield where, _object(line, where)
     except OSError as error:
@@ -43,7 +43,7 @@ def whole(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise unreadable(path, error) from error
     if len(read) > MOST_BYTES:
-        raise SourceTooLarge(f"{path} has more than {MOST_BYTES:,} bytes", "import a part of it")
+        raise SourceTooLarge(f"{path} has more than {MOST_BYTES:,} bytes", "split it, and import each part")
     return _object(read, str(path))
 
 
@@ -52,22 +52,22 @@ def text(value: object, name: str, where: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise SourceDamaged(f"{where}: its {name!r} is {str(value)[:40]!r}, and no text", "repair it, or leave it out")
+        raise SourceDamaged(f"{where}: its {name!r} is {str(value)[:40]!r}, not a text", "repair it, or remove it")
     return value
 
 
 def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
     """Return the error for a file that cannot be read."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return SourceMissing(f"{path} is not there", "name the folder that holds it")
-    return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "see to its permissions")
+        return SourceMissing(f"{path} does not exist", "give the folder that contains it")
+    return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "check its permissions")
 
 
 def _object(line: bytes, where: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise SourceDamaged(f"{where} is no JSON: {error}", "repair it, or take it out") from error
+        raise SourceDamaged(f"{where} is not JSON: {error}", "repair it, or remove it") from error
     if not isinstance(found, dict):
-        raise SourceDamaged(f"{where} is no JSON object", "repair it, or take it out")
+        raise SourceDamaged(f"{where} is not a JSON object", "repair it, or remove it")
     return found

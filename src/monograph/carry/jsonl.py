@@ -42,10 +42,12 @@ def manifest(folder: Path) -> Manifest:
     try:
         found = manifest_of(whole(path))
     except ValueError as error:
-        raise UnknownFormat(f"{path} is no manifest of an export: {error}", "monograph export FILE DIR") from error
+        raise UnknownFormat(
+            f"{path} is not the manifest of an export: {error}", "write one: monograph export FILE DIR"
+        ) from error
     if found.export > layout.LAYOUT:
         raise UnknownFormat(
-            f"{path} was written by Monograph {found.monograph}, whose exports are told otherwise", "install that one"
+            f"{path} was written by Monograph {found.monograph}, in a newer layout", "install that version"
         )
     return found
 
@@ -81,13 +83,15 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
             yield Problem(where, error.message, error.hint)
     if waiting is not None:
         raise SourceDamaged(
-            f"{waiting[0]} is of document {str(waiting[1].get('document'))[:80]!r}, which is not the next one in"
+            f"{waiting[0]} belongs to document {str(waiting[1].get('document'))[:80]!r}, which is not the next one in"
             f" {folder / layout.DOCUMENTS}",
-            "put both files into one order, or export anew",
+            "put the lines of both files into the same order, or export again",
         )
     if (documents, chunks) != (said.documents, said.chunks):
-        told = f"{said.documents:,} documents and {said.chunks:,} chunks"
-        yield Problem(str(folder), f"it holds {documents:,} and {chunks:,}, and not {told}", "export anew")
+        told = f"{said.documents:,} and {said.chunks:,}"
+        yield Problem(
+            str(folder), f"it contains {documents:,} documents and {chunks:,} chunks, and not {told}", "export again"
+        )
 
 
 def _document(
@@ -124,7 +128,7 @@ def _sections(line: dict[str, Any], where: str) -> Iterator[Section]:
     told = line.get("sections", [])
     for one in told if isinstance(told, list) else [told]:
         if not isinstance(one, dict) or not isinstance(one.get("path"), list):
-            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "repair it, or export anew")
+            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "repair it, or export again")
         yield Section(one.get("start", -1), tuple(one["path"]))
 
 
@@ -136,13 +140,13 @@ def _vectors(path: Path, said: Manifest) -> Float32:
     except OSError as error:
         raise unreadable(path, error) from error
     except (ValueError, TypeError, EOFError, SyntaxError, OverflowError, MemoryError, TokenError) as error:
-        raise SourceDamaged(f"{path} is no array: {error}", "export anew, or import with --no-vectors") from error
+        raise SourceDamaged(f"{path} is not an array: {error}", "export again, or import with --no-vectors") from error
     wanted = (said.vectors, said.dimension)
     if not isinstance(found, np.ndarray) or found.dtype != np.dtype("<f4") or found.shape != wanted:
         shape = getattr(found, "shape", "?")
         raise SourceDamaged(
-            f"{path} holds no float32 of shape {wanted}, as the manifest says, but {shape}",
-            "export anew, or import with --no-vectors",
+            f"{path} is not a float32 array of shape {wanted}, as in the manifest, but of {shape}",
+            "export again, or import with --no-vectors",
         )
     return found
 
@@ -153,9 +157,9 @@ def _vector(one: dict[str, Any], held: Float32 | None, where: str) -> Float32 | 
         return None
     if type(number) is not int or not 0 <= number < len(held):
         raise SourceDamaged(
-            f"{where}: there is no vector {str(number)[:40]!r}", "export anew, or import with --no-vectors"
+            f"{where}: there is no vector {str(number)[:40]!r}", "export again, or import with --no-vectors"
         )
     found = np.array(held[number], dtype=np.float32)
     if not np.isfinite(found).all():
-        raise SourceDamaged(f"{where}: its vector is not finite", "export anew, or import with --no-vectors")
+        raise SourceDamaged(f"{where}: its vector is not finite", "export again, or import with --no-vectors")
     return found

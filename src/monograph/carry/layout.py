@@ -76,7 +76,7 @@ def manifest_of(value: Any) -> Manifest:
         If the value is no manifest.
     """
     if not isinstance(value, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     fields: Mapping[str, Any] = value
     known: dict[str, Any] = {}
     for one in dataclasses.fields(Manifest):

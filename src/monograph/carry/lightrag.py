@@ -31,11 +31,11 @@ def opened(folder: Path) -> Store:
         grouped = _grouped(folder / CHUNKS)
         return Store(len(grouped), lambda _: _of_chunks(folder / CHUNKS, grouped))
     if not folder.is_dir():
-        raise SourceMissing(f"{folder} is no folder", "name LightRAG's working_dir")
+        raise SourceMissing(f"{folder} is not a folder", "give LightRAG's working_dir")
     raise UnknownFormat(
-        f"{folder} holds neither {DOCUMENTS} nor {CHUNKS}",
-        "name LightRAG's working_dir (with the folder of the workspace, if there is one); texts in a server's database"
-        " are beyond reach",
+        f"{folder} contains neither {DOCUMENTS} nor {CHUNKS}",
+        "give LightRAG's working_dir (with the folder of the workspace, if there is one); texts in a server's database"
+        " cannot be imported",
     )
 
 
@@ -43,7 +43,7 @@ def _records(path: Path) -> dict[str, Mapping[str, Any]]:
     found = whole(path)
     for name, value in found.items():
         if not isinstance(value, dict):
-            raise SourceDamaged(f"{path}: the value of {name[:80]!r} is no JSON object", "repair it, or take it out")
+            raise SourceDamaged(f"{path}: the value of {name[:80]!r} is not a JSON object", "repair it, or remove it")
     return found
 
 
@@ -66,7 +66,7 @@ def _grouped(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
         where = f"{name[:80]!r} in {path}"
         place = value.get("chunk_order_index", 0)
         if type(place) is not int:
-            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "repair it, or take it out")
+            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "repair it, or remove it")
         found.setdefault(text(value.get("full_doc_id"), "full_doc_id", where) or name, []).append((place, name, value))
     return {name: sorted(some, key=lambda one: one[:2]) for name, some in found.items()}
 

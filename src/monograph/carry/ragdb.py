@@ -32,7 +32,7 @@ def _items(path: Path) -> Items:
         try:
             read = {name: _text(value) for name, value in row.items()}
         except UnicodeDecodeError:
-            yield Problem(where, "it is no text in UTF-8")
+            yield Problem(where, "its text is not UTF-8")
             continue
         yield taken(where, lambda read=read: _document(read))  # type: ignore[misc]
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 KINDS: Mapping[str, str] = {
     "jsonl": "a folder that monograph export wrote",
-    "chroma": "a folder of Chroma's",
-    "lightrag": "a working folder of LightRAG's",
-    "graphrag": "a folder of GraphRAG's output",
-    "ragdb": "a file of RAGdb's",
+    "chroma": "a Chroma folder",
+    "lightrag": "a LightRAG working folder",
+    "graphrag": "a GraphRAG output folder",
+    "ragdb": "a RAGdb file",
 }
 """Kinds of stores that can be imported, with a description of each."""
 

@@ -88,7 +88,7 @@ def _file(folder: Path, name: str) -> Path:
     for path in (folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl"):
         if path.is_file():
             return path
-    raise SourceMissing(f"{folder} has no {name}.jsonl or {name}.jsonl.gz", "name the folder of a question set")
+    raise SourceMissing(f"{folder} has no {name}.jsonl or {name}.jsonl.gz", "give the folder of a question set")
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -98,12 +98,12 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if line.strip():
                     row = json.loads(line)
                     if not isinstance(row, dict):
-                        raise InputError(f"{path}:{number} is not an object", "write one JSON object a line")
+                        raise InputError(f"{path}:{number} is not an object", "write one JSON object per line")
                     yield f"{path}:{number}", row
     except FileNotFoundError as error:
         raise SourceMissing(f"{path} does not exist", "check the path") from error
     except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path} cannot be read: {error}", "write one JSON object a line, in UTF-8") from error
+        raise InputError(f"{path} cannot be read: {error}", "write one JSON object per line, in UTF-8") from error
 
 
 def _document(row: dict[str, Any], place: str) -> Document:

@@ -16,7 +16,7 @@ from monograph.values import Document
 
 SUGGESTED = 3
 _LEAST_ALIKE = 0.6
-_HINT = "name evidence by a document's id, its uri, the end of that, its file's name or its title"
+_HINT = "give a document's id, its uri, the end of its uri, its file's name or its title"
 
 
 def resolve(
@@ -120,17 +120,17 @@ class EvidenceNames:
         if len(uris) > 1:
             some = ", ".join(sorted(uris)[:SUGGESTED])
             raise InputError(
-                f"question {question!r}: evidence {name!r} names {len(uris)} documents of {self._place}",
+                f"question {question!r}: evidence {name!r} matches {len(uris)} documents in {self._place}",
                 f"give more of the path, or the id: {some}{' …' if len(uris) > SUGGESTED else ''}",
             )
         return next(iter(uris))
 
     def _error(self, unknown: Sequence[tuple[str, str]]) -> InputError:
         (question, name), *more = unknown
-        others = f"; nor do {len(more)} others" if len(more) > 1 else "; nor does one other" if more else ""
+        others = f", nor do {len(more)} others" if len(more) > 1 else ", nor does one other" if more else ""
         near = ", ".join(map(repr, self._near(name)))
         return InputError(
-            f"question {question!r}: evidence {name!r} names no document of {self._place}{others}",
+            f"question {question!r}: evidence {name!r} matches no document in {self._place}{others}",
             f"perhaps {near}; {_HINT}" if near else _HINT,
         )
 

@@ -35,7 +35,7 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
-        raise NotFound(f"{name!r} has no word that a name could have", "give a name as a text writes it")
+        raise NotFound(f"{name!r} contains no word that can be a name", "give a name as texts write it")
     known = names.known(state.names, asked_keys(name))
     for asked in asked_keys(name):
         if asked in known:
@@ -52,10 +52,10 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     if found:
         more = " and others" if len(found) > SUGGESTED else ""
         raise NotFound(
-            f"{name!r} may be any of several in {state.place}",
+            f"{name!r} matches several names in {state.place}",
             f"give the whole name: {_listed(state, found[:SUGGESTED])}{more}",
         )
-    raise NotFound(f"{state.place} names nothing like {name!r}", _hint(state, key))
+    raise NotFound(f"{state.place} contains no name like {name!r}", _hint(state, key))
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:

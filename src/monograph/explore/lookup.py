@@ -66,9 +66,9 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
         return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
     when, path = TimeSpan(second, second), path_of(connection)
     if not (found or former):
-        raise NotFound(f"{path} held no document {name!r} at {when}", f"monograph show {path} {name} --versions")
+        raise NotFound(f"{path} had no document {name!r} at {when}", f"monograph show {path} {name} --versions")
     ids = [row.id for row in found] + [one.id for one in versions.listed(connection, former)]
-    raise NotFound(f"{name!r} held {len(ids)} documents at {when} in {path}", f"name one of {', '.join(ids[:3])} …")
+    raise NotFound(f"{name!r} matches {len(ids)} documents in {path} at {when}", f"give one id: {', '.join(ids[:3])} …")
 
 
 def versions_of(connection: Connection, name: str) -> list[Version]:
@@ -81,7 +81,7 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
     former = versions.listed(connection, versions.numbers_of(connection, name))
     if not (present or former):
         path = path_of(connection)
-        raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
+        raise NotFound(f"{path} contains no document {name!r}", f"monograph show {path}")
     return [*former, *present]
 
 
@@ -118,6 +118,6 @@ def only(connection: Connection, name: str) -> documents.DocumentRow:
         return found[0]
     path = path_of(connection)
     if not found:
-        raise NotFound(f"{path} holds no document {name!r}", f"monograph show {path}")
+        raise NotFound(f"{path} contains no document {name!r}", f"monograph show {path}")
     ids = ", ".join(row.id for row in found[:3])
-    raise NotFound(f"{name!r} holds {len(found)} documents in {path}", f"name one of {ids} …")
+    raise NotFound(f"{name!r} matches {len(found)} documents in {path}", f"give one id: {ids} …")

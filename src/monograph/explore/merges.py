@@ -17,7 +17,7 @@ SHOWN_DOCUMENTS = 3
 
 _DETAILS = {
     "plural": "the same words in the plural",
-    "initials": "the only person here whose name it shortens",
+    "initials": "short for the name of only one person here",
     "middle name": "the only person here with these names and one more",
 }
 
@@ -80,7 +80,7 @@ def _detail(reason: str, key: str, head: str, documents: Sequence[str]) -> str:
         return f"stated in {_some(documents)}"
     if reason == "spelling":
         alike = SequenceMatcher(None, key, head, autojunk=False).ratio()
-        return f"{alike:.0%} of the letters are the same, and no other name is as near"
+        return f"{alike:.0%} of the letters are the same, and no other name is as similar"
     return _DETAILS.get(reason, "")
 
 
@@ -114,7 +114,7 @@ def _short_forms(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
     for (form, name), some in documents.items():
         key = nodes.names[name].key
         listed = [titles[one] or one for one in sorted(some)]
-        detail = f"the only person so called in {_some(listed)}"
+        detail = f"the only person of that name in {_some(listed)}"
         made.append(Merge(content_id("merge", key_of(form), key), full.get(name, key), form, "short form", detail))
     return sorted(made, key=lambda one: (one.name, one.other, one.id))
 
@@ -128,7 +128,7 @@ def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
             full[name],
             form,
             "spelling variant",
-            "the same but for case, accents, signs or an article",
+            "the same except for case, accents, punctuation or an article",
         )
         for name, form in forms
     ]

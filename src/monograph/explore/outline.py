@@ -57,7 +57,7 @@ def _named(connection: Connection, name: str) -> int:
     if len(found) == 1:
         return found[0].node
     place = path_of(connection)
-    said = f"several summaries of {place} have ids that begin with" if found else f"{place} holds no summary"
+    said = f"several summaries of {place} have ids that begin with" if found else f"{place} contains no summary"
     raise NotFound(f"{said} {name!r}", f"monograph outline {place}")
 
 

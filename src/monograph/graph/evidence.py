@@ -1,9 +1,9 @@
 """Probability that a chunk is evidence, found by itself or reached over a name; the weights of the default walk.
 
 The probabilities are logistic models with a handful of weights each, chosen once on the dev halves of the question sets
-by recall@5 (docs/explanation/measuring.md). One model gives the probability of a chunk from how it was found. The others give the
-probability that the target of a link is evidence, given that its start is. Probabilities from several links combine as
-independent ones do (noisy or).
+by recall@5 (docs/explanation/measuring.md). One model gives the probability of a chunk from how it was found. The
+others give the probability that the target of a link is evidence, given that its start is. Probabilities from several
+links combine as independent ones do (noisy or).
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
     legal = networkx.relabel_nodes(graph, {node: _legal(node) for node in graph})
     if len(legal) != len(graph):
         raise InputError(
-            "two ids differ only in characters that XML cannot hold", "use to_networkx, or give passages other ids"
+            "two ids differ only in characters that XML does not allow", "use to_networkx, or give passages other ids"
         )
     for _, attributes in legal.nodes(data=True):
         attributes.update({key: _legal(value) for key, value in attributes.items()})
@@ -98,7 +98,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
             part.replace(place)
     except OSError as error:
         raise InputError(
-            f"{place} cannot be written: {error.strerror or error}", "choose a folder that is there and may be written"
+            f"{place} cannot be written: {error.strerror or error}", "choose a folder that exists and is writable"
         ) from error
 
 
@@ -106,7 +106,7 @@ def _networkx() -> ModuleType:
     try:
         import networkx
     except ImportError as error:
-        raise MissingExtra("graphs for other programs need networkx", 'pip install "monograph[graph]"') from error
+        raise MissingExtra("exporting graphs needs networkx", 'pip install "monograph[graph]"') from error
     module: ModuleType = networkx
     return module
 

@@ -3,9 +3,9 @@
 A ranking has chunks by row number, best first. Equal scores are ordered by chunk id: a row number depends on the order
 of insertion, an id only on the content, so the same chunks are ranked alike in every file.
 
-Each retriever's scores are standardised over the candidates (chosen by measurement: docs/explanation/measuring.md). So a retriever
-that separates the candidates clearly counts for more than one whose scores are all alike. A word-for-word match of a
-code or a quoted phrase adds to a chunk's score (LIFTS).
+Each retriever's scores are standardised over the candidates (chosen by measurement: docs/explanation/measuring.md). So
+a retriever that separates the candidates clearly counts for more than one whose scores are all alike. A word-for-word
+match of a code or a quoted phrase adds to a chunk's score (LIFTS).
 
 The meaning of ``relevance`` depends on the search mode. In ``dense``, ``tree`` and MiniRAG's formulas it is the cosine,
 or 0 if that is negative, so it can be compared across files and questions. In all other modes it compares the hits of
@@ -57,7 +57,8 @@ that are asked for, so it adds to the score without deciding the order.
 """
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
-"""Weight of each retriever's standardised score, chosen on dev sets with the static embedder (docs/explanation/measuring.md)."""
+"""Weight of each retriever's standardised score, chosen on dev sets with the static embedder
+(docs/explanation/measuring.md)."""
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 

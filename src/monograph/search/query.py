@@ -89,7 +89,7 @@ class Query:
     def __post_init__(self) -> None:
         arguments.text(self.text, "the query")
         if len(self.text) > MOST_CHARACTERS:
-            said = f"the query has {len(self.text):,} characters: the first {MOST_CHARACTERS:,} are searched for"
+            said = f"the query has {len(self.text):,} characters: only the first {MOST_CHARACTERS:,} are used"
             warnings.warn(said, stacklevel=2)
             object.__setattr__(self, "text", self.text[:MOST_CHARACTERS])
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
@@ -112,6 +112,6 @@ def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
     made = arguments.vector(vector, "the query's vector")
     largest = float(np.abs(made).max(initial=0.0))
     if not math.isfinite(largest):
-        raise InputError("the query's vector holds a value that is not finite", "check what made it")
+        raise InputError("the query's vector contains a value that is not finite", "check the embedder that made it")
     # Only the direction matters, and the square of the length must fit in a float32.
     return made if largest == 0 or SMALL < largest < 1 / SMALL else (made / np.float32(largest)).astype(np.float32)

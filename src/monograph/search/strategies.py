@@ -134,7 +134,7 @@ class Hybrid(BuiltIn):
 
     def __post_init__(self) -> None:
         if self.alpha is not None:
-            hint = "give 0 (words alone) to 1 (vectors alone)"
+            hint = "give a number from 0 (only words) to 1 (only vectors)"
             object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", hint))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
@@ -285,11 +285,11 @@ def strategy(how: str | Strategy) -> Strategy:
 
         if isinstance(how, Strategy) and not isinstance(how, type):
             return how
-        raise InputError(f"how is {arguments.shown(how)}", f"give a strategy, or one of {', '.join(STRATEGIES)}")
+        raise InputError(f"how is {arguments.shown(how)}", f"give a Strategy, or one of {', '.join(STRATEGIES)}")
     name, _, written = how.partition(":")
     made = STRATEGIES.get(name)
     if made is None:
-        raise InputError(f"unknown way to search {arguments.shown(name)}", f"ways are {', '.join(STRATEGIES)}")
+        raise InputError(f"unknown search mode {arguments.shown(name)}", f"give one of {', '.join(STRATEGIES)}")
     if not written:
         return cast("Strategy", made())
     known = [field.name for field in fields(made)]
@@ -298,8 +298,8 @@ def strategy(how: str | Strategy) -> Strategy:
         key, _, value = part.partition("=")
         key = key.strip()
         if key not in known:
-            hint = f"it knows {', '.join(known)}" if known else f"it has none: write {name}"
-            raise InputError(f"the way to search {name!r} has no parameter {arguments.shown(key)}", hint)
+            hint = f"its parameters are {', '.join(known)}" if known else f"it has none: write {name}"
+            raise InputError(f"the search mode {name!r} has no parameter {arguments.shown(key)}", hint)
         try:
             parameters[key] = json.loads(value)
         except (ValueError, RecursionError):

@@ -122,9 +122,12 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     """
     count = arguments.whole_number(shards, "shards")
     if not 1 <= count <= MOST_SHARDS:
-        raise InputError(f"{count:,} is no number of shards", f"give one from 1 to {MOST_SHARDS:,}")
+        raise InputError(f"shards is {count:,}", f"give 1 to {MOST_SHARDS:,}")
     if (documents is None) == (not sources):
-        raise InputError("give either documents or sources", "in Python: documents, or files and folders: sources=")
+        raise InputError(
+            "a build needs documents or sources, and not both",
+            "in Python: give documents, or files and folders as sources=",
+        )
     place = place_at(os.fspath(url), None if home is None else Path(home), create=True)
     before = latest(place.objects)
     pairs = [] if before is None or replace_all else before.pairs
@@ -163,14 +166,14 @@ def remove(
     place = place_at(os.fspath(url), None if home is None else Path(home))
     before = latest(place.objects)
     if before is None:
-        raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
+        raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
     with catalogue.open_contents(place, before.pairs) as held:
         recipe = Recipe(place.objects.address, place.building, catalogue.origin(held[0]), trusted=trusted)
         draft = _Draft(recipe, before.pairs, held, 1, tasks)
         for name in arguments.names(ids, "an id"):
             found = [sources.resolve(one, [path_to_text(name)])[0] for one in held]
             if not any(found):
-                raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of one that is there")
+                raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of a stored document")
             for shard, some in enumerate(found):
                 for document in some:
                     draft.work(shard).removed.append(document.id)
@@ -211,11 +214,13 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
     for number, row in enumerate(rows.iter_rows()):
         text, held = row.get("text"), row.get("metadata") or {}
         if not isinstance(text, str):
-            raise InputError(f"row {number} of the data set has no text", "give it a column text, and in each row one")
+            raise InputError(f"row {number} of the data set has no text", "give each row a string in the column text")
         try:
             metadata = dict(json.loads(held) if isinstance(held, str) else held)
         except (ValueError, TypeError) as error:
-            raise InputError(f"the metadata of row {number} is no object", "give an object, or JSON of one") from error
+            raise InputError(
+                f"the metadata of row {number} is not an object", "give a mapping, or a JSON object as text"
+            ) from error
         name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))
         yield Document(text, name, title, uri, {key: one for key, one in metadata.items() if one is not None})
 
@@ -278,7 +283,9 @@ class _Draft:
         for shard, one in enumerate(self._held):
             both = stored.document_hashes(one, list(hashes)) if shard != place else {}
             if both:
-                raise InputError(f"{path} has {min(both)!r}, which the shelf has already", "remove one of both first")
+                raise InputError(
+                    f"document {min(both)!r} of {path} is already in the shelf", "remove it from one of the two first"
+                )
         before = {} if place is None else stored.document_hashes(self._held[place])
         same = sum(before.get(name) == found for name, found in hashes.items())
         added, removed = len(hashes.keys() - before.keys()), len(before.keys() - hashes.keys())

@@ -69,9 +69,9 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
         make(path, origin(held), shares)
         with closing(Database(path, read_only=True)) as database, database.read() as fresh:
             wanted = _contents_of(fresh)
-    hint = "monograph shelf build SHELF SOURCES --replace, which makes it again"
+    hint = "rebuild it: monograph shelf build SHELF SOURCES --replace"
     return [
-        Finding("catalogue", f"its {what} are not those of the shards", repairable=False, hint=hint)
+        Finding("catalogue", f"its {what} differ from those of the shards", repairable=False, hint=hint)
         for what, found in _contents_of(held).items()
         if found != wanted[what]
     ]

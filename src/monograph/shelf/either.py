@@ -32,7 +32,7 @@ def only_file(archive: Archive, what: str) -> Reader:
     """
     if isinstance(archive, Reader):
         return archive
-    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file, which has it")
+    raise NotOnShelf(f"{archive.url} is a shelf, which has no {what}", "give a .mono file instead")
 
 
 def whole_file(archive: Archive, what: str, call: str) -> Monograph:
@@ -48,8 +48,8 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
     file = only_file(archive, what)
     if isinstance(file, Monograph):
         return file
-    hint = f"leave out --within and --as-of; in Python: call {call} of the file itself"
-    raise OutsideView(f"{_part(file)} does no {call}", hint)
+    hint = f"leave out --within and --as-of; in Python: call {call} on the file itself"
+    raise OutsideView(f"{_part(file)} does not support {call}", hint)
 
 
 def to_write(archive: Archive) -> Monograph | View:
@@ -66,8 +66,8 @@ def to_write(archive: Archive) -> Monograph | View:
         return archive
     if not isinstance(archive, Reader):
         hint = f"monograph shelf build {archive.url} SOURCE"
-        raise NotOnShelf(f"{archive.url} is a shelf, which is only read here", hint)
-    raise OutsideView(f"{_part(archive)} is only read", "leave out --as-of; in Python: write to the file itself")
+        raise NotOnShelf(f"{archive.url} is a shelf, which is read-only", hint)
+    raise OutsideView(f"{_part(archive)} is read-only", "leave out --as-of; in Python: write to the file itself")
 
 
 def _part(file: Reader) -> str:

@@ -90,13 +90,16 @@ class Recipe:
         given, origin = self.settings, self.origin
         if given is not None and given.history:
             hint = "use a file: monograph sync FILE FOLDER --history"
-            raise NotOnShelf("a shelf keeps no former versions of documents", hint)
+            raise NotOnShelf("a shelf keeps no previous versions of documents", hint)
         if not self.built.graph:
-            raise InputError("a shelf has a graph", "in Python: give settings without graph=False")
+            raise InputError("a shelf needs a graph", "in Python: give settings without graph=False")
         if origin is None:
             return
         if given is not None and given != self.built:
-            raise InputError(f"{self.address} was built with {self.built}, not with {given}", "give no settings")
+            raise InputError(
+                f"{self.address} was built with {self.built}, not with {given}",
+                "leave the settings out, or build another shelf",
+            )
         embedder, extractor = self.models()
         for what, known, model in (
             ("embedder", origin.embedder, embedder),
@@ -105,7 +108,7 @@ class Recipe:
             if known is not None and model is not None and known.key != model.key:
                 raise ModelMismatch(
                     f"{self.address} was built with the {what} {known.key!r}, not with {model.key!r}",
-                    f"give no {what}, or build another shelf",
+                    f"leave the {what} out, or build another shelf",
                 )
 
 
@@ -244,7 +247,7 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
     try:
         archive = Monograph.open(source, read_only=True)
     except NotAMonograph as error:
-        hint = f"shards are not encrypted: give a plain file (monograph decrypt {source})"
+        hint = f"shards cannot be encrypted: give an unencrypted file (monograph decrypt {source})"
         raise NotAMonograph(error.message, hint) from error
     with archive, archive._file.database.read() as connection:
         found = replace(catalogue.origin(connection), settings=replace(archive.settings, history=False))
@@ -252,24 +255,24 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
             what
             for what, is_there in (
                 ("assertions", next(assertions.each(connection), None) is not None),
-                ("names set apart", bool(names.cannot_link(connection))),
+                ("names that are kept apart", bool(names.cannot_link(connection))),
             )
             if is_there
         ]
         if not archive.settings.graph:
-            raise InputError(f"{source} has no graph, which shards have", f"build it: monograph build {source}")
+            raise InputError(f"{source} has no graph, which shards need", f"build it: monograph build {source}")
     if held:
         raise InputError(
-            f"{source} has {' and '.join(held)}, which a shelf does not have", "remove them from a copy of the file"
+            f"{source} has {' and '.join(held)}, which a shelf cannot store", "remove them from a copy of the file"
         )
     if origin is not None:
         for what in ("settings", "embedder", "extractor"):
             theirs, ours = getattr(found, what), getattr(origin, what)
             if getattr(theirs, "key", theirs) != getattr(ours, "key", ours):
                 raise InputError(
-                    f"{source} was made with the {what} {getattr(theirs, 'key', theirs)}, the shelf with "
+                    f"{source} was built with the {what} {getattr(theirs, 'key', theirs)}, the shelf with "
                     f"{getattr(ours, 'key', ours)}",
-                    "give a file that was made with the same",
+                    f"give a file that was built with the same {what}",
                 )
     return found
 

@@ -67,14 +67,14 @@ class Manifest:
     def __post_init__(self) -> None:
         faults = {
             f"version {self.version!r}": type(self.version) is not int or not 1 <= self.version <= LAST_VERSION,
-            f"made at {self.made!r}": type(self.made) is not int or not 0 <= self.made <= 1 << 40,
+            f"time {self.made!r}": type(self.made) is not int or not 0 <= self.made <= 1 << 40,
             f"{len(self.shards):,} shards": not 1 <= len(self.shards) <= MOST_SHARDS,
-            "one shard twice": len(set(self.shards)) != len(self.shards),
-            "another number of lists of contents than of shards": len(self.contents) != len(self.shards),
+            "the same shard twice": len(set(self.shards)) != len(self.shards),
+            "different numbers of shards and contents files": len(self.contents) != len(self.shards),
         }
         for fault, is_so in faults.items():
             if is_so:
-                raise InputError(f"a version of a shelf cannot have {fault}", "give values within the bounds")
+                raise InputError(f"a manifest cannot have {fault}", "give values within the limits")
 
     @property
     def pairs(self) -> list[Pair]:
@@ -113,20 +113,20 @@ class Manifest:
             if type(written) is not int or written < FORMAT:
                 raise ValueError(f"its format is {written!r}")
             if written > FORMAT:
-                raise NewerFormat(f"it has format {written}, this Monograph knows {FORMAT}", "update Monograph")
+                raise NewerFormat(f"it has format {written}, this Monograph reads {FORMAT}", "update Monograph")
             named = {key: tuple(ObjectName(**one) for one in stored[key]) for key in ("shards", "contents")}
             return cls(**{**stored, **named, "catalogue": ObjectName(**stored["catalogue"])})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
             why = error.message if isinstance(error, InputError) else str(error)
             raise ObjectDamaged(
-                f"it is no manifest: {why[:300]}", "remove it: the version before it is then the newest"
+                f"it is not a manifest: {why[:300]}", "remove it: the previous version is then the newest"
             ) from error
 
 
 def version_name(version: int) -> str:
     """Return the name of a version's manifest in storage. Raises InputError if the number is out of range."""
     if not 1 <= version <= LAST_VERSION:
-        raise InputError(f"{version} is no version of a shelf", f"give a number from 1 to {LAST_VERSION:,}")
+        raise InputError(f"{version} is not a version number", f"give a number from 1 to {LAST_VERSION:,}")
     return f"{VERSIONS}/{version:08d}.json"
 
 
@@ -222,21 +222,21 @@ def publish(
     if newest >= version:
         raise _conflict(storage, newest)
     if newest < version - 1:
-        raise InputError(f"{storage.address} has no version {version - 1} to follow", "open the shelf again")
+        raise InputError(f"the previous version {version - 1} is not in {storage.address}", "build again")
     put_file(storage, catalogue)
     absent = missing(storage, manifest.objects)
     if absent:
-        raise ObjectMissing(f"{absent[0]} is not in {storage.address}", "build again: only what is missing is made")
+        raise ObjectMissing(f"{absent[0]} is not in {storage.address}", "build again: only missing objects are built")
     if not storage.put_new(manifest.name, data) and not _is(storage, manifest.name, data):
         raise _conflict(storage, version)
     if before is None and storage.put_new(manifest.name, data):
         raise ShelfUnreachable(
             f"{storage.address} cannot put an object only if it is absent: two writers would overwrite each other",
-            "use a store that can (If-None-Match), or a folder",
+            "use a bucket that supports If-None-Match, or a folder",
         )
     if missing(storage, manifest.objects):  # Another process removed objects that no version named yet.
         storage.remove([manifest.name])
-        raise ShelfConflict(f"objects of {storage.address} were removed by another process meanwhile", "build again")
+        raise ShelfConflict(f"another process removed objects of {storage.address}", "build again")
     return manifest
 
 
@@ -256,8 +256,8 @@ def _is(storage: Storage, name: str, data: bytes) -> bool:
 
 def _conflict(storage: Storage, version: int) -> ShelfConflict:
     return ShelfConflict(
-        f"version {version} of {storage.address} has been published by another writer meanwhile",
-        "give the same command again: it starts from that version, and makes nothing twice",
+        f"another writer has published version {version} of {storage.address}",
+        "run the same command again: it starts from that version and keeps finished shards",
     )
 
 

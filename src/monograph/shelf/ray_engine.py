@@ -34,7 +34,7 @@ PATIENCE = 1.0
 RETRIES = 5
 """How often Ray restarts a task whose process or machine died."""
 
-_HINT = "try again; look whether all machines are up"
+_HINT = "check that all machines are running, then try again"
 _OBJECT_STORE = 128 << 20
 """Bytes of memory for objects that processes exchange. Ray allocates it on demand and spills the rest to disk."""
 
@@ -83,12 +83,12 @@ def start() -> None:
         try:
             begun.result()
         except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-            where, hint = "a Ray of this machine's own", "look into /tmp/ray/session_latest/logs"
+            what, hint = "cannot start Ray on this machine", "see its logs in /tmp/ray/session_latest/logs"
             if cluster:
-                where = f"Ray at {cluster}"
-                hint = "look whether its head node runs, and whether RAY_ADDRESS and RAY_AUTH_MODE are as there"
+                what = f"cannot connect to Ray at {cluster}"
+                hint = "check that its head node runs, and that RAY_ADDRESS and RAY_AUTH_MODE are the same as there"
             why = [*str(error).strip().splitlines(), repr(error)][0]
-            raise ShelfUnreachable(f"{where} cannot be had: {why}", hint) from error
+            raise ShelfUnreachable(f"{what}: {why}", hint) from error
         # Ray would report dead processes on standard output, which may carry a protocol. Callers get an error anyway.
         ray._private.worker._worker_logs_enabled = False
 
@@ -284,7 +284,7 @@ class OnRay:
                         del groups[group]
         if groups:
             shard = next(iter(next(iter(groups.values()))))
-            raise self._lost(shard, f"after {seconds:g} seconds it has not answered", _HINT)
+            raise self._lost(shard, f"it did not answer within {seconds:g} seconds", _HINT)
         # Do not cancel pending calls: Ray kills a process that cancels a task at the moment when the task ends.
         return {shard: answers[shard] for shard in wanted}
 
@@ -297,12 +297,12 @@ class OnRay:
     def _send(self, group: int, replica: int, calls: Mapping[int, Call]) -> Any:
         with self._lock:
             if self._closed or not self._ray.is_initialized():
-                raise ClosedFile("the shelf is closed, or its Ray is", "open it again")
+                raise ClosedFile("the shelf is closed, or Ray was shut down", "open it again")
             return self._actors[group][replica].answer.remote(calls)
 
     def _lost(self, shard: int, why: str, hint: str) -> ShardLost:
         name, count = self._names[shard].digest[:12], len(self._names)
-        return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be had: {why}", hint)
+        return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be read: {why}", hint)
 
 
 class Tasks:
@@ -344,8 +344,8 @@ class Tasks:
                 yield _result(ref, shard)
             except Lost as lost:
                 raise ShardLost(
-                    f"shard {shard} cannot be made: {lost.error.message}",
-                    "check that the machines have enough memory, then build again: what was made is not made twice",
+                    f"shard {shard} cannot be built: {lost.error.message}",
+                    "check that the machines have enough memory, then build again: finished shards are kept",
                 ) from lost
 
 

@@ -303,5 +303,5 @@ def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
 def _refuse_tree() -> NoReturn:
     raise InputError(
         "a shelf has no tree of summaries",
-        "search another way: --how auto; of a file: monograph resummarize FILE",
+        "use another search mode: --how auto; or give a file that has a tree: monograph resummarize FILE",
     )

@@ -148,7 +148,7 @@ class Shelf(Questions):
         )  # fmt: skip
         found = latest(place.objects) if version is None else load(place.objects, version)
         if found is None:
-            raise NotFound(f"{place.url} holds no shelf", f"monograph shelf build {place.url} FOLDER")
+            raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
         return cls(place, found, given, engines)
 
     @property

@@ -54,9 +54,11 @@ class ObjectName:
 
     def __post_init__(self) -> None:
         if type(self.digest) is not str or not digest_in(self.name):
-            raise InputError(f"{str(self.digest)[:200]!r} is no SHA-256", "give 64 hexadecimal digits in lower case")
+            raise InputError(
+                f"{str(self.digest)[:200]!r} is not a SHA-256 digest", "give 64 hexadecimal digits in lower case"
+            )
         if type(self.bytes) is not int or self.bytes < 0:
-            raise InputError(f"an object cannot have {self.bytes!r} bytes", "give the number of its bytes")
+            raise InputError(f"an object cannot have {self.bytes!r} bytes", "give its size in bytes, 0 or more")
 
     @property
     def name(self) -> str:
@@ -104,8 +106,8 @@ class Storage:
                 self._store = client.store.from_url(address, retry_config={"max_retries": _RETRIES})
         except (client.exceptions.BaseError, ValueError) as error:
             raise InputError(
-                f"{address!r} cannot be understood: {_first_line(error)}",
-                "give s3://bucket/path, or gs:// or az://, with the account in the environment",
+                f"{address!r} is not a valid address: {_first_line(error)}",
+                "give s3://bucket/path, gs:// or az://, and set the account in environment variables",
             ) from error
 
     @property
@@ -120,7 +122,7 @@ class Storage:
         gets True. Buckets cannot check for absence when they store a file larger than ``PIECE`` bytes: two writers may
         both put it. So name large objects by their digests.
         """
-        with self._translated(f"{name} cannot be put"):
+        with self._translated(f"cannot store {name} in"):
             if self._folder is not None:
                 return self._put_durably(self._folder, name, source)
             if isinstance(source, bytes) or source.stat().st_size <= PIECE:
@@ -161,7 +163,7 @@ class Storage:
 
     def get(self, name: str, target: Path) -> None:
         """Write an object's bytes to a file without verifying them. Raises ObjectMissing if it is not in storage."""
-        with self._translated(f"{name} cannot be read", name):
+        with self._translated(f"cannot read {name} from", name):
             size = self._client.head(self._store, name)["size"]
             with open(target, "wb", opener=private) as file:
                 # One request for each range, so that a failed request repeats its own range only.
@@ -178,7 +180,7 @@ class Storage:
 
         Raises ObjectMissing if it is not in storage, and ObjectDamaged if it has more than ``most`` bytes.
         """
-        with self._translated(f"{name} cannot be read", name):
+        with self._translated(f"cannot read {name} from", name):
             answer = self._client.get(self._store, name)
             if answer.meta["size"] > most:
                 raise ObjectDamaged(
@@ -189,7 +191,7 @@ class Storage:
 
     def listed(self, folder: str) -> list[StoredObject]:
         """Return the objects directly in a folder of the storage, in order of name."""
-        with self._translated(f"{folder} cannot be listed"):
+        with self._translated(f"cannot list {folder} in"):
             if self._folder is not None and (self._folder / folder).is_file():
                 raise NotADirectoryError(20, "not a folder", str(self._folder / folder))
             found = self._client.list_with_delimiter(self._store, folder)["objects"]
@@ -199,7 +201,7 @@ class Storage:
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects, in the order of the names. Names of objects that do not exist are skipped."""
         for name in names:
-            with self._translated(f"{name} cannot be removed"), suppress(FileNotFoundError):
+            with self._translated(f"cannot remove {name} from"), suppress(FileNotFoundError):
                 self._client.delete(self._store, name)
 
     def remove_staged(self, age: float = 0.0) -> None:
@@ -217,7 +219,10 @@ class Storage:
 
     @contextmanager
     def _translated(self, what: str, name: str = "") -> Iterator[None]:
-        """Translate errors of the client and the system into ours. ``name`` is an object that must exist."""
+        """Translate errors of the client and the system.
+
+        ``what`` begins the message, before the address; ``name`` is an object that must exist.
+        """
         exceptions = self._client.exceptions
         try:
             yield
@@ -230,18 +235,18 @@ class Storage:
             raise self._unreachable(what, error) from error
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise ShelfUnreachable(
-                f"{what}: {self._address} denies access: {_first_line(error)}",
-                "give credentials that may list, read, write and delete there, in the environment",
+                f"{what} {self._address}: access denied: {_first_line(error)}",
+                "set environment variables with credentials that may list, read, write and delete there",
             ) from error
         except (exceptions.BaseError, OSError) as error:
             full = system_error(self._address, error) if isinstance(error, OSError) else None
             raise full or self._unreachable(what, error) from error
 
     def _unreachable(self, what: str, error: Exception) -> ShelfUnreachable:
-        hint = "check that the bucket is there and can be reached, then try again"
+        hint = "check that the bucket exists and can be reached, then try again"
         if self._folder is not None:
-            hint = "check that the folder is there, may be read and written, and has hard links (or use a bucket)"
-        return ShelfUnreachable(f"{what}: {self._address} does not answer as it should: {_first_line(error)}", hint)
+            hint = "check that the folder exists, can be read and written, and supports hard links (or use a bucket)"
+        return ShelfUnreachable(f"{what} {self._address}: {_first_line(error)}", hint)
 
 
 def storage_at(url: str | Path, create: bool = False) -> Storage:
@@ -271,10 +276,10 @@ def storage_at(url: str | Path, create: bool = False) -> Storage:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
-            raise InputError(f"{str(folder)!r} cannot be made: {error}", "give another folder") from error
+            raise InputError(f"{str(folder)!r} cannot be created: {error}", "give another folder") from error
     if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "is not there"
-        raise InputError(f"{folder} {what}", "make the folder first, or give another address")
+        what = "is not a folder" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {what}", "create the folder first, or give another address")
     return Storage(str(folder.absolute()), folder.absolute())
 
 
@@ -284,14 +289,17 @@ def _parts(address: str) -> SplitResult:
         parts = urlsplit(address)
         secret = parts.password or (parts.username and parts.scheme not in _CONTAINER_SCHEMES)
     except ValueError as error:
-        raise InputError(f"{address!r} is no address: {error}", "give a folder, or s3://bucket/path") from error
+        raise InputError(f"{address!r} is not an address: {error}", "give a folder, or s3://bucket/path") from error
     if secret:
-        raise InputError("an address of a shelf must not contain a user or password", "give them in the environment")
+        raise InputError(
+            "an address of a shelf must not contain a user or password", "set them in environment variables"
+        )
     if parts.query or parts.fragment:
-        raise InputError(f"{address!r} is no address of a shelf: it has a ? or a #", "write them as %3F and %23")
+        raise InputError(f"{address!r} is not an address of a shelf: it has ? or #", "write them as %3F and %23")
     if parts.scheme not in SCHEMES and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
         raise InputError(
-            f"{address!r} is no address of a shelf", "give a folder, file:///folder, s3://bucket/path, gs:// or az://"
+            f"{address!r} is not an address of a shelf",
+            "give a folder, file:///folder, s3://bucket/path, gs:// or az://",
         )
     return parts
 
@@ -393,8 +401,8 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
             storage.get(name.name, path)
             if name_of(path) != name:
                 raise ObjectDamaged(
-                    f"{name.name} of {storage.address} is damaged: its bytes have another digest",
-                    "try again; if it stays so, build the shelf again with --replace",
+                    f"{name.name} of {storage.address} is damaged: its name is not the digest of its bytes",
+                    "try again; if it fails again, build the shelf again with --replace",
                 )
             replacing.put(path, target, overwrite=True)
 
@@ -407,7 +415,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise system_error(path, error) or ShelfUnreachable(
             f"{path} cannot be written: {error.strerror or error}",
-            "check its folder; in Python: or give another one: home=",
+            "check its folder; in Python: or give another folder as home=",
         ) from error
 
 
@@ -423,5 +431,7 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
     try:
         made.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{made} cannot be made: {error.strerror}", "in Python: give another folder: home=") from error
+        raise InputError(
+            f"{made} cannot be created: {error.strerror}", "in Python: give another folder as home="
+        ) from error
     return ShelfPlace(str(url), storage, made)

@@ -273,7 +273,7 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
     wanted = {one.vector.row for one in made}
     memos, found = stored_vectors.load(connection, list(wanted), planes.dimension)
     if len(memos) < len(wanted):
-        raise damaged(path_of(connection), "the vector of a summary has another length than the file's")
+        raise damaged(path_of(connection), "the vector of a summary has the wrong dimension")
     places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
     vectors = dict(zip(memos.tolist(), found, strict=True))
     number = -sum(map(len, draft.fresh))

@@ -85,11 +85,11 @@ class Planes:
             If the bytes do not have this format.
         """
         if len(body) < _HEAD.size:
-            raise ValueError("these bytes are no planes")
+            raise ValueError("these bytes are not planes")
         magic, dimension, deep, wide, learned_from = _HEAD.unpack_from(body)
         size = _HEAD.size + (deep + wide) * (8 + 2 * dimension)
         if magic != _MAGIC or len(body) != size:
-            raise ValueError("these bytes are no planes")
+            raise ValueError("these bytes are not planes")
         cuts = np.frombuffer(body, "<i8", deep + wide, _HEAD.size).astype(np.int64)
         vectors = np.frombuffer(body, "<i2", (deep + wide) * dimension, _HEAD.size + 8 * (deep + wide))
         vectors = vectors.astype(np.int16).reshape(deep + wide, dimension)

@@ -42,19 +42,19 @@ def faults(
     body = store.planes(connection)
     if body is None:
         if store.count(connection, 0) or store.above(connection, 0):
-            yield "there are nodes of a tree without planes"
+            yield "the tree has nodes but no planes"
         return
     try:
         planes = Planes.from_bytes(body)
     except ValueError:
-        yield "the planes are damaged"
+        yield "the planes of the tree are damaged"
         return
     if store.stale_leaves(connection):
-        yield "chunks wait to be put into the tree"
+        yield "some chunks are not in the tree yet"
     elif wrong := _misplanted(connection, planes, passed_over):
         yield f"{wrong} chunks are not where they should be in the tree"
     elif wrong := store.count_strays(connection):
-        yield f"{wrong} nodes of the tree have lost what they stand for"
+        yield f"{wrong} nodes of the tree lack their parent, summary, vector, nearest chunk or children"
     elif found := _wrong_summaries(connection, planes, recipe, embedder, passed_over):
         yield from (f"{count} summaries {fault}" for fault, count in found.items())
     elif recipe is not None and not store.count_stale_segments(connection):
@@ -93,13 +93,13 @@ def _wrong_summaries(
             if node not in vectors or full_rank(places[memos[node]][0], row.key) != row.rank:
                 wrong["are not where they should be in the tree"] += 1
             if not _leads_to_nearest(row, under[node], vectors):
-                wrong["lead to another chunk than the nearest"] += 1
+                wrong["do not point to the nearest chunk"] += 1
             if recipe is None or any(child.chunk in passed_over for child in under[node]):
                 continue
             made = summary_key(recipe.summarizer, recipe.max_tokens, [texts[child.node] for child in under[node]])
             embedded = vector_key(embedder, texts[node])
             if (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (made, embedded):
-                wrong["are not of what lies under them"] += 1
+                wrong["do not match the nodes below them"] += 1
     return wrong
 
 
@@ -129,6 +129,6 @@ def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
             any(over.get(node.row) != (above[key], key) for node in one) for key, one in wanted.items() if key in above
         )
         if wrong:
-            yield f"{wrong} segments of layer {layer} are not cut as they should be"
+            yield f"{wrong} segments of layer {layer} have the wrong boundaries"
             return
         layer += 1

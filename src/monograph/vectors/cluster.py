@@ -109,7 +109,7 @@ def joined(parts: Sequence[Entries]) -> Entries:
     """
     centre = parts[0].centre
     if centre is not None and not all(centre.is_as(part.centre) for part in parts):
-        raise kernel.DamagedBytes("parts of a cluster lie about different centres")
+        raise kernel.DamagedBytes("parts of a cluster have different centres")
     return Entries(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.scales for part in parts]),
@@ -181,7 +181,7 @@ def _verify(bodies: list[bytes]) -> None:
     """Raise DamagedBytes unless the checksums of rows, all of one dimension, are right."""
     (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
     if dimension > MOST_DIMENSIONS:
-        raise kernel.DamagedBytes(f"a cluster of {dimension} dimensions")
+        raise kernel.DamagedBytes(f"a cluster has vectors of {dimension} dimensions, which is above the limit")
     kernel.scan(bodies, np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)
 
 

@@ -128,7 +128,7 @@ class CodeSearch(Search):
                 arena.remember(bodies)
                 bodies = []
             if course.rank_by_value(query.pool, bodies):
-                raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
+                raise kernel.DamagedBytes("8-bit codes of vectors are missing")
         return came == kernel.ENOUGH
 
 

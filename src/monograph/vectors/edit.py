@@ -64,7 +64,7 @@ class Items:
             coded = unpack_all(found)
         coded = coded.take(np.unique(coded.ids, return_index=True)[1])
         if not np.array_equal(coded.ids, wanted):
-            raise kernel.DamagedBytes("vectors lack the codes that they are compared by")
+            raise kernel.DamagedBytes("8-bit codes of vectors are missing")
         return cls(space.design, coded, coded.vectors())
 
     def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:

@@ -313,7 +313,7 @@ class EcoVectorIndex:
     def _must(self, connection: Connection) -> IndexState:
         state = self._state(connection)
         if state is None:
-            raise InputError("the index holds nothing", "insert vectors first")
+            raise InputError("the index is empty", "insert vectors first")
         return state
 
 

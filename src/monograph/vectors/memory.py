@@ -144,13 +144,13 @@ class Memory:
         if header is None:
             return None
         if not store.is_as_written(connection, self._space):
-            raise kernel.DamagedBytes("what says how it is built is not what was written")
+            raise kernel.DamagedBytes("the checksum of its header does not match")
         try:
             design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
         except (InputError, *UNDECODABLE) as error:
-            raise kernel.DamagedBytes(f"what says how it is built: {error}") from error
+            raise kernel.DamagedBytes(f"its header is invalid: {error}") from error
         if not 0 < header.dimension <= MOST_DIMENSIONS:
-            raise kernel.DamagedBytes(f"what says how it is built: vectors of {header.dimension} dimensions")
+            raise kernel.DamagedBytes(f"its header is invalid: vectors of {header.dimension} dimensions")
         if calibration.vectors:  # Without a calibration there are no clusters yet.
             self.ahead.centroids(connection, self._space)
         body, graph = store.searched_centroids(connection, self._space) or (b"", None)

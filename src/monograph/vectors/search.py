@@ -149,12 +149,10 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
     # A cheap first test without another array: if a value is not finite, neither is the sum.
     if not np.isfinite(given.sum()) and not np.isfinite(given).all():
         row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
-        raise InputError(f"vector {row} holds a value that is not finite", "check what made it")
+        raise InputError(f"vector {row} contains a value that is not finite", "check the embedder that made it")
     lengths: Float32 = np.sqrt(np.vecdot(given, given))
     if not lengths.all():
-        raise InputError(
-            f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero: it has no cosine to anything", "leave it out"
-        )
+        raise InputError(f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero, so it has no cosine", "leave it out")
     unit: Float32 = given / lengths[:, None]
     return unit
 

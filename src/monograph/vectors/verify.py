@@ -22,7 +22,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
     waits = store.has_stale(connection, space)
     if store.header(connection, space) is None:
         if store.sizes(connection, space) or store.has_codes(connection, space):
-            yield "clusters have lost what says how they are built"
+            yield "the index has clusters or codes, but no header"
         elif store.count_missing(connection, space) and not waits:
             yield "there is no index of the vectors"
         return
@@ -39,7 +39,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
     left_out = [one.memo for one in store.every_placement(connection, space) if not one.first]
     _, values = vectors.load(connection, left_out, state.space.dimension)
     for count, fault in (
-        (int(values.any(axis=1).sum()), "vectors with a direction are left out of the index"),
+        (int(values.any(axis=1).sum()), "nonzero vectors are left out of the index"),
         (0 if waits else store.count_missing(connection, space), "vectors are not in the index"),
     ):
         if count:
@@ -56,11 +56,11 @@ def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
         body = b""
     count = state.count(connection)
     if bool(len(state.centroids)) != space.design.has_clusters(count):
-        yield f"the index of {count} vectors has {len(state.centroids) or 'no'} clusters"
+        yield f"the index has {len(state.centroids) or 'no'} clusters, which is wrong for {count} vectors"
     if len(state.centroids) and space.design.has_graphs != (state.centroids.graph is not None):
         yield "the centroids lack their graph, or have one that is not used"
     if body != state.centroids.body and (len(state.centroids) or store.sizes(connection, space.number)):
-        yield "the centroids that searches go by are not those of the clusters"
+        yield "the centroids that searches use differ from those of the clusters"
 
 
 def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
@@ -84,14 +84,14 @@ def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
         entries, dead = sum(map(len, alive)), sum(map(len, parts)) - sum(map(len, alive))
         if (size.size, size.dead) != (entries, dead):
             counted = f"{size.size} entries and {size.dead} deleted ones"
-            yield f"cluster {cluster} counts {counted}, and holds {entries} and {dead}"
+            yield f"cluster {cluster} should have {counted}, but has {entries} and {dead}"
     wanted: dict[int, set[int]] = {cluster: set() for cluster in held}
     for one in store.every_placement(connection, space):
         for cluster in {one.first, one.second} - ({0} if held else {0, store.UNCLUSTERED}):
             wanted.setdefault(cluster, set()).add(one.memo)
     wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + len(wanted.keys() - sizes.keys())
     if wrong:
-        yield f"{wrong} clusters do not hold what is placed in them"
+        yield f"{wrong} clusters do not contain the vectors that are placed in them"
 
 
 def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):
-            yield "there are codes of vectors whose clusters hold them all"
+            yield "there are 8-bit codes that the index does not use"
         return
     placed = {one.memo for one in store.every_placement(connection, space) if one.first}
     held, damaged = set(), 0
@@ -110,6 +110,6 @@ def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
         except kernel.DamagedBytes:
             damaged += 1
     if damaged:
-        yield f"{damaged} codes of vectors are damaged"
+        yield f"{damaged} 8-bit codes are damaged"
     if held != placed:
-        yield f"{len(held ^ placed)} vectors lack the codes that they are compared by, or have them and are gone"
+        yield f"{len(held ^ placed)} 8-bit codes are missing, or are left over from removed vectors"

@@ -150,7 +150,7 @@ function chunkSection(chunks, entities, choose) {
     {},
     element("h3", {}, many(chunks.length, "chunk") + " here"),
     chunks.slice(0, SHOWN_CHUNKS).map((chunk) => passage(chunk, entities, choose)),
-    more > 0 ? element("p", { class: "muted" }, `${many(more, "chunk")} more in the list of all.`) : null,
+    more > 0 ? element("p", { class: "muted" }, `${many(more, "chunk")} more in the full list.`) : null,
   );
 }
 

@@ -129,7 +129,7 @@ function showSummary() {
   find("summary").textContent = counts.join(" · ");
   find("canvas").setAttribute(
     "aria-label",
-    `A picture of ${counts.join(", ")}. The list beside it says the same in words.`,
+    `A picture of ${counts.join(", ")}. The list next to it says the same in words.`,
   );
 }
 

@@ -155,7 +155,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
             response.set_cookie(credentials.cookie_name, credentials.cookie_value, httponly=True, samesite="strict")
         return response
 
-    @made.delete(f"{BASE}/session", status_code=204, summary="Take the cookie back.", operation_id="end_session")
+    @made.delete(f"{BASE}/session", status_code=204, summary="Delete the cookie.", operation_id="end_session")
     async def end_session() -> Response:
         response = Response(None, 204)
         response.delete_cookie(credentials.cookie_name, httponly=True, samesite="strict")
@@ -193,7 +193,7 @@ class _Bounded:
                 async with asyncio.timeout(max(0.0, min(SILENCE_SECONDS, end - clock()))):
                     message = await receive()
             except TimeoutError:
-                raise TooSlow("the body does not come", "send it at once") from None
+                raise TooSlow("the body did not arrive in time", "send it without pauses") from None
             size, more = size + len(message.get("body", b"")), message.get("more_body", False)
             if is_json and size > MOST_BODY:
                 raise TooLarge(f"the body has more than {MOST_BODY:,} bytes", "send less")
@@ -217,7 +217,7 @@ async def _invalid(_: Request, error: Exception) -> Response:
     first = error.errors()[0]  # type: ignore[attr-defined] # the handler of RequestValidationError
     kind, name = first["type"], [one for one in first["loc"] if isinstance(one, str)][-1]
     if kind == "json_invalid":
-        return failed(InputError(f"the body is no JSON: {first['ctx']['error']}", "send a JSON object"))
+        return failed(InputError(f"the body is not JSON: {first['ctx']['error']}", "send a JSON object"))
     if kind == "missing":
         return failed(InputError(f"{name} is not given", f"give {name}"))
     if kind == "extra_forbidden":
@@ -230,8 +230,8 @@ async def _refused(request: Request, error: Exception) -> Response:
     if isinstance(cause := error.__cause__, MonographError):
         return failed(cause)
     if cause is not None:
-        return failed(InputError(f"the body is no JSON: {cause}", "send a JSON object"))
-    return failed(NoSuchAddress(f"nothing answers {request.method} {request.url.path}", f"see {BASE}/openapi.json"))
+        return failed(InputError(f"the body is not JSON: {cause}", "send a JSON object"))
+    return failed(NoSuchAddress(f"no such address: {request.method} {request.url.path}", f"see {BASE}/openapi.json"))
 
 
 async def _gone(_: Request, __: Exception) -> Response:
@@ -239,5 +239,5 @@ async def _gone(_: Request, __: Exception) -> Response:
 
 
 async def _broken(request: Request, error: Exception) -> Response:
-    _LOG.error("a fault of ours at %s %s", request.method, request.url.path)
-    return failed(MonographError(f"a fault of ours: {type(error).__name__}", "the terminal has more; please report it"))
+    _LOG.error("a bug in Monograph at %s %s", request.method, request.url.path)
+    return failed(MonographError(f"a bug in Monograph: {type(error).__name__}", "see the terminal, and report it"))

@@ -34,16 +34,14 @@ LOOKED = 0.5
 """Seconds between two checks whether a file has changed."""
 
 Yes = Annotated[bool, Body(strict=True)]
-Sources = Annotated[
-    tuple[str, ...], Body(description="Paths of folders and files; without any, all that are followed.")
-]
-Verify = Annotated[Yes, Body(description="Compare contents even where size and time are unchanged.")]
+Sources = Annotated[tuple[str, ...], Body(description="Paths of folders and files; by default all followed ones.")]
+Verify = Annotated[Yes, Body(description="Compare contents even if size and time are unchanged.")]
 Prune = Annotated[Yes, Body(description="Remove documents even if a whole folder is empty now.")]
-Forget = Annotated[Yes | None, Body(description="Leave no trace of what is gone; null as the file is set.")]
+Forget = Annotated[Yes | None, Body(description="Leave no trace of removed text; null for the setting of the file.")]
 FollowLinks = Annotated[
-    Yes | None, Body(description="Read what links lead to outside of a folder; null as it was said of it last.")
+    Yes | None, Body(description="Follow links that lead out of a folder; null for the folder's last setting.")
 ]
-JobId = Annotated[str, Query(alias="id", description="A job's id.")]
+JobId = Annotated[str, Query(alias="id", description="Id of the job.")]
 
 router = Operations()
 
@@ -58,7 +56,7 @@ def sync(
     forget: Forget = None,
     follow_links: FollowLinks = None,
 ) -> Job:
-    """Bring a file up to date with folders, and follow those that are new."""
+    """Read what changed in folders, store it, and follow folders that are new."""
     name, file = at
 
     def work(progress: OnProgress) -> Report:
@@ -80,7 +78,7 @@ def plan(
     prune: Prune = False,
     follow_links: FollowLinks = None,
 ) -> Job:
-    """Say what a sync would do and cost; nothing is written."""
+    """Report what a sync would do and cost; nothing is written."""
     name, file = at
 
     def work(progress: OnProgress) -> Plan:
@@ -99,7 +97,7 @@ def _sources(name: str, file: Monograph, given: Sequence[str]) -> Sequence[str]:
 
 @router.post("/retry", status_code=202)
 def retry(served: ServedFiles, at: Annotated[ToChange, to_change("files.retry")], forget: Forget = None) -> Job:
-    """Read again the files that something failed in."""
+    """Read the files again that could not be stored."""
     name, file = at
     return served.jobs.begin(name, "retry", lambda progress: file.files.retry(forget=forget, progress=progress))
 
@@ -111,7 +109,7 @@ def remove(
     forget: Forget = None,
     file: FileInBody = "",
 ) -> Job:
-    """Take documents out of every result; with `forget` no trace of their text is left."""
+    """Remove documents; with `forget`, no trace of their text is left."""
     name, archive = served.writable(file)
     return served.jobs.begin(name, "remove", lambda _: archive.remove(ids, forget=forget))
 
@@ -120,26 +118,26 @@ def remove(
 def unfollow(
     served: ServedFiles,
     at: Annotated[ToChange, to_change("files.remove")],
-    root: Annotated[str, Body(description="The name of a folder that is followed, or its place.")],
+    root: Annotated[str, Body(description="Name or path of a followed folder.")],
     forget: Forget = None,
 ) -> Job:
-    """Follow a folder no longer, and take its documents out."""
+    """Stop following a folder, and remove its documents."""
     name, file = at
     return served.jobs.begin(name, "unfollow", lambda _: file.files.remove(root, forget=forget))
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """A file that has been taken; the next sync reads it.
+    """An uploaded file, which the next sync reads.
 
     Parameters
     ----------
     path:
-        Where it lies.
+        Path of the file.
     uri:
-        That its document will have.
+        Uri that its document will have.
     bytes:
-        How many it has.
+        Size of the file in bytes.
     """
 
     path: str
@@ -156,17 +154,17 @@ class Uploaded:
 async def upload(
     request: Request,
     served: ServedFiles,
-    root: Annotated[str, Query(description="Name or place of a folder that is followed.")],
-    name: Annotated[str, Query(description="The file's own name: never a path.")],
-    folder: Annotated[str, Query(description="Below the root: `letters/1963`; empty for the root itself.")] = "",
+    root: Annotated[str, Query(description="Name or path of a followed folder.")],
+    name: Annotated[str, Query(description="Name of the file, without folders.")],
+    folder: Annotated[str, Query(description="Folder in the root: `letters/1963`; empty for the root itself.")] = "",
     file: FileName = "",
 ) -> Response:
-    """Take a file, the body, into a folder that is followed. It is read by the next sync."""
+    """Save the body as a file in a followed folder; the next sync reads it."""
     length = request.headers.get("content-length", "")
     if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
-        raise TooLarge(f"it has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder by hand")
+        raise TooLarge(f"the file has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder yourself")
     if served.uploads.locked():
-        raise TooMany("too many files are being taken", "send them one after the other")
+        raise TooMany("too many uploads at once", "send the files one after the other")
     async with served.uploads:
         _, whole = served.writable_file(file, "files.receive")
         with await served.run(whole.files.receive, root, name, folder) as incoming:
@@ -178,32 +176,32 @@ async def upload(
 
 @router.get("/jobs")
 def jobs(served: ServedFiles, file: FileName = "") -> list[Job]:
-    """List the jobs of a file, the newest first, without what came of them."""
+    """List the jobs of a file, newest first, without their results."""
     return served.jobs.all(served.named(file)[0])
 
 
 @router.get("/job")
 def job(served: ServedFiles, identifier: JobId) -> Job:
-    """Return a job, and how far it has come."""
+    """Return a job and its progress."""
     return served.jobs.named(identifier)
 
 
 @router.delete("/job")
 def stop(served: ServedFiles, identifier: JobId) -> Job:
-    """Let a job end at its next step; what was stored stays."""
+    """Stop a job at its next step; what it stored is kept."""
     served.writable("")
     return served.jobs.stop(identifier)
 
 
 @router.get("/job/events", response_class=Response, responses=EVENTS)
 async def job_events(served: ServedFiles, identifier: JobId) -> EventSourceResponse:
-    """Tell of a job as it is, and again whenever it has changed, until it has ended."""
+    """Stream a job as events: at once, after each change, and when it has ended."""
     return await streamed(served.jobs.events(identifier))
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file has changed: its name, and a number that every change raises."""
+    """A changed file: its name, and a number that every change raises."""
 
     file: str
     generation: int
@@ -211,7 +209,7 @@ class Changed:
 
 @router.get("/changes", response_class=Response, responses=EVENTS)
 async def changes(served: ServedFiles, file: FileName = "") -> EventSourceResponse:
-    """Tell whenever a file has changed, whoever changed it."""
+    """Stream an event at once and whenever the file changes, whoever changed it."""
     name, archive = served.named(file)
 
     async def events() -> AsyncGenerator[ServerSentEvent]:

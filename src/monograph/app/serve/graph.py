@@ -34,17 +34,17 @@ FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
 """Content security policy of a picture, in addition to the one in the page: only this server's page may frame it."""
 MOST_ENTITIES = 1_000
 
-Name = Annotated[str, Query(description="An entity, as a text writes it.")]
-InBody = Annotated[str, Body(description="As texts write it.")]
-Hops = Annotated[Count, Query(description="How far from it.")]
-Entities = Annotated[int, Query(ge=0, description="Most entities, at most 1,000."), at_most(MOST_ENTITIES)]
+Name = Annotated[str, Query(description="Name of an entity, as texts write it.")]
+InBody = Annotated[str, Body(description="Name of an entity, as texts write it.")]
+Hops = Annotated[Count, Query(description="Maximum number of links from the entity.")]
+Entities = Annotated[int, Query(ge=0, description="Maximum number of entities, at most 1,000."), at_most(MOST_ENTITIES)]
 
 router = Operations()
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Entities, those that most chunks name first; and which names were taken to mean one."""
+    """Entities, those that most chunks name first, and the names that were merged into them."""
 
     entities: tuple[Entity, ...]
     merges: tuple[Merge, ...]
@@ -55,16 +55,16 @@ def entities(
     archive: FromArchive,
     name: Annotated[str, Query(description="Only names that contain this.")] = "",
     k: Entities = 50,
-    why: Annotated[Flag, Query(description="Say which names were taken to mean one thing, and why.")] = False,
+    why: Annotated[Flag, Query(description="Also return which names were merged into one entity, and why.")] = False,
 ) -> Names:
-    """List what is named, as `monograph entities --json` prints it."""
+    """List the entities of a file, as `monograph entities --json` prints them."""
     listed = archive.graph.entities(k, name)
     return Names(tuple(listed), tuple(archive.graph.merges(name)) if why else ())
 
 
 @router.get("/neighbourhood")
 def neighbourhood(archive: FromArchive, name: Name, hops: Hops = 1, limit: Entities = 60) -> Neighbourhood:
-    """Return what is named together with an entity, as `monograph graph --json` prints it."""
+    """Return the entities named together with an entity, as `monograph graph --json` prints them."""
     return archive.graph.neighbourhood(name, hops, limit)
 
 
@@ -73,28 +73,28 @@ def routes(
     archive: FromArchive,
     name: Name,
     other: Name,
-    hops: Annotated[Count, Query(description="Most links of a way, at most 12.")] = 4,
-    limit: Annotated[Count, Query(description="Most ways, at most 100.")] = 3,
+    hops: Annotated[Count, Query(description="Maximum number of links of a path, at most 12.")] = 4,
+    limit: Annotated[Count, Query(description="Maximum number of paths, at most 100.")] = 3,
 ) -> list[Route]:
-    """Find the ways from one entity to another."""
+    """Find paths from one entity to another."""
     return archive.graph.routes(name, other, hops, limit)
 
 
 @router.get("/document/names")
 def names(archive: FromArchive, identifier: DocumentId) -> list[Entity]:
-    """List what a document names, what most of its passages name first."""
+    """List the entities of a document, those that most of its passages name first."""
     return archive.graph.of_document(identifier)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Contents of a picture: the neighbourhood of an entity, or the ways from a question to its hits."""
+    """Contents of a picture: the neighbourhood of an entity, or the paths from a question to its hits."""
 
     archive: FromArchive
     name: Name = ""
     hops: Hops = 1
     limit: Entities = 60
-    q: Annotated[str, Query(description="A question, instead of a name.")] = ""
+    q: Annotated[str, Query(description="A question to draw, instead of a name.")] = ""
     k: MostHits = 5
     how: How = "auto"
     where: Where = ()
@@ -103,7 +103,7 @@ class Drawing:
     def parts(self) -> tuple[Neighbourhood, list[Path]]:
         """Return the neighbourhood to draw, and the paths to mark in it."""
         if bool(self.name) == bool(self.q):
-            raise InputError("a name or a question says what is drawn", "give name or q")
+            raise InputError("a picture shows either a name or a question", "give name or q, not both")
         if self.name:
             return self.archive.graph.neighbourhood(self.name, self.hops, self.limit), []
         where = where_of(list(self.where))
@@ -120,20 +120,20 @@ def picture(drawing: Annotated[Drawing, Depends()]) -> Response:
 
 @router.get("/picture/data", response_class=Response, responses={200: {"content": {"application/json": {}}}})
 def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
-    """Return what that page is drawn from."""
+    """Return the data that `picture` draws, as JSON."""
     return Response(data_of(*drawing.parts()).encode("utf-8", "replace"), media_type="application/json")
 
 
 @router.post("/names/apart")
 def keep_apart(at: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
-    """Say that two names are not one entity."""
+    """Keep two names apart: they are not one entity."""
     at[1].graph.keep_apart(name, other)
     return _named(at[1], name)
 
 
 @router.post("/names/unite")
 def unite(at: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
-    """Take back that two names are not one entity."""
+    """Undo that two names are kept apart."""
     at[1].graph.unite(name, other)
     return _named(at[1], name)
 

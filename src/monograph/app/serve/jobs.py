@@ -36,24 +36,24 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work, and how far it has come.
+    """Background work, and its progress.
 
     Parameters
     ----------
     id:
-        Of its own.
+        Id of the job.
     file:
-        The file's name.
+        Name of the file that it reads or changes.
     kind, state:
-        What is done, and whether it is done.
+        The work, and whether it waits, runs or has ended.
     progress:
-        How far it is; null before it begins.
+        Its progress; null before it begins.
     plan, report:
-        What came of it; null until it is done, and in a list of jobs.
+        Its result; null until it is done, and in a list of jobs.
     error:
-        Why it failed; else null.
+        Why it failed; null if it did not.
     created, ended:
-        Seconds since 1970; 0 where it has not ended.
+        Seconds since 1970; 0 if it has not ended.
     """
 
     id: str
@@ -92,7 +92,7 @@ class Jobs:
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
             if sum(not one.ended for one in self._jobs.values() if one.file == file) >= WAITING:
-                raise TooMany(f"{WAITING} jobs of {file} wait already", "begin it when they are done, or stop some")
+                raise TooMany(f"{WAITING} jobs of {file} wait or run already", "try again later, or stop some")
             self._jobs[job.id] = job
             ended = [one.id for one in self._jobs.values() if one.ended]
             for one in ended[: max(0, len(ended) - KEPT)]:
@@ -111,7 +111,7 @@ class Jobs:
         """Return a job by its id. Raises NotFound if there is none."""
         with self._lock:
             if identifier not in self._jobs:
-                raise NotFound(f"there is no job {identifier!r}", "jobs end with the server; GET /jobs lists them")
+                raise NotFound(f"there is no job {identifier!r}", "GET /jobs lists the jobs since the server started")
             return self._jobs[identifier]
 
     def stop(self, identifier: str) -> Job:
@@ -160,10 +160,8 @@ class Jobs:
         except MonographError as error:
             self._set(identifier, state="failed", error=fault_of(error), ended=time.time())
         except Exception as error:
-            _LOG.exception("a fault of ours in a job")
-            fault = Fault(
-                f"a fault of ours: {type(error).__name__}", "the terminal has more; please report it", "Fault"
-            )
+            _LOG.exception("a bug in Monograph in a job")
+            fault = Fault(f"a bug in Monograph: {type(error).__name__}", "see the terminal, and report it", "Fault")
             self._set(identifier, state="failed", error=fault, ended=time.time())
 
     def _set(self, identifier: str, **changed: object) -> None:

@@ -31,20 +31,20 @@ SLOW = ("/document/page", "/document/boxes", "/check", "/names/apart", "/names/u
 EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 """OpenAPI description of a stream of events."""
 _ERRORS: dict[int | str, str] = {
-    400: "A value will not do.",
-    401: "No token, or another.",
-    403: "Another origin, a file that is only read, or a model's server that the file may not ask.",
-    404: "No such file, document, entity, summary or job.",
-    408: "The body does not come.",
-    409: "It is there already, or has changed.",
-    413: "More bytes than are taken.",
-    421: "Another Host.",
-    429: "Too much at one time.",
-    500: "The file is damaged.",
-    502: "A model does not answer.",
-    503: "The file is in use, or closed.",
-    507: "There is no room.",
-    "default": "Another error.",
+    400: "A value is invalid.",
+    401: "The token is missing or wrong.",
+    403: "Another origin, a read-only file, or a model's server that the file may not use.",
+    404: "No such address, file, document, entity, summary or job.",
+    408: "The body did not arrive in time.",
+    409: "A name is taken, or a source file has changed or cannot be read.",
+    413: "Too many bytes.",
+    421: "The header Host names another server.",
+    429: "Too many requests, jobs or uploads at once.",
+    500: "The file is damaged, or the server has a bug.",
+    502: "A model failed or did not answer.",
+    503: "The file is in use or closed, the shelf cannot be reached, or memory ran out.",
+    507: "The disk is full.",
+    "default": "Any other error.",
 }
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": Fault, "description": text} for status, text in _ERRORS.items()
@@ -85,14 +85,14 @@ async def only_known(request: Request) -> None:
     names, in_body = list(request.query_params), any(isinstance(one, InBody) for one in known.values())
     if in_body:
         if request.headers.get("content-type", "").partition(";")[0].strip() != Json.media_type:
-            raise InputError("the body is no JSON", f"send it with Content-Type: {Json.media_type}")
+            raise InputError("the body is not JSON", f"send it with Content-Type: {Json.media_type}")
         body = await request.json() if await request.body() else {}
         if not isinstance(body, dict):
             raise InputError(f"the body is {shown(body)}", "give a JSON object")
         names += body
     for name in names:
         if name not in known:
-            raise InputError(f"unknown parameter {shown(name)}", f"there are {', '.join(known) or 'none'}")
+            raise InputError(f"unknown parameter {shown(name)}", f"known parameters: {', '.join(known) or 'none'}")
         if len(request.query_params.getlist(name)) > 1 and get_origin(known[name].annotation) is not tuple:
             raise InputError(f"{name} is given twice", "give it once")
 
@@ -111,8 +111,8 @@ async def _served(request: Request) -> Served:
 
 
 ServedFiles: TypeAlias = Annotated[Served, Depends(_served)]
-FileName: TypeAlias = Annotated[str, Query(description="The file's name; without it the first is meant.")]
-FileInBody: TypeAlias = Annotated[str, Body(description="The file's name; without it the first is meant.")]
+FileName: TypeAlias = Annotated[str, Query(description="Name of a served file; by default the first.")]
+FileInBody: TypeAlias = Annotated[str, Body(description="Name of a served file; by default the first.")]
 
 
 async def _archive(served: ServedFiles, file: FileName = "") -> Archive:
@@ -154,11 +154,11 @@ FROM_WHOLE_FLOAT = BeforeValidator(
 Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda given: given == "" or given)]
 """True if the parameter is given without a value."""
 
-DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="The document's id or uri.")]
+DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="Id or uri of the document.")]
 Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]
-MostHits: TypeAlias = Annotated[Hits, Query(description="Most hits, at most 1,000.")]
-How: TypeAlias = Annotated[str, Query(description="How to search, as on the command line: `tree:detail=0.5`.")]
+MostHits: TypeAlias = Annotated[Hits, Query(description="Maximum number of hits, at most 1,000.")]
+How: TypeAlias = Annotated[str, Query(description="Search mode, as on the command line: `tree:detail=0.5`.")]
 Where: TypeAlias = Annotated[
-    tuple[str, ...], Query(description="Filters that must all hold, as on the command line: `year >= 2020`, or JSON.")
+    tuple[str, ...], Query(description="Filters that hits must match, as on the command line: `year >= 2020`, or JSON.")
 ]
-AsOf: TypeAlias = Annotated[str, Query(description="A moment at whose end files are searched: `2026-03`.")]
+AsOf: TypeAlias = Annotated[str, Query(description="Search files as they were at the end of this time: `2026-03`.")]

@@ -34,7 +34,7 @@ router = Operations()
 
 @router.get("/document/source")
 def source(file: FromFile, identifier: DocumentId) -> Original:
-    """Say which file a document was read from, and whether it is as it was."""
+    """Return which file a document was read from, and whether the file has changed since."""
     return file.files.original(identifier)
 
 
@@ -44,7 +44,7 @@ def source(file: FromFile, identifier: DocumentId) -> Original:
     responses={200: {"content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in KINDS}}},
 )
 def original(file: FromFile, identifier: DocumentId) -> Response:
-    """Return the bytes of the file that a document was read from; images are shown, all else is saved."""
+    """Return the bytes of the file that a document was read from; browsers show images only."""
     opened = file.files.open_original(identifier)
     try:
         name = quote(file.files.original(identifier).name.encode("utf-8", "replace"), safe="")
@@ -75,8 +75,8 @@ def kind_of(head: bytes) -> str:
 def page(
     served: ServedFiles,
     identifier: DocumentId,
-    page: Annotated[int, Query(description="Its number, from 1."), at_most(MOST)] = 1,
-    width: Annotated[int, Query(ge=50, le=3_000, description="Pixels.")] = 1_000,
+    page: Annotated[int, Query(description="Number of the page, from 1."), at_most(MOST)] = 1,
+    width: Annotated[int, Query(ge=50, le=3_000, description="Width in pixels.")] = 1_000,
     file: FileName = "",
 ) -> Response:
     """Draw a page of a PDF."""
@@ -87,10 +87,10 @@ def page(
 def boxes(
     served: ServedFiles,
     identifier: DocumentId,
-    start: Annotated[int, Query(description="Offset into the document's text."), at_most(MOST)],
-    end: Annotated[int, Query(description="Offset into the document's text."), at_most(MOST)],
-    page: Annotated[int, Query(description="One of the pages that it goes over; 0 for the first."), at_most(MOST)] = 0,
+    start: Annotated[int, Query(description="Offset of the span's start in the document's text."), at_most(MOST)],
+    end: Annotated[int, Query(description="Offset of the span's end in the document's text."), at_most(MOST)],
+    page: Annotated[int, Query(description="One of the pages of the span; 0 for the first."), at_most(MOST)] = 0,
     file: FileName = "",
 ) -> Boxes:
-    """Find where a span stands on a page, by its words."""
+    """Find the place of a span on a page, by its words."""
     return served.pages_of(file).boxes(identifier, start, end, page)

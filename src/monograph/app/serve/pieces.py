@@ -41,16 +41,16 @@ _PAIR = 2
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A stretch of a document's text.
+    """A part of a text, with its marks.
 
     Parameters
     ----------
     start, end:
-        Offsets into the text of the document; of what is no document's, into that itself.
+        Offsets into the document's text; for a summary, into the summary.
     text:
-        The stretch.
+        The characters between them.
     marks:
-        Numbers, from 0, of the marked spans that it is part of.
+        Numbers, from 0, of the marked spans that contain it.
     word:
         Whether it is a word of the question.
     """
@@ -69,15 +69,15 @@ class Block:
     Parameters
     ----------
     kind:
-        Which of them.
+        ``heading``, ``text`` (a paragraph) or ``table``.
     start, end:
         Offsets into the document's text.
     level:
-        Of a heading, from 1; else 0.
+        Level of a heading, from 1; else 0.
     pieces:
-        Its text, without the signs that mark a heading; empty for a table.
+        Its text, without the ``#`` of a heading; empty for a table.
     rows:
-        Of a table: its rows of cells of pieces, the first the header.
+        Rows of a table, the header first; each row is a list of cells, each cell a list of pieces.
     """
 
     kind: Literal["heading", "text", "table"]

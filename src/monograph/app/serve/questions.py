@@ -41,8 +41,8 @@ from monograph.values.arguments import BUDGET, FOUND
 router = Operations()
 
 Share = Annotated[float, Interval(ge=0, le=1)]
-Threshold = Annotated[Share | None, Query(description="Least confidence of an answer, from 0 to 1.")]
-Budget = Annotated[int, Query(ge=1, description="Most tokens of the context.")]
+Threshold = Annotated[Share | None, Query(description="Minimum confidence of an answer, from 0 to 1.")]
+Budget = Annotated[int, Query(ge=1, description="Maximum number of tokens of the context.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class FoundHit:
     why:
         How it was found, on one line.
     way:
-        The path through the graph that led to it, in words; empty without one.
+        Its path through the graph, in words; empty if it has none.
     place:
-        ``page 3``, ``sheet Sales, rows 4-9``; empty where it has none.
+        ``page 3``, ``sheet Sales, rows 4-9``; empty if it has none.
     section:
         The headings above it, without its document's title.
     pieces:
@@ -80,15 +80,15 @@ class FoundInFile:
     Parameters
     ----------
     file:
-        Its name.
+        Name of the file.
     relevance:
-        How probable it is that the file answers the query, 0 to 1.
+        Probability, 0 to 1, that the file answers the query.
     doubt:
-        That perhaps nothing relevant was found; empty where there is no doubt.
+        A warning that perhaps nothing relevant was found; empty if there is no doubt.
     hits:
-        Best first.
+        The hits, best first.
     error:
-        Why the file could not be searched; null when all went well.
+        Why the file could not be searched; null if it was.
     """
 
     file: str
@@ -100,7 +100,7 @@ class FoundInFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Hits by file: scores of several files are not compared."""
+    """Hits grouped by file; scores of different files are not comparable."""
 
     query: str
     files: tuple[FoundInFile, ...]
@@ -113,7 +113,7 @@ def search(
     k: MostHits = 5,
     how: How = "auto",
     where: Where = (),
-    file: Annotated[tuple[str, ...], Query(description="Names of files; without any, all.")] = (),
+    file: Annotated[tuple[str, ...], Query(description="Names of served files; by default all.")] = (),
     as_of: AsOf = "",
 ) -> Found:
     """Find passages, grouped by file."""
@@ -153,14 +153,14 @@ def context(
     q: Question,
     budget: Budget = BUDGET,
     k: MostHits = FOUND,
-    cut: Annotated[Share, Query(description="Share of the passages that is to go, from 0 to 1.")] = DEFAULT_CUT,
+    cut: Annotated[Share, Query(description="Share of the passages to cut away, from 0 to 1.")] = DEFAULT_CUT,
     order: PassageOrder = "relevance",
     how: How = "auto",
     where: Where = (),
-    threshold: Annotated[Share, Query(description="Least relevance of the passages, from 0 to 1.")] = 0.0,
+    threshold: Annotated[Share, Query(description="Minimum relevance of the passages, from 0 to 1.")] = 0.0,
     as_of: AsOf = "",
 ) -> Context:
-    """Make what a model needs to answer a question, as `monograph context --json` prints it."""
+    """Build the context for a model's answer to a question, as `monograph context --json` prints it."""
     return archive.context(
         q,
         budget,
@@ -175,7 +175,7 @@ def context(
 
 
 class Said(BaseModel):
-    """A turn of a conversation, as the page keeps it: ``title`` is that of the first citation of its context."""
+    """A previous turn of a conversation; ``title`` is the title of its context's first citation."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -203,7 +203,7 @@ async def ask(
     threshold: Threshold = None,
     as_of: AsOf = "",
 ) -> Response:
-    """Answer a question: as `monograph ask --json` prints it, or piece by piece."""
+    """Answer a question: as `monograph ask --json` prints it, or as a stream of events."""
     options = {"k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
     return await _answered(request, served, archive, (q, budget), options)
 
@@ -222,7 +222,7 @@ async def chat(
     threshold: Annotated[Share | None, Body()] = None,
     as_of: Annotated[str, Body()] = "",
 ) -> Response:
-    """Answer a question in the light of those before it: parameters as for `ask`, and the turns so far."""
+    """Answer a question of a conversation: parameters as for `ask`, and the previous turns."""
     turns = [one.turn() for one in history]
     options = {"history": turns, "k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
     return await _answered(request, served, archive, (q, budget), options)

@@ -29,9 +29,9 @@ router = Operations()
 @router.get("/documents")
 def documents(
     archive: FromArchive,
-    like: Annotated[str, Query(description="Only those whose title, uri or id contains this, whatever its case.")] = "",
-    start: Annotated[Count, Query(description="The first one, from 0.")] = 0,
-    limit: Annotated[int, Query(ge=0, description="How many, at most 1,000."), at_most(MOST_LISTED)] = 100,
+    like: Annotated[str, Query(description="Only documents whose title, uri or id contains this, in any case.")] = "",
+    start: Annotated[Count, Query(description="Number of the first document, from 0.")] = 0,
+    limit: Annotated[int, Query(ge=0, description="Number of documents, at most 1,000."), at_most(MOST_LISTED)] = 100,
 ) -> Listed:
     """List documents, in order of uri."""
     return archive.listed(like, start, limit)
@@ -51,20 +51,20 @@ def chunks(archive: FromArchive, identifier: DocumentId) -> list[Chunk]:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A part of a document's text, to be shown.
+    """A part of a document's text, ready to be shown.
 
     Parameters
     ----------
     id, title, uri:
-        Of the document.
+        Id, title and uri of the document.
     characters:
-        Of its whole text.
+        Number of characters of its whole text.
     start, end:
-        What of it is here; the next part begins at ``end``.
+        Offsets of this part; the next part begins at ``end``.
     sections:
         All headings of the document, by offset.
     blocks:
-        Paragraphs, headings and tables.
+        Paragraphs, headings and tables of this part.
     """
 
     id: str
@@ -81,12 +81,12 @@ class Reading:
 def text(
     archive: FromArchive,
     identifier: DocumentId,
-    start: Annotated[int, Query(description="The first character; paragraphs are given whole."), at_most(MOST)] = 0,
-    length: Annotated[int, Query(description="About how many, at most 1,000,000."), at_most(MOST_READ)] = 20_000,
-    mark: Annotated[tuple[str, ...], Query(description="Spans to be marked: `17-22`.")] = (),
-    q: Annotated[str, Query(description="A question whose words are marked.")] = "",
+    start: Annotated[int, Query(description="Offset to start at; paragraphs are returned whole."), at_most(MOST)] = 0,
+    length: Annotated[int, Query(description="Number of characters, at most 1,000,000."), at_most(MOST_READ)] = 20_000,
+    mark: Annotated[tuple[str, ...], Query(description="Spans to mark: `17-22`.")] = (),
+    q: Annotated[str, Query(description="A question whose words to mark.")] = "",
 ) -> Reading:
-    """Return a part of a document, cut into pieces where it is marked."""
+    """Return a part of a document's text, in pieces that mark spans and words."""
     found = archive.document(identifier)
     marks = Marks(spans_of(mark), Words(q) if q.strip() else None)
     first, last = window(found.text, start, length)
@@ -114,12 +114,12 @@ def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
 @router.get("/chunk")
 def chunk(
     archive: FromArchive,
-    identifier: Annotated[str, Query(alias="id", description="The passage's id.")],
-    around: Annotated[int, Query(description="How many on both sides come with it."), at_most(MOST)] = 1,
+    identifier: Annotated[str, Query(alias="id", description="Id of the passage.")],
+    around: Annotated[int, Query(description="Number of passages to add before it and after it."), at_most(MOST)] = 1,
 ) -> list[Chunk]:
-    """Return a passage among those around it, as `monograph show --json` prints it."""
+    """Return a passage and the passages around it, as `monograph show --json` prints them."""
     found = archive.fetch([identifier])
     if not found:
-        raise NotFound(f"{place_of(archive)} holds no chunk {identifier!r}", "search finds what there is")
+        raise NotFound(f"{place_of(archive)} contains no chunk {identifier!r}", "GET /search returns ids of chunks")
     one, beside = found[0].chunk, max(0, around)
     return archive.chunks(one.document_id)[max(0, one.ordinal - beside) : one.ordinal + beside + 1]

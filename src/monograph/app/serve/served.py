@@ -96,7 +96,7 @@ class Served:
         """
         chosen = name or next(iter(self.files))
         if chosen not in self.files:
-            raise NotFound(f"no file named {chosen!r} is served", f"name one of {', '.join(self.files)}")
+            raise NotFound(f"no file named {chosen!r} is served", f"choose one of {', '.join(self.files)}")
         return chosen, self.files[chosen]
 
     def archive(self, name: str) -> Archive:
@@ -105,7 +105,7 @@ class Served:
 
     def file(self, name: str) -> Reader:
         """Return a file, view or snapshot by name. Raises as :meth:`named` does, and NotOnShelf for a shelf."""
-        return only_file(self.archive(name), "such thing")
+        return only_file(self.archive(name), "files or folders of its own")
 
     def pages_of(self, name: str) -> Pages:
         """Return the renderer of a file's pages. Raises as :meth:`file` does."""
@@ -123,10 +123,10 @@ class Served:
             If the archive is a snapshot.
         """
         if not self.write:
-            raise NotWritable("files are only read here", "monograph serve FILE --write")
+            raise NotWritable("the served files are read-only", "monograph serve FILE --write")
         chosen, archive = self.named(name)
         if not isinstance(archive, Reader):
-            raise NotWritable(f"{chosen} is a shelf, which is only read here", f"monograph shelf build {archive.url}")
+            raise NotWritable(f"{chosen} is a shelf, which is read-only", f"monograph shelf build {archive.url}")
         return chosen, to_write(archive)
 
     def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:

@@ -29,19 +29,19 @@ class ServedFile:
     Parameters
     ----------
     name:
-        What it is called here.
+        Name of the file on this server.
     path:
-        Where it lies; of a shelf its address.
+        Path of the file; address of a shelf.
     format:
-        Of the file; 0 for a shelf.
+        Format version of the file; 0 for a shelf.
     documents:
-        How many it holds.
+        Number of documents.
     has_tree:
         Whether it has a tree of summaries.
     always_forget:
-        Whether whatever is taken out is forgotten.
+        Whether removed text never leaves a trace.
     settings:
-        The numbers it is built with.
+        The settings that it was built with.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Serving:
     Parameters
     ----------
     version:
-        Of Monograph.
+        Version of Monograph.
     write:
         Whether files may be changed.
     model:
@@ -68,11 +68,11 @@ class Serving:
     mcp:
         Whether agents are served at ``/mcp``.
     ways:
-        Names of ways to search.
+        Names of the search modes.
     upload_bytes:
-        Most bytes of an upload.
+        Maximum number of bytes of an upload.
     files:
-        In the order in which they were given.
+        The files, in the order in which they were given.
     """
 
     version: str
@@ -86,7 +86,7 @@ class Serving:
 
 @router.get("/settings")
 def settings(served: ServedFiles) -> Serving:
-    """Say what is served, and how."""
+    """Return the served files and the settings of the server."""
     files = tuple(_served_file(name, file) for name, file in served.files.items())
     ways, most = tuple(strategies()), DEFAULT_LIMITS.max_bytes
     return Serving(__version__, served.write, served.model, served.agents, ways, most, files)
@@ -107,39 +107,39 @@ def _served_file(name: str, file: Archive) -> ServedFile:
 
 @router.get("/costs")
 def costs(archive: FromArchive) -> list[LedgerEntry]:
-    """List what models were asked for a file, and the tokens it took, as `monograph costs --json` prints it."""
+    """List the calls of models for a file, and their tokens, as `monograph costs --json` prints them."""
     return whole_file(archive, "ledger of costs", "costs").costs()
 
 
 @router.get("/stats")
 def stats(archive: FromArchive) -> Stats | ShelfStats:
-    """Count and weigh what a file holds, as `monograph stats` or, of a shelf, `monograph shelf stats` prints it."""
+    """Count a file's contents and their sizes, as `monograph stats` or `monograph shelf stats` prints them."""
     return archive.stats()
 
 
 @router.get("/check")
 def check(archive: FromArchive) -> list[Finding]:
-    """Hold every table against every other, as `monograph check --json` prints it."""
+    """Check a file for damage, as `monograph check --json` prints it."""
     return (whole_file(archive, "check", "check") if isinstance(archive, Reader) else archive).check()
 
 
 @router.get("/sources")
 def sources(file: FromFile) -> list[SyncedSource]:
-    """List the folders that are followed, as `monograph sources --json` prints them; of a view or a snapshot none."""
+    """List the followed folders, as `monograph sources --json` prints them; none for a view or a snapshot."""
     return file.files.sources() if isinstance(file, Monograph) else []
 
 
 @router.get("/failures")
 def failures(file: FromFile) -> list[Problem]:
-    """List the files that could not be taken in, and why."""
+    """List the files that could not be stored, and why."""
     return [failure for one in sources(file) for failure in one.failures]
 
 
 @router.get("/outline")
 def outline(
     archive: FromArchive,
-    node: Annotated[str, Query(description="A summary's id, or its first four digits; empty for the top.")] = "",
-    layers: Annotated[Count, Query(description="How many are opened below it, at most 3."), at_most(MOST_LAYERS)] = 1,
+    node: Annotated[str, Query(description="Id of a summary, or its first four digits; empty for the top.")] = "",
+    layers: Annotated[Count, Query(description="Number of layers below it, at most 3."), at_most(MOST_LAYERS)] = 1,
 ) -> list[OutlineNode]:
     """Return the tree of summaries as a table of contents, as `monograph outline --json` prints it."""
     return only_file(archive, "tree of summaries").tree.outline(node, layers)
@@ -148,13 +148,13 @@ def outline(
 @router.get("/summary")
 def summary(
     archive: FromArchive,
-    identifier: Annotated[str, Query(alias="id", description="Its id, or the first four digits.")],
+    identifier: Annotated[str, Query(alias="id", description="Id of the summary, or its first four digits.")],
 ) -> Summary:
-    """Return a summary, and where its sentences stand."""
+    """Return a summary, and the sources of its sentences."""
     return only_file(archive, "tree of summaries").tree.summary(identifier)
 
 
 @router.get("/document/summaries")
 def summaries(archive: FromArchive, identifier: DocumentId) -> list[Summary]:
-    """List the summaries over the passages of a document, from the lowest layer up; none of a shelf."""
+    """List the summaries of a document's passages, from the lowest layer up; none for a shelf."""
     return archive.tree.over(identifier) if isinstance(archive, Reader) else []

@@ -35,7 +35,7 @@ class Threads(Executor):
         future: Future[Result] = Future()
         with self._lock:
             if self._unfinished >= self._most + WAITING:
-                raise TooMany("too many requests wait for an answer", "ask again in a moment")
+                raise TooMany("too many requests are waiting", "try again in a moment")
             self._unfinished += 1
             if self._unfinished > len(self._threads) < self._most:
                 self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))

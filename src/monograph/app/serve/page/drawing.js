@@ -21,7 +21,7 @@ let loaded = null;
 const trusted = globalThis.trustedTypes?.createPolicy("monograph", {
   createScriptURL(address) {
     if (SCRIPTS.includes(address)) return address;
-    throw new TypeError(`no script of this page: ${address}`);
+    throw new TypeError(`not a script of this page: ${address}`);
   },
 });
 
