@@ -1,9 +1,9 @@
-"""How often the sentence that leads an answer holds it, and how often nothing is said where nothing is known.
+"""Benchmark of answers without a model: accuracy of the first sentence, and abstention where the file has no answer.
 
 `make bench-answers` runs all of it and writes docs/benchmarks/answers.md. Parts: `--only leads`; smaller:
-`--questions 50`; files that are there already as SET-static.mono: `--files FOLDER`; files of another embedder beside
-them, as SET-onnx.mono: `--contextual FOLDER`. The weights in answer/confidence.py are chosen anew, and
-printed. Needs the question sets; nothing is fetched.
+`--questions 50`; existing files SET-static.mono: `--files FOLDER`; files of another embedder, SET-onnx.mono:
+`--contextual FOLDER`. The benchmark chooses the weights of answer/confidence.py again and prints them. It needs the
+question sets and fetches nothing.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ MANY_HOPS = ("musique", "hotpotqa")
 CONTEXTUAL = ("lihuaworld", "musique")
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
 MOST = {"squad": 600, "hotpotqa": 100, "multihop-rag": 60}
-"""Most questions with an answer that silence is measured on: those whose id has the least SHA-256."""
+"""Most answerable questions a set for the abstention section: those whose id has the least SHA-256."""
 
 FALSE = 0.05
-"""Share of the answerable questions that may go unanswered where a threshold is chosen."""
+"""Share of answerable questions that a chosen threshold may leave unanswered."""
 
 THRESHOLDS = (0.06, 0.10, 0.14, 0.18, 0.20, confidence.LEAST, 0.25, 0.30, 0.35, 0.40, 0.50)
 OTHERS = 60.0
-"""What all questions of a set weigh together, where weights of the leading sentence are chosen; those of SQuAD 1 each."""
+"""Total weight of a set's questions when the weights of the first sentence are chosen; a question of SQuAD weighs 1."""
 
 SMALL = 40
 FOUND = 10
@@ -94,7 +94,7 @@ def worded(question: EvaluationQuestion) -> bool:
 
 
 def leads(options: argparse.Namespace) -> Results:
-    """The leading sentence holds the answer: whole, in 40 tokens, and the name, date or number in it."""
+    """Whether the first sentence has the answer: whole, within 40 tokens, and in its name, date or number."""
     results: Results = {}
     for name in LEADS:
         rows = []
@@ -137,7 +137,7 @@ def leads(options: argparse.Namespace) -> Results:
 
 @cache
 def cases(name: str, folder: Path | None, most: int | None, spec: str = "static") -> list[Case]:
-    """The questions of a set with their documents and without, and those that nothing answers."""
+    """Return a set's questions with and without their documents, and those that nothing answers."""
     asked = sorted(dataset(name).questions, key=lambda one: parity(one.id))
     nothing = [one for one in asked if one.type.lower().startswith("null")]
     told = [one for one in asked if one.evidence_ids][: min(MOST.get(name, len(asked)), most or len(asked))]
@@ -161,7 +161,7 @@ def cases(name: str, folder: Path | None, most: int | None, spec: str = "static"
 
 
 def silence(options: argparse.Namespace) -> Results:
-    """Questions that are not answered, of those that a file answers and of those that it does not."""
+    """Measure abstention on questions that a file answers and on those that it does not."""
     every = {name: cases(name, options.files, options.questions) for name in SILENCE}
     model = chosen({name: every[name] for name in CHOSEN_ON})
     console.print(f"CONFIDENCE: {model}")
@@ -178,7 +178,7 @@ def silence(options: argparse.Namespace) -> Results:
 
 
 def left_out(every: dict[str, list[Case]], judged: dict[str, list[Case]] | None = None) -> Results:
-    """Each set judged by weights, and a threshold, that were chosen on the others alone."""
+    """Test each set with weights and a threshold that were chosen on the other sets."""
     results: Results = {}
     for name, some in (judged or every).items():
         others = {one: held for one, held in every.items() if one in CHOSEN_ON and one != name}
@@ -242,7 +242,7 @@ def share(values: Float64, limit: float) -> float | None:
 
 
 def curve(every: dict[str, list[Case]]) -> Results:
-    """What each threshold leaves unanswered, with the weights that are in use."""
+    """Return the share that each threshold leaves unanswered, with the weights in use."""
     return {
         name: [
             {"threshold": limit}
@@ -257,7 +257,7 @@ def curve(every: dict[str, list[Case]]) -> Results:
 
 
 def reliability(every: dict[str, list[Case]]) -> list[Results]:
-    """What is said to be so probable, by weights chosen on other sets, and how often it is so: each set weighs as much."""
+    """Calibration by ranges of confidence, with weights chosen on other sets; each set weighs the same."""
     pairs = []
     for name in CHOSEN_ON:
         model = chosen({one: held for one, held in every.items() if one in CHOSEN_ON and one != name})
@@ -281,7 +281,7 @@ def reliability(every: dict[str, list[Case]]) -> list[Results]:
 
 
 def weights(options: argparse.Namespace) -> Results:
-    """The weights by which sentences are ranked, chosen anew, on all sets and without each."""
+    """Choose the weights that rank sentences, on all sets and without each."""
     read = {name: read_sentences(name, options) for name in LEADS}
     ranked = softmax([one for some in read.values() for one in some])
     console.print(f"RANKED: {ranked}")

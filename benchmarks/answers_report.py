@@ -1,4 +1,4 @@
-"""docs/benchmarks/answers.md and answers.json, from what benchmarks/answers.py measured."""
+"""Report of benchmarks/answers.py: docs/benchmarks/answers.md and answers.json."""
 
 from __future__ import annotations
 
@@ -12,40 +12,41 @@ from page import write_page
 Results = dict[str, Any]
 
 LEADS = """\
-Without a model the one sentence most likely to answer comes first. Percent of questions whose answer stands in it
-(*sentence*), in the answer to a budget of 40 tokens (*40 tokens*), in the first passage found, and in any of ten. *Sure*:
-what `answer.best.confidence` is on average. *Narrowed*: questions of which a name, date or number within it is told, and
-how often that holds the answer. The weights were chosen on SQuAD's questions whose id has an even SHA-256 and on the
-questions of the other three sets; SQuAD's others had no part in it. Questions of MuSiQue take several steps, and those of
-NQ are about pages that are long: there one sentence is seldom enough. How sure it says it is differs less from set to set
-than how right it is: it compares answers to questions of one file, and is not to be taken as a share of right ones."""
+Without a model, the sentence most likely to answer comes first. Percent of questions whose answer is in this
+*sentence*, in an answer of *40 tokens*, in the *first passage* and in *any of ten*; more is better. *Sure* is the mean
+of `answer.best.confidence`. *Narrowed*: number of questions for which a name, date or number is picked from the
+sentence, and percent of these where it has the answer. The weights were chosen on SQuAD's questions whose id has an
+even SHA-256 and on the other three sets; SQuAD's others are held out. One sentence rarely answers questions of
+MuSiQue, which take several steps, or of NQ, which are about long pages. Confidence differs less between sets than the
+share of right answers: compare it within one file, and do not read it as that share."""
 LEFT_OUT = """\
-Of the questions that some sentence of ten hits answers (of SQuAD those the weights were chosen on): how often the sentence
-that leads does, with weights chosen on all four sets, and on the other three alone."""
+Percent of questions that the first sentence answers, of those that some sentence of ten hits answers (of SQuAD those
+the weights were chosen on); more is better. Weights are chosen on all four sets, or on the other three."""
 SILENCE = """\
-A question goes unanswered where `answer.confidence` is below a threshold. *False*: answerable questions that go
-unanswered. *Null*: those that the set says nothing answers. *Taken out*: the same answerable questions, with their
-documents filtered away (of MuSiQue and HotpotQA one of several), while all that is like them stays in the file.
+A question is not answered if `answer.confidence` is below a threshold. *False*: percent of answerable questions not
+answered; less is better. *Null*: questions that nothing answers, by the set. *Taken out*: the answerable questions,
+with their documents filtered away (of MuSiQue and HotpotQA one of several), while similar ones stay in the file.
 
-Each set judged by weights and a threshold chosen on the other sets alone, for 5 % false there; MultiHop-RAG, whose
-questions name many things at once, had no part in any choice. In brackets what is caught where the threshold is such that
-5 % are false on that very set: how well answerable questions are told from others, wherever the limit is."""
+Weights and threshold for each set are chosen on the others, for 5 % false there; none are chosen on MultiHop-RAG,
+whose questions name many things at once. *Caught*: percent not answered; more is better. In brackets the threshold
+gives 5 % false on the set itself, which shows how well confidence separates the questions."""
 RELIABILITY = """\
-What is said, and how often it is so: of questions of sets that the weights were not chosen on, those with an answer and
-those without weighing as much."""
+Percent of all questions, mean confidence, and percent answerable; the last two should be equal. The weights were
+chosen on other sets; questions with and without an answer weigh the same."""
 CURVE = """\
-With the weights in use, percent of answerable questions that go unanswered / of null ones / of those whose document was
-taken out. Without a model the threshold is {least}, with one {model}; `threshold` of `ask` and `context` sets another."""
+Percent not answered by threshold, with the weights in use: of answerable questions (less is better) / of null ones /
+of those taken out (more is better). Without a model the threshold is {least}, with one {model}; `threshold` of `ask`
+and `context` sets another."""
 CONTEXTUAL = """\
-The same, where passages are found with all-MiniLM-L6-v2 (by ONNX) instead of the static embedder: what is read is words
-all the same."""
+The same with passages found by all-MiniLM-L6-v2 (ONNX) instead of the static embedder; confidence still compares
+words."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """Write the page and the figures; those sections that were measured."""
+    """Write the page and the figures, with the sections that were measured."""
     sections = {
         "leads": ("The sentence that leads", leads),
-        "weights": ("Sets that had no part in it", weights),
+        "weights": ("Weights chosen without the set", weights),
         "silence": ("Saying nothing", silence),
     }
     return write_page(results, folder / "answers.md", "Answers, measured", sections)
@@ -72,7 +73,7 @@ def leads(found: Results) -> list[str]:
 
 def weights(found: Results) -> list[str]:
     rows = [(name, percent(one["chosen on"]), percent(one["left out"])) for name, one in found["left out"].items()]
-    return [LEFT_OUT, table(("set", "all sets", "the others alone"), rows)]
+    return [LEFT_OUT, table(("set", "all sets", "other sets"), rows)]
 
 
 def silence(found: Results) -> list[str]:
@@ -104,7 +105,7 @@ def silence(found: Results) -> list[str]:
     return [
         *parts,
         RELIABILITY,
-        table(("confidence", "share of questions", "said", "is so"), reliability),
+        table(("confidence", "share of questions", "mean confidence", "answerable"), reliability),
         CURVE.format(least=LEAST, model=LEAST_FOR_A_MODEL),
         table(("set", *(f"{one:.2f}" for one in thresholds)), curve),
     ]
@@ -126,4 +127,4 @@ def _left_out(found: Results) -> str:
         )
         for name, one in found.items()
     ]
-    return table(("set", "threshold", "answerable", "false", "null", "null, caught", "taken out, caught"), rows)
+    return table(("set", "threshold", "answerable", "false", "null", "null caught", "taken out caught"), rows)

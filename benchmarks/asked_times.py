@@ -1,4 +1,4 @@
-"""Questions that ask for a time: evidence recall with and without the lift of hits from it, and with dates by lot."""
+"""Recall of questions that ask for a time: with and without a lift for hits from it, and with random dates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.evaluate.datasets import QuestionSet, load_dataset
 from monograph.search import rerank
 
 PLACES = (0, 5, 10, 15)
-"""A lift of no place is none."""
+"""A lift of no place changes nothing."""
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--sets", default="lihuaworld,multihop-rag")

@@ -1,4 +1,4 @@
-"""What a core install weighs: a fresh environment, the project without extras, megabytes by distribution."""
+"""Size of a core install: megabytes by distribution in a fresh environment, without extras."""
 
 from __future__ import annotations
 

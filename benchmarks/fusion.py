@@ -1,4 +1,4 @@
-"""Which weight of the dense scores in the fusion: recall@5 on the dev sets."""
+"""Recall@5 on the dev sets by the weight of dense scores in the fusion."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ for name in options.sets.split(","):
 names = options.sets.split(",")
 rows = [(label, *(f"{found[name]:.3f}" for name in names)) for label, found in table.items()]
 console.print(machine())
-show("recall@5, dev questions", ("", *names), rows)
+show("recall@5, dev questions", ("weight", *names), rows)
 save(options.json, table)

@@ -1,7 +1,7 @@
-"""The entity–chunk graph: what it finds, which part of it finds what, what it costs, what it asks of a language model.
+"""Benchmark of the entity–chunk graph: recall, recall without each part, costs, calls to a language model.
 
-``make bench-graph`` runs all of it and writes docs/benchmarks/walk.md with its plot and walk.json. What was measured is
-kept from run to run, so that ``--only`` measures some sections anew and leaves the others.
+``make bench-graph`` runs all of it and writes docs/benchmarks/graph.md with its plot and graph.json. Results are
+kept from run to run, so ``--only`` measures some sections again and keeps the others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the graph costs: to build, to keep on disk, to ask and to edit."""
+"""Costs of the graph: build time, file size, search latency and edit latency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question sets as files that are made once a run, and ways to search and copy them."""
+"""Monograph files of the question sets, built once a run, and functions that search and copy them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST_QUESTIONS = {"squad": 400}
 Results = dict[str, Any]
 
 made: set[Path] = set()
-"""Files that this run has made: those of an earlier run may be of another version."""
+"""Files that this run has built; files of earlier runs may have another version."""
 
 
 class Faithful:

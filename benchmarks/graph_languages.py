@@ -1,4 +1,4 @@
-"""What is found in other languages than English: the same paragraphs and questions in four, and two hops in three."""
+"""Recall by language: the same paragraphs and questions in four languages, and two-hop questions in three."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from two_hops import LANGUAGES, two_hops
 
 WAYS = ("lexical", "dense", "hybrid", "graph", "auto")
 EVERY = 3
-"""Of XQuAD's questions every third is asked."""
+"""Ask every third question of XQuAD."""
 
 
 def languages(options: argparse.Namespace) -> Results:

@@ -1,4 +1,4 @@
-"""What benchmarks/graph.py measured, as a page of the documentation with its plot."""
+"""Report of benchmarks/graph.py: the page docs/benchmarks/graph.md and its plot."""
 
 from __future__ import annotations
 
@@ -25,64 +25,67 @@ ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuil
 """Floor and goal of the other sets: points above hybrid."""
 
 RECALL = """\
-Recall@5 in percent, by document; static word vectors, names by patterns, no language model. *graph* is what a search does
-by default where a file has a graph (mode `auto`), *faithful* is MiniRAG by its own formulas (`faithful=True`). Floor and
-goal were set for *graph* beforehand; for MultiHop-RAG they lie 5 and 10 points above hybrid, and SQuAD and PopQA, where
-one hop is enough, must not fall below it."""
+Recall@5 in percent, counted by document; more is better. Modes use static word vectors, names found by patterns and no
+language model. *graph* is mode `auto`, the default of a file with a graph. *faithful* follows MiniRAG's formulas
+(`faithful=True`). The floor and the goal of *graph* were set beforehand. For MultiHop-RAG they are 5 and 10 points
+above hybrid. For SQuAD and PopQA, which need one hop, the floor is hybrid."""
 RECALL_NOTES = """\
-The questions of the first five sets are their dev halves; the others are held out. The graph's weights were chosen on the
-dev halves, so these flatter it a little. Of SQuAD the first 400 questions are asked. PopQA's evidence is guessed (title
-and answer match), and MultiHop-RAG is put together from parts: both are for comparing our own versions only.
+The first five sets ask the questions of their dev halves; the others are held out. The graph's weights were chosen on
+the dev halves, which raises these figures a little. SQuAD asks its first 400 questions. PopQA's evidence is guessed
+(title and answer match) and MultiHop-RAG is rebuilt from parts: compare only our own versions with both.
 
-For orientation, recall@5 that others report on corpora of the same kind, but not the same: HippoRAG 2 with an embedder
-of 7 and a language model of 70 billion parameters 96.3 / 90.4 / 74.7 on HotpotQA / 2WikiMultiHopQA / MuSiQue,
+For orientation, others report this recall@5 on HotpotQA / 2WikiMultiHopQA / MuSiQue, on similar corpora: HippoRAG 2
+96.3 / 90.4 / 74.7, with an embedder of 7 and a language model of 70 billion parameters;
 ColBERTv2 79.3 / 68.2 / 49.2."""
 LANGUAGES = """\
-Recall@5 in percent; static word vectors, which are of English words, and names by patterns. *XQuAD* is the same 240 paragraphs
-of Wikipedia and the same questions, every third, in four languages; the titles are English in all. *Two hops* is synthetic:
-60 pages a language about invented films, directors and towns, written from templates (`benchmarks/two_hops.py`), and 60
-questions that need two of them each; no set of such questions in Chinese or German is at hand. The patterns were mended
-on it, so it shows what they can do, and not what to expect of other texts."""
+Recall@5 in percent; more is better. The static word vectors are of English words; names are found by patterns. *XQuAD*
+has the same 240 paragraphs of Wikipedia and the same questions (every third) in four languages; all titles are
+English. *Two hops* is synthetic, as we have no such questions in Chinese or German. `benchmarks/two_hops.py` writes 60
+pages a language about invented films, directors and towns from templates, and 60 questions that need two pages each.
+The patterns were improved on this set, so its figures do not predict recall on other texts."""
 ABLATIONS = """\
-Recall@5 in percent, with titles. A *definition link* leads from a name in a chunk to a document about it; without these,
-such documents are reached like any that mention the name. A *mention link* leads to another chunk that has the name.
-Without *resolution* every spelling is an entity of its own; without *clauses* a question is one clause; without the
-*coverage order* chunks stand in order of probability alone; without a *hop* only what the question names is known.
-{usual}
+Recall@5 in percent, with titles, without one part of the search; more is better. A *definition link* leads from a name
+in a chunk to a document about it. Without these links, the search reaches such documents like any that mentions the
+name. A *mention link* leads to another chunk that has the name. Without *resolution* every spelling is an entity.
+Without *clauses* a question is one clause. Without the *coverage order* chunks are ordered by probability alone.
+Without a *hop* the search uses only the question's names. {usual}
 
-*faithful* without entity–entity edges has paths of one entity; without entity–chunk edges nothing leads to a chunk, and
-what is left is the dense search."""
+*faithful* without entity–entity edges has paths of one entity; without entity–chunk edges no path leads to a chunk,
+and only dense search remains."""
 CONTEXTUAL = """\
-Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) in place of static word vectors. *One step* is the graph without the
-second reading of the question beside what was found; *auto* is what a search does by default. *faithful* is MiniRAG by
-its own formulas."""
+Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. *graph* also
+embeds the question together with chunks that it found; *one step* does not. *auto* is the default mode. *faithful* is
+MiniRAG by its own formulas."""
 SENSITIVITY = """\
-*faithful* with one of its numbers changed, asked the first 100 questions of two sets: hop radius (Eq. 2), paths kept of
-each start, length of a path (the paper's n). The paper's k is radius and number of paths at once. Its Tables A3 and A4,
-answers judged by a model: accuracy 48 / 54 / 64 % for k = 4 / 10 / 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
+*faithful* with one parameter changed, on the first 100 questions of two sets. R@5 is in percent; more is better. The
+parameters: hop radius (Eq. 2), paths kept for each start, path length (the paper's n). The paper's k sets radius and
+number of paths. Its Tables A3 and A4 give accuracy as judged by a model: 48 / 54 / 64 % for k = 4 / 10 / 50, and 52 /
+54 / 50 % for n = 2 / 4 / 8."""
 BUILD = """\
-Passages of HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order; beyond {distinct:,} the same again with a serial
-number. The graph's time is that of `add()` less that of `add()` with an extractor that finds nothing, static word
-vectors in both: extraction, names, edges, resolution; what the graph takes from titles and words is in both times.
-Medians of the runs given. The size without a graph is that of the same file with the graph's tables and extractions
-taken out, both without free pages."""
+Passages of HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order; after {distinct:,} they repeat with a serial
+number. Times are medians of the runs. *no names s* is `add()` with an extractor that finds nothing. *graph s*, the
+difference, is extraction, names, edges and resolution; both times include the graph's use of titles and words. Speeds
+divide passages by graph s. Less is better, except speeds. All use static word vectors. File sizes exclude free pages;
+*without graph MB* also excludes the graph's tables and extractions."""
 QUERY = """\
-Milliseconds of a search for 5 hits: {questions} questions of the four sets, one at a time, the second of two passes.
-The larger file holds the same passages several times, so that its names have more uses than those of real texts."""
+Milliseconds of a search for 5 hits; less is better. {questions} questions of the four sets, one at a time, the second
+of two passes. The larger file repeats its passages, so its names occur more often than in real texts."""
 EDIT = """\
-In a file of {documents:,} documents: milliseconds of one change with its commit, over {edits} changes, with index, vectors
-and graph. That the graph is then the one that a fresh build makes is not measured here but tested: `tests/graph/test_graph.py`."""
+Milliseconds of one change with its commit in a file of {documents:,} documents, over {edits} changes; less is better.
+Each updates index, vectors and graph. `tests/graph/test_graph.py` tests that the changed graph equals that of a fresh
+build."""
 MODEL = """\
-Completions that a language model was asked for, and the tokens that it read and wrote, for {documents} chats of
-LiHuaWorld of {words:.0f} words on average; then one more is added, added again, another edited by a sentence, a third
-deleted. All systems with their defaults on one scripted server of the OpenAI form, which counts calls and tokens; it names
-capitalised phrases, always in the same words, so no system is made to summarise descriptions that differ."""
+Completions requested of a language model / tokens that it read and wrote; fewer is better. {documents} chats of
+LiHuaWorld ({words:.0f} words on average) are added; then one more is added, added again, another edited by a sentence,
+a third deleted. All systems run with their defaults on one scripted server of the OpenAI form, which counts calls and
+tokens. It returns capitalised phrases as names, always in the same words, so no system has to summarise differing
+descriptions."""
 MINIRAG = """\
-MiniRAG's one version on PyPI, 0.0.2, cannot be imported (`NameError: name 'abstractmethod' is not defined`), and its wheel
-lacks `minirag.kg`, its storages: it was run with the import mended and storages that are kept in memory. It has no way to
-take a document out, and an edited text is a new one beside the old. LightRAG's edit is a delete and an insert; both ask
-again for what was missed in every chunk. Both count tokens as Monograph does: their own tokenizer would have to be
-downloaded. Monograph cuts texts smaller, so that it has more chunks to ask about."""
+MiniRAG's only version on PyPI, 0.0.2, cannot be imported (`NameError: name 'abstractmethod' is not defined`), and its
+wheel lacks its storages, `minirag.kg`. We repaired the import and supplied storages in memory. MiniRAG cannot delete a
+document; an edit adds the new text and keeps the old. LightRAG edits by deleting and inserting. Both ask the model a
+second time about every chunk, for missed names. Both count tokens as Monograph does, because their tokenizer would
+have to be downloaded. Monograph cuts smaller chunks, so it has more to ask about."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -91,12 +94,12 @@ def write(results: Results, folder: Path) -> list[Path]:
     sections = {
         "recall": ("What is found", recall),
         "languages": ("Other languages", languages),
-        "ablations": ("Which part finds what", ablations),
+        "ablations": ("Recall without each part", ablations),
         "contextual": ("With an embedder that reads in context", contextual),
         "sensitivity": ("MiniRAG's parameters", sensitivity),
-        "build": ("Building", build),
-        "query": ("Asking", query),
-        "edit": ("Editing", edit),
+        "build": ("Build time and file size", build),
+        "query": ("Search latency", query),
+        "edit": ("Edit latency", edit),
         "model": ("What a language model is asked", model),
     }
     written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE)
@@ -149,7 +152,8 @@ def recall(found: Results) -> list[str]:
         table(["set", "questions", *WAYS, "floor", "goal", "reached"], rows),
         "![Recall@5 of every set, with floors and goals](graph-recall.png)",
         RECALL_NOTES,
-        "The other measures, and the median latency:",
+        "Recall and all@5 (questions with all evidence among the first 5) are in percent; p50 is the median latency "
+        "(less is better):",
         table(["set and mode", "recall@5", "recall@10", "all@5", "MRR", "p50 ms"], more),
     ]
 
@@ -180,8 +184,8 @@ def contextual(found: Results) -> list[str]:
     ]
     last, one = list(found.items())[-1]
     took = (
-        f"Medians of a search, {last}: {one['graph, one step']['p50']:.1f} ms with one step, {one['graph']['p50']:.1f} ms"
-        " with both: three more embeddings."
+        f"Median search, {last}: {one['graph, one step']['p50']:.1f} ms with one step, {one['graph']['p50']:.1f} ms"
+        " with two (three more embeddings)."
     )
     return [CONTEXTUAL, table(["set", "questions", *ways], rows), took]
 
@@ -219,18 +223,19 @@ def build(found: Results) -> list[str]:
         "passages",
         "runs",
         "add s",
-        "finding nothing s",
+        "no names s",
         "graph s",
         "passages/s",
-        "of 80 words/s",
+        "80-word passages/s",
         "file MB",
         "without graph MB",
-        "graph",
+        "graph adds",
     ]
     words = ", ".join(f"{one['words']:.0f}" for one in found["sizes"].values())
     linear = (
-        f"Milliseconds of the graph a passage, from the smallest size to the largest: {', '.join(f'{one:.2f}' for one in slow)}; "
-        f"the last is {slow[-1] / slow[0]:.2f} times the first, where 1 is linear. Words a passage: {words}."
+        "Graph milliseconds a passage, from the smallest size to the largest: "
+        f"{', '.join(f'{one:.2f}' for one in slow)}; the last is {slow[-1] / slow[0]:.2f} times the first (1 means "
+        f"linear). Words a passage: {words}."
     )
     return [BUILD.format(distinct=found["distinct"]), table(headings, rows), linear]
 
@@ -247,7 +252,7 @@ def query(found: Results) -> list[str]:
 
 def edit(found: Results) -> list[str]:
     rows = [[name, f"{one['p50']:.1f}", f"{one['p95']:.1f}"] for name, one in found["works"].items()]
-    return [EDIT.format(**found), table(["", "median ms", "p95 ms"], rows)]
+    return [EDIT.format(**found), table(["change", "median ms", "p95 ms"], rows)]
 
 
 def model(found: Results) -> list[str]:

@@ -1,7 +1,7 @@
-"""What changes of a file ask of a language model: LightRAG and MiniRAG beside Monograph, all on one scripted server.
+"""Calls to a language model when documents change: LightRAG and MiniRAG, on the same scripted server as Monograph.
 
-Each rival has a virtual environment of its own, where this module is run as a script. It says when a step is done and
-waits, so that the server's counters can be read in between.
+Each rival has a virtual environment of its own, where this module is run as a script. It reports each finished step
+and waits, so that the parent can read the server's counters.
 """
 
 from __future__ import annotations

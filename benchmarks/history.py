@@ -1,8 +1,8 @@
-"""What it costs to keep former versions, and to see a file as it stood.
+"""Cost of keeping previous versions, and of reading a file as it was.
 
-``python benchmarks/history.py --passages 5000`` stores passages in a file that keeps former versions and in one that
-keeps none, changes a tenth of them in both, and prints the processor's time of that, the bytes, the time until the file
-is there as it was before, and that of a search in it beside one in the file itself.
+``python benchmarks/history.py --passages 5000`` stores passages in a file that keeps previous versions and in one
+that keeps none, and changes a tenth of them in both. It prints the processor time of the changes, the bytes, the time
+to open the snapshot from before, and the time of a search in the snapshot and in the file itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""LiHuaWorld from a folder of chats: evidence recall of every way to search on the dev questions."""
+"""Evidence recall of every search mode on the dev questions of LiHuaWorld, from a folder of chats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ console.print(machine())
 console.print(
     f"{dataset.name}: {report.added} documents, {report.chunks_added} chunks in {report.seconds:.2f} s, {size / 1e6:.1f} MB"
 )
-show("found", runs.headings(5), [runs.row(result) for result in results])
+show("recall", runs.headings(5), [runs.row(result) for result in results])
 show("cost", runs.COST_HEADINGS, [runs.cost_row(result) for result in results])
 save(options.json, [asdict(result) for result in results])
 if options.plot:

@@ -1,4 +1,4 @@
-"""How much longer twice the length of a text takes, whatever it holds: 2 in proportion, 4 with the square."""
+"""Time of a text of twice the length, as a multiple: 2 if linear, 4 if quadratic."""
 
 from __future__ import annotations
 

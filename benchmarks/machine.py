@@ -1,4 +1,4 @@
-"""What every benchmark shares: which machine this is, medians of repeats, tables and JSON."""
+"""Functions that all benchmarks share: name of the machine, medians of repeats, tables and JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ console = Console(width=140, soft_wrap=True, highlight=False, markup=False)
 
 
 def machine() -> str:
-    """Processor, cores, Python and SQLite, in one line."""
+    """Return processor, cores, Python and SQLite in one line."""
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
@@ -33,7 +33,7 @@ def machine() -> str:
 
 
 def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Median of the wall time of some runs."""
+    """Return the median wall time of some runs."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -43,7 +43,7 @@ def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def in_threads(work: Callable[[int], object], count: int) -> float:
-    """Seconds that so many threads take, each with its number from 0; raises what one of them raised."""
+    """Return the seconds of ``count`` threads, each called with its number from 0; re-raise an error of one."""
     failed: list[BaseException] = []
 
     def run(number: int) -> None:
@@ -74,7 +74,7 @@ def show(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def save(path: Path | None, value: Any) -> None:
-    """Write results beside the machine they are from, as JSON."""
+    """Write results and the machine that they are from as JSON."""
     if path is not None:
         path.write_text(json.dumps({"machine": machine(), "results": value}, indent=2))
 
@@ -82,7 +82,7 @@ def save(path: Path | None, value: Any) -> None:
 def run_sections(
     sections: Mapping[str, Callable[[argparse.Namespace], Any]], options: argparse.Namespace, saved: Path, limits: str
 ) -> dict[str, Any]:
-    """Measure the sections asked for; what was measured before of the others is kept in ``saved`` from run to run."""
+    """Measure the requested sections; keep earlier results of the others in ``saved``."""
     results: dict[str, Any] = json.loads(saved.read_text()) if saved.exists() else {}
     for section in options.only:
         begun = time.perf_counter()

@@ -1,9 +1,9 @@
-"""The server for agents: its start, eight sessions on one file, clients that are killed, and a minute without work.
+"""Benchmark of the server for agents: start, eight sessions on one file, killed clients, a minute without work.
 
-``make bench-mcp`` starts ``monograph mcp`` as an agent's program does, and speaks to it in lines of JSON over pipes. The
-file has 10,000 passages; ``make bench-search`` makes it as well (build/search). Beside it stands the memory server of
-the Model Context Protocol's own project, where npm can install it. Five minutes; writes docs/benchmarks/mcp.md;
-``--only start`` measures one part.
+``make bench-mcp`` starts ``monograph mcp`` as an agent's program does, and sends it lines of JSON over pipes. The
+file has 10,000 passages; ``make bench-search`` makes it as well (build/search). If npm can install it, the
+rival is the memory server of the Model Context Protocol's own project. It takes five minutes and writes
+docs/benchmarks/mcp.md; ``--only start`` measures one part.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def memory_server() -> Server | None:
 
 
 def servers() -> list[Server]:
-    """Ours, and what stands beside it."""
+    """Return Monograph's server and the rival, if it is installed."""
     return [one for one in (monograph(), memory_server()) if one is not None]
 
 
@@ -215,7 +215,7 @@ def cpu_of(*command: str) -> float:
 
 
 def start(_: argparse.Namespace) -> Results:
-    """Servers alone, one after the other in turn, beside imports that ours cannot do without."""
+    """Measure single servers in turn, and the imports that ours needs."""
     load = os.getloadavg()[0]
     every = servers()
     for server in every:
@@ -259,7 +259,7 @@ def sessions(_: argparse.Namespace) -> Results:
 
 
 def idle(_: argparse.Namespace) -> Results:
-    """What the sessions do in a minute in which nobody asks."""
+    """Measure the sessions' work in a minute without requests."""
     found = {}
     for server in servers():
         with crowd(server) as (running, _):
@@ -273,7 +273,7 @@ def idle(_: argparse.Namespace) -> Results:
 
 
 def has_ended(process: int) -> bool:
-    """Whether a process that is nobody's child any more is gone, or waits only to be counted out."""
+    """Whether an orphaned process is gone or a zombie."""
     try:
         return bool(psutil.Process(process).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -281,7 +281,7 @@ def has_ended(process: int) -> bool:
 
 
 def killed(_: argparse.Namespace) -> Results:
-    """Clients that are killed while their servers start, and after the first answer: how long servers stay."""
+    """Measure how long servers stay if clients are killed during their start or after the first answer."""
     return {
         server.name: {
             "while it starts": ends(server, answered=False),
@@ -329,22 +329,22 @@ def of_start(found: Results) -> list[str]:
         ("answer of the first search, s", "searched", "{:.2f}"),
         ("processor time to the first answer, s", "first_cpu", "{:.2f}"),
         ("processor time to the first search, s", "cpu", "{:.2f}"),
-        ("RSS after it, MB", "rss", "{:.0f}"),
-        ("PSS after it, MB", "pss", "{:.0f}"),
+        ("RSS after the first search, MB", "rss", "{:.0f}"),
+        ("PSS after the first search, MB", "pss", "{:.0f}"),
     ]
     measured = found["servers"]
     cells = [[what, *(form.format(one[name]) for one in measured.values())] for what, name, form in rows]
     times = [f"{one['first_cpu'] / numpy:.1f}" for one in measured.values()]
-    cells.insert(3, ["the same, in times of `import numpy`", *times])
+    cells.insert(3, ["the same, as a multiple of `import numpy`", *times])
     floor, held = found["imports"]["mcp"], found["mcp"]
     return [
-        f"{COUNT:,} passages, one server after the other, {REPEATS} rounds, medians. Before, {found['load']:.1f} processes of "
-        "other programs wanted a core (load average); processor times depend less on that than others do.",
-        f"`import numpy` takes {numpy:.3f} s of a processor. `import mcp`, the protocol's own package for Python, takes "
-        f"{floor:.2f} s, {floor / numpy:.1f} times as much, and {held['pss']:.0f} MB (PSS): its `__init__` imports the client, "
-        "the server, HTTP and the models of all versions of the protocol, whichever part is asked for. That is the floor of "
-        "our start; the low-level server of the package has the same.",
-        table(["", *measured], cells),
+        f"{COUNT:,} passages; medians of {REPEATS} rounds, one server after the other; less is better. Other "
+        f"programs caused a load average of {found['load']:.1f}, which affects processor times less than others.",
+        f"`import numpy` takes {numpy:.3f} s of processor time. `import mcp`, the protocol's own Python package, "
+        f"takes {floor:.2f} s, {floor / numpy:.1f} times as much, and {held['pss']:.0f} MB (PSS): its `__init__` "
+        "always imports the client, the server, HTTP and the models of all versions of the protocol. Our start "
+        "cannot take less; the package's low-level server has the same cost.",
+        table(["measure", *measured], cells),
     ]
 
 
@@ -363,9 +363,9 @@ def of_sessions(found: Results) -> list[str]:
             cells.append([f"{name}: {what}", *ends, form.format(sum(values)) if whole else "–"])
         cells.append([f"{name}: processes", "–", "–", "–", str(one["processes"])])
     return [
-        f"{SESSIONS} servers started at once on one file of {COUNT:,} passages, each asked to search once. PSS shares out "
-        "what processes have in common, such as the pages of the file and the table of word vectors, which are mapped.",
-        table(["", "least", "median", "most", "all"], cells),
+        f"{SESSIONS} servers start at once on one file of {COUNT:,} passages and search once; less is better. PSS "
+        "divides shared memory, such as mapped pages of the file and of the word vectors, among the processes.",
+        table(["measure", "minimum", "median", "maximum", "sum"], cells),
     ]
 
 
@@ -375,11 +375,12 @@ def of_killed(found: Results) -> list[str]:
         for name, moments in found.items()
         for when, one in moments.items()
     ]
+    limits = (LIMIT_SECONDS, PATIENCE_SECONDS)
     return [
-        f"{SESSIONS} clients in processes of their own, each with a server, all killed with `kill -9`. A server "
-        f"that starts, or has a call in progress, has two seconds more; then `monograph mcp` ends in the middle of it.",
+        f"{SESSIONS} clients in their own processes, each with a server, are killed with `kill -9`. A server that is "
+        "starting or handling a call has two more seconds; then `monograph mcp` aborts and exits.",
         table(
-            ["client killed", "last server gone after, s", "left after 5 s", f"left after {PATIENCE_SECONDS:.0f} s"],
+            ["client killed", "last server gone after, s", *(f"servers left after {one:.0f} s" for one in limits)],
             cells,
         ),
     ]
@@ -388,8 +389,8 @@ def of_killed(found: Results) -> list[str]:
 def of_idle(found: Results) -> list[str]:
     cells = [[name, f"{one['cpu']:.2f}", f"{one['wakes']:,}"] for name, one in found.items()]
     return [
-        f"{SESSIONS} sessions that have searched once, and are asked nothing for {MINUTE:.0f} seconds.",
-        table(["all sessions together", "processor time, s", "times a thread was woken"], cells),
+        f"{SESSIONS} sessions search once, then get no request for {MINUTE:.0f} seconds; less is better.",
+        table(["all sessions together", "processor time, s", "thread wake-ups"], cells),
     ]
 
 
@@ -400,8 +401,8 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], Results], str, Callable
     "idle": (idle, "A minute without work", of_idle),
 }
 BESIDE = (
-    f" Beside it: `{RIVAL}` of npm, the memory server of the protocol's own project, on Node.js; it keeps a file of JSON"
-    " lines, which each search reads and looks through for the words as they are: no vectors, no ranking."
+    f" The rival is `{RIVAL}` from npm, the memory server of the protocol's own project, on Node.js. Each search "
+    "reads its file of JSON lines and scans it for the exact words: no vectors, no ranking."
 )
 
 

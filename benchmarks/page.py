@@ -1,4 +1,4 @@
-"""A page of the documentation and its figures, from the sections that a benchmark measured."""
+"""Page of the documentation, and its figures as JSON, from a benchmark's sections."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ def write_page(
     *,
     remark: str = "",
 ) -> list[Path]:
-    """Write a page and, beside it, the figures as JSON; returns both.
+    """Write a page and its figures as JSON; return both paths.
 
     Parameters
     ----------
     results:
-        What was measured, by section, as :func:`machine.run_sections` returns it.
+        Measurements by section, as :func:`machine.run_sections` returns them.
     path:
         The page; ``make bench-NAME`` writes it, where NAME is its name.
     title:
         Its heading.
     sections:
-        Heading, and what makes the paragraphs, of each section in their order; those not measured are left out.
+        Heading and function that makes the paragraphs of each section, in order; unmeasured sections are skipped.
     remark:
-        Said at the head of the page.
+        Text at the end of the page's first paragraph.
     """
     figures = path.with_suffix(".json")
     machines = "; ".join(dict.fromkeys(one["machine"] for one in results.values()))

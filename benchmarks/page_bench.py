@@ -1,4 +1,4 @@
-"""The page and its server: first paint, searching, a long document, a picture of names, fifty clients, memory.
+"""Benchmark of the page and its server: first paint, searching, a long document, a picture of names, clients, memory.
 
 ``make bench-page`` measures them in chromium before ``monograph serve``, of files of 10,000 and 100,000 passages that
 ``make bench-search`` makes as well (build/search), in some four minutes, and writes docs/benchmarks/page.md; ``--only
@@ -42,7 +42,7 @@ Results = dict[str, Any]
 
 
 def row(what: str, unit: str, value: float, *, most: float | None = None, least: float | None = None) -> Row:
-    """A figure beside the floor that it is to reach, if there is one: the most, or the least, that it may be."""
+    """Return a figure with its goal, if it has one: the most, or the least, that it may be."""
     told: Row = {"what": what, "unit": unit, "value": value}
     if most is not None:
         return {**told, "floor": f"≤ {most:,.0f}", "reached": value <= most}
@@ -61,7 +61,7 @@ def spread(what: str, spent: Sequence[float], *, p50: float | None = None, p95: 
 
 @contextmanager
 def program(running: Site) -> Iterator[Callable[..., float]]:
-    """What asks on one connection, and says how many milliseconds it took."""
+    """Yield a function that asks on one connection and returns its milliseconds."""
     connection = http.client.HTTPConnection(urlsplit(running.address).netloc, timeout=60)
 
     def ask(question: str, path: str = "search") -> float:
@@ -87,7 +87,7 @@ def asked(begin: int, count: int = ASKED) -> list[str]:
 
 
 def warmed(running: Site) -> None:
-    """Ask what nobody asks afterwards."""
+    """Ask questions that are not measured later."""
     with program(running) as ask:
         for question in asked(0):
             ask(question)
@@ -95,7 +95,7 @@ def warmed(running: Site) -> None:
 
 
 def first_paint(_: argparse.Namespace) -> list[Row]:
-    """Each view in a browser that keeps nothing of it, and one that it has shown before."""
+    """Measure each view in a fresh browser profile, and one view that was shown before."""
     with browser_before([made(10_000)]) as (running, tab):
         (document,) = running.get("/documents", limit=1)["documents"]
         (entity,) = running.get("/entities", k=1)["entities"]
@@ -229,7 +229,7 @@ def crowd(running: Site, path: str, every: Sequence[str]) -> tuple[list[float], 
 
 
 def server_memory(_: argparse.Namespace) -> list[Row]:
-    """What the server's process holds when it begins, after fifty searches, and after fifty answers more."""
+    """Measure memory of the server at its start, after fifty searches, and after fifty answers more."""
     rows = []
     with site([made(100_000)]) as running, program(running) as ask:
         rows += _memory_rows("before any question", running.process)
@@ -253,44 +253,48 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str]] 
     "first paint": (
         first_paint,
         "First paint",
-        f"10,000 passages, a server and a browser that run already. Each view is opened in {REPEATS} fresh profiles, which hold nothing but the cookie; medians. "
-        "Transferred is all until the network is quiet, headers and the answers of the API counted; 1 kB is 1,000 bytes.",
+        f"10,000 passages; server and browser are running. Figures are medians of {REPEATS} fresh profiles a view, "
+        "which hold only the cookie. Transferred is all until the network is quiet, with headers and answers of the "
+        "API; 1 kB is 1,000 bytes.",
     ),
     "search": (
         searching,
         "Searching",
-        f"10,000 passages, {ASKED} questions of three sets, each asked once, after {ASKED} others. From the input event to the first frame in which the hits stand, "
-        f"the 200 ms that the page waits after a key taken off; the program asks other questions on a connection that it keeps.",
+        f"10,000 passages, {ASKED} questions of three sets, each asked once, after {ASKED} others. The page's time "
+        "is from the input event to the first frame with the hits, without its pause of 200 ms after a key. The "
+        "program asks other questions on a persistent connection.",
     ),
     "document": (
         document,
         "A long document",
-        f"Opened at {PLACES - 1} places, each in a tab that holds nothing: from the click on the source's link, or from the beginning of the navigation, to the "
-        "first frame in which the marked span is within the window.",
+        f"The document is opened at {PLACES - 1} places, each in a new tab. Time is from the click on the source's "
+        "link, or from the start of navigation, to the first frame with the marked span in the window.",
     ),
     "neighbourhood": (
         neighbourhood,
         "A neighbourhood",
-        "The name of 10,000 passages that most of them name, of those with 300 others around it; more the page does not draw. The picture is laid out at once, "
-        "and drawn anew in each frame while it is moved. Chromium draws here without a graphics card; its frames come at most 60 times a second.",
+        "The most frequent name in 10,000 passages that has 300 others around it, the most that the page draws. The "
+        "picture is laid out in one go and drawn again in each frame while it moves. Chromium draws without a "
+        "graphics card, at most 60 frames a second.",
     ),
     "clients": (
         clients,
         "Many clients",
-        f"10,000 passages, for searches and for answers a server each. One client asks {ASKED} questions one after the other; {CLIENTS} clients ask {ROUNDS} each, every {EVERY:.0f} seconds, from moments of chance on. "
-        "No server is asked a question twice. The floor of p95 is five times that of one client. Answers are those without a model.",
+        f"10,000 passages; searches and answers (without a model) have a server each. One client asks {ASKED} "
+        f"questions one after the other; {CLIENTS} clients ask {ROUNDS} each, every {EVERY:.0f} seconds, from random "
+        "moments on. No server is asked a question twice. The goal of p95 is five times that of one client.",
     ),
     "memory": (
         server_memory,
         "Memory of the server",
-        "100,000 passages. RSS counts pages of the file that are mapped, once for each of the server's threads, which the system takes back when it needs them; "
-        "anonymous memory is the server's own.",
+        "100,000 passages. RSS includes mapped pages of the file, once for each of the server's threads; the system "
+        "reclaims them when needed. Anonymous memory is the server's own.",
     ),
 }
 
 
 def told(intro: str) -> Callable[[list[Row]], list[str]]:
-    """What makes a section's paragraphs."""
+    """Return a function that makes a section's paragraphs."""
     reached = {True: "yes", False: "**no**"}
 
     def made_of(found: list[Row]) -> list[str]:
@@ -305,7 +309,7 @@ def told(intro: str) -> Callable[[list[Row]], list[str]]:
             ]
             for one in found
         ]
-        return [intro, table(["what", "measured", "floor", "reached"], cells)]
+        return [intro, table(["measure", "measured", "goal", "reached"], cells)]
 
     return made_of
 

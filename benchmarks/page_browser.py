@@ -1,4 +1,4 @@
-"""What a person waits for at the page: a chromium before a server, timed by the page's own clock until it is painted."""
+"""Times that a user waits for the page: chromium and a server, timed by the page's own clock until the paint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SQLite's page size, with and without a memory map: reading blobs of a cluster's size, and small writes with a commit."""
+"""Reads of blobs of a cluster's size and small writes, by SQLite's page size, with and without a memory map."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""RAGdb's own experiment (its Sec. 5), with ragdb from PyPI beside Monograph in one run.
+"""RAGdb's own experiment (its Sec. 5), with ragdb from PyPI and Monograph in one run.
 
-1,000 synthetic documents of business and technical English; codes like the paper's in 100 of them, hyphenated codes in 100, and
-in 100 more codes that begin like another document's code. Recall@1 of the bare code and of a question with the code in it.
+1,000 synthetic documents of business and technical English: 100 have codes like the paper's, 100 hyphenated codes, and
+100 codes that begin like another document's. Recall@1 of the bare code and of a question that contains the code.
 """
 
 from __future__ import annotations
@@ -249,7 +249,7 @@ def main() -> None:
         if len(values) == 2 and None not in values and not key.startswith("Recall"):
             ratio = f"{values[1] / values[0]:.1f}x"
         rows.append((key, *shown, ratio))
-    show("RAGdb's experiment", ("", *names, "ratio"), rows)
+    show("RAGdb's experiment", ("measure", *names, "ratio"), rows)
     save(options.json, results)
 
 

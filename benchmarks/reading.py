@@ -1,6 +1,6 @@
-"""Reading: expected strings, citations and speed beside other readers, folders where little changed, and watching; half an hour.
+"""Benchmark of reading: expected strings, citations, speed, syncs of unchanged folders, watching; other readers too.
 
-Writes docs/benchmarks/reading.md. ``--small`` measures a tenth, to try it out.
+It takes half an hour and writes docs/benchmarks/reading.md. ``--small`` measures a tenth, to try it out.
 """
 
 from __future__ import annotations
@@ -35,6 +35,21 @@ SAMPLES = SHARED / "data" / "ingest-files"
 PROSE = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 PAGE = ROOT / "docs" / "benchmarks" / "reading.md"
 WORDS = 300
+TEXTS = (
+    "Texts are files of real prose. End to end, they are embedded with static word vectors, names are found by "
+    "patterns, and all is indexed and stored in one file. PDF pages are from samples with a text layer."
+)
+EXPECTED = (
+    "How many expected strings of each sample were read (more is better), and seconds of the faster of two tries. "
+    "Monograph reads in a separate process and recognises text in images. The others run in this process with their "
+    "defaults, without recognition. RAGdb stores what it reads, so its whole file is searched. txtai is not measured, "
+    "because it needs gigabytes of torch."
+)
+HEADINGS = (
+    "Recall@5 in percent (more is better), with static word vectors, if a chunk is embedded with its title alone, or "
+    "also with the headings above it. SQuAD's paragraphs, eight articles a Markdown file."
+)
+CITATIONS = "The place that a citation names for each string."
 
 
 def at(folder: Path) -> Root:
@@ -50,7 +65,7 @@ def words() -> Iterator[str]:
 
 
 def write_texts(folder: Path, count: int) -> int:
-    """So many files of 300 words of real prose, each different; how many there are."""
+    """Write at most ``count`` different files of 300 words of real prose; return how many."""
     folder.mkdir()
     source = words()
     for number in range(count):
@@ -67,7 +82,7 @@ def samples() -> list[dict[str, Any]]:
 
 
 def expected_strings() -> list[list[Any]]:
-    """Every sample alone: how many of its strings are there, seconds, and why it could not be read."""
+    """Return for each sample: expected strings found, their number, seconds, and the error if it could not be read."""
     rows = []
     with ReaderPool(1) as crew:
         for entry in samples():
@@ -102,7 +117,7 @@ CITED = (
 
 
 def citations(place: Path) -> list[list[str]]:
-    """Where the chunk with a string is said to stand."""
+    """Return the citation of the chunk that contains each string."""
     rows = []
     with Monograph.open(place / "cited.mono") as monograph:
         monograph.sync(*(SAMPLES / name for name, _, _ in CITED))
@@ -168,7 +183,7 @@ def ragdb_texts(place: Path) -> float | None:
 
 
 def read_only(place: Path) -> dict[str, float]:
-    """Texts a second that are read, and no more: by us, as a sync reads them, and by the rivals, one file after another."""
+    """Return texts a second that are only read: by us, as in a sync, and by the rivals, one file after another."""
     paths = sorted((place / "texts").iterdir())
     rates = []
     for _ in range(reading_rivals.TRIES):
@@ -249,7 +264,7 @@ def line(cells: list[Any]) -> str:
 
 
 def of_samples(found: dict[str, Any]) -> list[str]:
-    """The table of the samples: strings found and seconds, ours and the rivals'."""
+    """Return the table of samples: strings found and seconds, of Monograph and its rivals."""
     rivals = found["rivals"]
     lines = [line(["file", "strings", "Monograph", *rivals]), line(["---", "---:", "---:", *["---:" for _ in rivals]])]
     for name, held, asked, seconds, error in found["samples"]:
@@ -262,39 +277,38 @@ def of_samples(found: dict[str, Any]) -> list[str]:
 
 
 def page(found: dict[str, Any]) -> str:
-    """All of it as a page of the documentation."""
+    """Return the page of the documentation."""
     speed, many = found["texts"], found["unchanged"]
     rival = "not installed" if found["ragdb"] is None else f"{found['ragdb']:,.0f}"
     scan = next((row[3] for row in found["samples"] if row[0] == "pdf-scan-no-text-layer.pdf"), 0.0)
     rows = [
         ("texts of 300 words, end to end, documents a second", f"{speed['documents a second']:,.0f}", "1,000"),
         ("  RAGdb on the same folder", rival, ""),
-        ("  most memory, MB", f"{speed['memory in MB']:,.0f}", ""),
+        ("  peak memory, MB", f"{speed['memory in MB']:,.0f}", ""),
         *(
-            (f"texts of 300 words, only read, a second: {name}", f"{rate:,.0f}", "")
+            (f"texts of 300 words, reading only, a second: {name}", f"{rate:,.0f}", "")
             for name, rate in found["read_only"].items()
         ),
         ("PDF, pages a second, one process", f"{found['pdf']:,.0f}", "100"),
-        ("OCR, seconds a page of a scan (200 dots an inch, one thread)", f"{scan / 3:.1f}", ""),
-        (f"nothing changed in {many['files']:,} files, seconds", f"{many['nothing']:.2f}", "3"),
-        ("one of them changed, seconds beyond that", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
+        ("OCR, seconds a scanned page (200 dots an inch, one thread)", f"{scan / 3:.1f}", ""),
+        (f"sync of {many['files']:,} unchanged files, seconds", f"{many['nothing']:.2f}", "3"),
+        ("one of them changed, additional seconds", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
         ("watch, seconds until a change is stored", f"{found['reaction']:.2f}", "1"),
+    ]
+    head = f"`make bench-reading` on {found['machine']}. Load of other work on the machine: {found['load']:.1f}."
+    recalls = [
+        [mode, *(f"{100 * found['headings'][one][mode]:.1f}" for one in ("without", "with"))]
+        for mode in found["headings"]["with"]
     ]
     return "\n".join(
         [
-            "# Reading, measured", "", f"`make bench-reading` on {found['machine']}. Other work on the machine at the time:"
-            f" load {found['load']:.1f}.", "", line(["what", "measured", "goal"]), line(["---", "---:", "---:"]), *map(line, rows), "",
-            "Texts are files of real prose, embedded with static word vectors, their names found by patterns, all of it indexed and"
-            " stored in one file. A PDF's pages are those of the samples with a text layer.", "", "## Expected strings", "",
-            "What the samples must give: how many of the strings are in what was read, and seconds, the faster of two tries. Ours are read in a"
-            " process of their own, with recognition; the others in the same process, without, as they come. RAGdb stores what it reads: its"
-            " strings are those found anywhere in its file. txtai cannot be had without torch, gigabytes of it, and is not measured.", "",
-            *of_samples(found), "", "## Headings", "",
-            "A chunk is embedded under its title and the headings above it, or under its title alone: SQuAD's paragraphs, eight articles a Markdown"
-            " file, recall@5 in percent, static word vectors.", "", line(["mode", "title alone", "with headings"]), line(["---", "---:", "---:"]),
-            *(line([mode, *(f"{100 * found['headings'][one][mode]:.1f}" for one in ("without", "with"))]) for mode in found["headings"]["with"]),
-            "", "## Citations", "",
-            line(["file", "string", "cited as", "right"]), line(["---", "---", "---", "---"]), *map(line, found["citations"]), "",
+            "# Reading, measured", "", head, "",
+            line(["measure", "measured", "goal"]), line(["---", "---:", "---:"]), *map(line, rows), "",
+            TEXTS, "", "## Expected strings", "", EXPECTED, "", *of_samples(found), "", "## Headings", "", HEADINGS, "",
+            line(["mode", "title alone", "with headings"]), line(["---", "---:", "---:"]), *map(line, recalls), "",
+            "## Citations", "", CITATIONS, "",
+            line(["file", "string", "cited as", "correct"]), line(["---", "---", "---", "---"]),
+            *map(line, found["citations"]), "",
         ]
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
-"""Other readers on the same files: which of the expected strings they give, and how long they take.
+"""Other readers on the same files: the expected strings that they return, and their seconds.
 
-txtai cannot be had without torch, gigabytes of it, and is not measured.
+txtai is not measured, because it needs gigabytes of torch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Rival:
 
 
 def ragdb(path: Path, place: Path) -> str:
-    """All that RAGdb stores of a file, as SQL."""
+    """Return all that RAGdb stores of a file, as SQL."""
     from ragdb import RAGdb
 
     folder, stored = place / "one", place / "one.ragdb"
@@ -49,14 +49,14 @@ def ragdb(path: Path, place: Path) -> str:
 
 
 def llama_index(path: Path, place: Path) -> str:
-    """What LlamaIndex's SimpleDirectoryReader gives."""
+    """Return the text from LlamaIndex's SimpleDirectoryReader."""
     from llama_index.core import SimpleDirectoryReader
 
     return "\n".join(one.text for one in SimpleDirectoryReader(input_files=[str(path)]).load_data())
 
 
 def markitdown(path: Path, place: Path) -> str:
-    """What MarkItDown gives."""
+    """Return the text from MarkItDown."""
     return str(_markitdown().convert(str(path)).text_content)
 
 
@@ -79,7 +79,7 @@ RIVALS = (
 
 
 def installed() -> list[Rival]:
-    """The rivals that are there."""
+    """Return the installed rivals."""
     found = []
     for rival in RIVALS:
         with contextlib.suppress(PackageNotFoundError):

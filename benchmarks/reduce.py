@@ -1,4 +1,4 @@
-"""What reduction keeps and cuts, what a budget of tokens buys, and how fast it is.
+"""Benchmark of reduction: answers kept, tokens cut, answers within a budget of tokens, and speed.
 
 `make bench-reduce` runs all of it and writes docs/benchmarks/reduce.md. Parts: `--only curves budgets`; smaller:
 `--questions 50`. Needs the question sets; nothing is fetched.
@@ -56,7 +56,7 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What a reduction leaves of some texts: mean tokens of a question's texts, and the share of answers still there.
+    """Result of a reduction: mean tokens of a question's texts, and the share of answers kept.
 
     ``kept`` is of the questions whose texts held an answer before; ``cut`` the share of all tokens that went.
     """
@@ -173,7 +173,7 @@ def windows(embedder: Embedder, shape: Windows) -> Cut:
 
 
 def prototype(embedder: Embedder, least: float) -> Cut:
-    """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: what stood in the first plan."""
+    """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: the first plan."""
 
     def cut(asked: QueryTerms, question: EvaluationQuestion, hits: Sequence[Hit]) -> list[ReducedHit]:
         (vector,) = embedder.embed([question.question], "query")
@@ -207,7 +207,7 @@ def curves(options: argparse.Namespace) -> Results:
         found: Results = {
             "ours": [measured(name, pairs, ours(cut)) | {"asked": cut} for cut in CUTS],
             "windows": [measured(name, pairs, windows(static, PAPER))],
-            "prototype": [measured(name, pairs, prototype(static, least)) for least in (0.1, 0.3, 0.6, 1.0, 1.6, 2.4)],
+            "prototype": [measured(name, pairs, prototype(static, least)) for least in reduce_report.DISTANCES],
         }
         if name == "squad":
             weighed = halves(name, pairs)
@@ -348,7 +348,7 @@ class Tally:
 
 
 def budgets(options: argparse.Namespace) -> Results:
-    """Share of questions whose answer stands in a context of so many tokens, by how it is made."""
+    """Share of questions whose answer is in a context of at most so many tokens, by method."""
     results: Results = {}
     for name in SETS:
         asked_of = [one for one in questions(name, options) if worded(one)]
@@ -422,7 +422,7 @@ class smaller:  # noqa: N801 - used like a function
 
 
 def speed(options: argparse.Namespace) -> Results:
-    """Milliseconds to reduce ten documents of 300 words: each time others, and the same again."""
+    """Milliseconds to reduce ten documents of 300 words: new documents, and the same again."""
     words = " ".join(one.text for one in dataset("musique").documents[:3000]).split()
     random.Random(3).shuffle(asked := [one.question for one in dataset("musique").questions][:60])
     first, again = [], []

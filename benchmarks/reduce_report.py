@@ -1,4 +1,4 @@
-"""docs/benchmarks/reduce.md, reduce.json and reduce.png, from what benchmarks/reduce.py measured."""
+"""Report of benchmarks/reduce.py: docs/benchmarks/reduce.md, reduce.json and reduce.png."""
 
 from __future__ import annotations
 
@@ -13,46 +13,48 @@ from page import NOISE, write_page
 Results = dict[str, Any]
 FLOORS = {"squad": (0.42, 94.0, 98.0), "hotpotqa": (0.10, 97.0, None)}
 BUDGETS = (250, 500, 1000, 2000)
+DISTANCES = (0.1, 0.3, 0.6, 1.0, 1.6, 2.4)
+"""Distances from the passage's best score within which the prototype keeps sentences."""
 
 CURVES = """\
-Whole gold passages, as the question sets have them (of LiHuaWorld and NQ the chunks of the gold documents that hold an
-answer). *Kept*: share of questions whose answer still stands within one span. *Cut*: share of the passages' tokens that
-is gone. *Asked for* is the parameter `cut`; from passages that are to the point less goes. Static word vectors; the
-paper's windows are three sentences, overlapping by two, and one more on both sides."""
+Whole gold passages of the question sets (of LiHuaWorld and NQ the chunks of the gold documents that hold an answer).
+*Kept* is the share of questions whose answer is still within one span; more is better. *Cut* is the share of the
+passages' tokens that is removed. The parameter `cut` requests it; relevant passages lose less. Static word vectors.
+The paper's windows have three sentences, overlap by two, and keep one more on both sides."""
 HALVES = """\
-The weights were chosen on the questions of SQuAD whose id has an even SHA-256, and on the dev halves of four other sets.
-The other half of SQuAD is as good:"""
+The weights were chosen on the questions of SQuAD whose id has an even SHA-256, and on the dev halves of four other
+sets. The other half of SQuAD keeps as much, in percent:"""
 EMBEDDERS = """\
-The paper's windows by two embedders, at most 100 questions a set, and Monograph's own at its default. MiniLM is
-all-MiniLM-L6-v2, int8, by ONNX; the paper has GTE-small. Vectors of whole sentences from either were also tried as
-features of Monograph's own model, and added nothing to it."""
+Cut and percent kept: the paper's windows by two embedders and Monograph's default, on at most 100 questions a set.
+MiniLM is all-MiniLM-L6-v2, int8, by ONNX; the paper uses GTE-small. Whole sentences' vectors of both, tried as
+features of Monograph's own model, added nothing."""
 RANKS = """\
-Mean reciprocal rank of the first gold document among ten hits: as found, put in order by Monograph's reduction, and by
-the paper's best window."""
+Mean reciprocal rank of the first gold document among ten hits; more is better. The hits are ordered by the search, by
+Monograph's reduction or by the paper's best window."""
 BUDGETED = """\
-Percent of questions whose answer stands in a context of at most so many tokens, from the same ten hits, headings
-included. *Truncated*: hits one after the other until the budget is spent, cut at a sentence. *Chunks x 0.6* and so on:
-the file built with smaller chunks from the start, and truncated. With `cut` the context stops early: the tokens it took
-are in brackets. No cross-encoder could be had offline, so none is compared."""
+Percent of questions whose answer is in a context of at most so many tokens, headings included; more is better. All but
+*chunks* use the same ten hits. *Truncated*: hits in order until the budget is spent, cut at a sentence. *Chunks x 0.6*
+etc.: truncated too, from a file built with smaller chunks. With `cut`, contexts end earlier, after the tokens in
+brackets. No cross-encoder was available offline."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """Write the page, the figures and the picture; those sections that were measured."""
+    """Write the page, the figures and the picture, with the sections that were measured."""
     sections = {
-        "curves": ("What is kept, and what is cut", curves),
+        "curves": ("Answers kept, tokens cut", curves),
         "embedders": ("Another embedder", embedders),
         "shapes": ("Other windows", shapes),
         "facts": ("Gold sentences", facts),
-        "ranks": ("The order of the documents", ranks),
-        "budgets": ("What a budget buys", budgets),
-        "speed": ("How fast it is", speed),
+        "ranks": ("Order of the documents", ranks),
+        "budgets": ("Answers within a budget of tokens", budgets),
+        "speed": ("Speed", speed),
     }
     written = write_page(results, folder / "reduce.md", "Reduction, measured", sections, remark=NOISE)
     return [*written, *([draw(results["curves"]["found"], folder / "reduce.png")] if "curves" in results else [])]
 
 
 def at_cut(points: Sequence[Results], cut: float) -> float | None:
-    """What a curve keeps where so much is cut, between its points; None outside them."""
+    """Return the share that a curve keeps at a cut, interpolated between its points; None outside them."""
     ordered = sorted([{"cut": 0.0, "kept": 1.0}, *points], key=lambda one: one["cut"])
     for one, other in pairwise(ordered):
         if one["cut"] <= cut <= other["cut"]:
@@ -81,9 +83,9 @@ def curves(found: Results) -> list[str]:
         "set",
         "questions",
         *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60)),
-        "by default",
-        "the paper's",
-        "ours there",
+        "default",
+        "windows",
+        "same cut",
     )
     marks = [
         f"- {name} at -{cut:.0%}: {percent(at_cut(found[name]['ours'], cut))} % kept; floor {floor:.0f} %"
@@ -110,17 +112,19 @@ def curves(found: Results) -> list[str]:
     ]
     return [
         CURVES,
-        "Kept, in percent, where so much is cut; then cut and kept by default, and by the paper's windows:",
+        "Percent kept by Monograph at each cut; then pairs of cut and percent kept, by Monograph's default and by the"
+        " paper's windows; last, percent kept by Monograph at the windows' cut:",
         table(headings, rows),
         "\n".join(marks),
         "![Kept against cut, of every set](reduce.png)",
         HALVES,
         table(("SQuAD", *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60))), halves),
-        "Tokens of a question's gold passages, as in MobileRAG's Table 4 (there 155 → 90 for SQuAD, 309 → 287 for HotpotQA):",
-        table(("set", "before", "by default", "the paper's windows"), tokens),
-        "A simpler way (single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed, kept by how far they are"
-        " from the passage's best), cut and kept:",
-        table(("set", *(f"{number}" for number in range(1, 7))), prototype),
+        "Tokens of a question's gold passages before and after; fewer is better. MobileRAG's Table 4: 155 → 90 for "
+        "SQuAD, 309 → 287 for HotpotQA.",
+        table(("set", "before", "default", "the paper's windows"), tokens),
+        "Cut and percent kept by a simpler method: sentences scored by embedding + 2 x idf-weighted overlap, "
+        "smoothed, are kept within a distance of the passage's best.",
+        table(("set", *(f"within {distance}" for distance in DISTANCES)), prototype),
     ]
 
 
@@ -142,22 +146,25 @@ def shapes(found: Results) -> list[str]:
         (f"{window}, {overlap}", *(_pair(points[place]) for points in found.values()))
         for place, (window, overlap) in enumerate(keys)
     ]
-    note = "Windows of other sizes and overlaps, one sentence more on both sides (the paper's Fig. 12): cut, and kept."
-    return [note, table(("window, overlap", *found), rows)]
+    note = (
+        "Cut and percent kept by windows of other sizes and overlaps, with one more sentence on both sides (the "
+        "paper's Fig. 12)."
+    )
+    return [note, table(("sentences, overlap", *found), rows)]
 
 
 def facts(found: Results) -> list[str]:
     rows = [(one["way"], f"{100 * one['cut']:.0f}", percent(one["kept"])) for one in found["ways"]]
-    note = f"MultiHop-RAG names the sentences that are evidence: {found['facts']} in the articles that are whole. Percent of"
     return [
-        f"{note}\nthe tokens of their chunks that is cut, and of these sentences that is whole within one span.",
+        f"MultiHop-RAG marks evidence sentences: {found['facts']} in complete articles. *Cut* is the percent of their "
+        "chunks' tokens that is removed, *kept* the percent of these sentences that one span still has whole.",
         table(("way", "cut", "kept"), rows),
     ]
 
 
 def ranks(found: Results) -> list[str]:
     rows = [(name, *(f"{one[way]:.3f}" for way in ("before", "ours", "windows"))) for name, one in found.items()]
-    return [RANKS, table(("set", "as found", "Monograph", "windows"), rows)]
+    return [RANKS, table(("set", "search", "Monograph", "windows"), rows)]
 
 
 def budgets(found: Results) -> list[str]:
@@ -174,10 +181,10 @@ def budgets(found: Results) -> list[str]:
 
 def speed(found: Results) -> list[str]:
     return [
-        "Ten documents of 300 words, reduced. The tokens of words are remembered while a process runs:"
-        f" {found['words new']:.1f} ms where most words of the documents are new to it, {found['words known']:.1f} ms where"
-        f" they are known, of which the processor works for {found['processor']:.1f} ms. Medians over 60 tens of documents,"
-        " of each the best of five; the mark is 5 ms. Where other work takes the processor, only the last figure means much."
+        f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if most words are new to the "
+        f"process, which caches their tokens, else {found['words known']:.1f} ms, of which {found['processor']:.1f} "
+        "ms are processor time. Medians of 60 such groups, each the best of five; the goal is 5 ms. If other "
+        "programs use the processor, only processor time is reliable."
     ]
 
 

@@ -1,7 +1,7 @@
-"""What a reranker brings: recall@5 without one, with one whose scores count as much as the search's, and with it alone.
+"""Recall@5 without a reranker, with one that counts as much as the search's scores, and with it alone.
 
-Cross-encoders cannot be had on the machine where this is measured: by default the reranker is the cosines of MiniLM, which
-reads texts in context, but not together with the question. ``--reranker`` takes any other.
+This machine has no cross-encoder. By default the reranker is the cosine of MiniLM's embeddings, which read texts in
+context, but not together with the question. ``--reranker`` takes any other.
 """
 
 from __future__ import annotations
@@ -57,6 +57,6 @@ for name in options.sets.split(","):
             rows.append((f"{name}: {how}", str(len(questions)), *(f"{100 * value:.1f}" for value in found.values())))
             console.print(*rows[-1])
 console.print(machine())
-show("recall@5, in percent", ("", "questions", *next(iter(table.values()))), rows)
+show("recall@5, in percent", ("set", "questions", *next(iter(table.values()))), rows)
 console.print(f"{1000 * median(seconds):.0f} ms of a processor a question, at the median")
 save(options.json, table)

@@ -1,7 +1,7 @@
-"""How long a question takes: every way of search, contexts, two threads at once, and the first question of a process.
+"""Benchmark of search latency: every mode, contexts, two threads at once, and the first question of a process.
 
 ``make bench-search`` measures 10,000, 100,000 and a million passages (an hour, most of it to write the million) and
-writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Files that were made are kept in build/search.
+writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Its files stay in build/search.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def questions(count: int = 120, begin: int = 0) -> list[str]:
 
 
 def passages(count: int) -> Iterator[Document]:
-    """Passages of four question sets; what they do not have of texts made of their sentences by chance."""
+    """Yield passages of four question sets, then texts of random sentences from them."""
     real = mixture(min(count, 25_000))
     yield from real
     more = shuffled(count - len(real))
@@ -62,7 +62,7 @@ def passages(count: int) -> Iterator[Document]:
 
 
 def made(count: int) -> Path:
-    """A file of so many passages, with all that is derived."""
+    """Return a file of so many passages with all derived data."""
     CACHE.mkdir(parents=True, exist_ok=True)
     path = CACHE / f"{count}.mono"
     if not path.exists():
@@ -78,7 +78,7 @@ def made(count: int) -> Path:
 
 
 def waits(path: Path) -> Results:
-    """Milliseconds a question takes in each way, and questions a second of threads."""
+    """Return milliseconds a question by mode, and questions a second of threads."""
     before, asked = memory()[0], questions()
     others = questions(begin=len(asked) // len(ASKED))
     found = {}
@@ -93,7 +93,7 @@ def waits(path: Path) -> Results:
 
 
 def times(ask: Callable[[Any], object], asked: Sequence[Any], others: Sequence[Any]) -> dict[str, float]:
-    """Milliseconds that one of them takes, each asked once in this way, after others were."""
+    """Return p50 and p95 milliseconds of questions that are asked once, after others."""
     for one in others:
         ask(one)
     spent = []
@@ -105,7 +105,7 @@ def times(ask: Callable[[Any], object], asked: Sequence[Any], others: Sequence[A
 
 
 def at_once(archive: Monograph) -> Results:
-    """Questions a second along the graph, and by words and meaning: of one thread, and of two, of none asked before."""
+    """Return questions a second of graph and hybrid, with one thread and two; each question is new."""
 
     def rate(how: str, threads: int, begin: int) -> float:
         asked = questions(begin=begin)
@@ -128,7 +128,7 @@ def first(path: Path, how: str) -> float:
 
 
 def chroma(path: Path) -> Results:
-    """Milliseconds of Chroma's query by vectors of the same passages and questions, where it is installed."""
+    """Return milliseconds of Chroma's queries by the same vectors, if it is installed."""
     try:
         import chromadb
     except ImportError:
@@ -150,7 +150,7 @@ def chroma(path: Path) -> Results:
 
 
 def child(job: str, path: Path) -> Any:
-    """What a process of its own measures."""
+    """Return the result of a job that runs in its own process."""
     command = [sys.executable, __file__, "--job", job, "--file", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -185,13 +185,14 @@ def told(found: Results) -> list[str]:
         for how in ("graph", "hybrid")
     ]
     return [
-        f"{found['passages']:,} passages in {found['bytes'] / 1e6:,.0f} MB; {len(questions())} questions of three sets, "
-        f"{K} hits, each asked once, after as many others. {found['memory']:,.0f} MB of memory of its own at the end.",
-        table(["way", "p50, ms", "p95, ms"], rows),
-        "The first question of a process, nothing of the file in memory, opening counted:",
-        table(["way", "ms"], first_rows),
-        "Questions a second:",
-        table(["way", "one thread", "two threads", "ratio"], thread_rows),
+        f"{found['passages']:,} passages in {found['bytes'] / 1e6:,.0f} MB. {len(questions())} questions of three "
+        f"sets, {K} hits, each asked once after as many others; less is better. Private memory at the end: "
+        f"{found['memory']:,.0f} MB.",
+        table(["mode", "p50, ms", "p95, ms"], rows),
+        "Opening the file and the first question, with none of its pages cached:",
+        table(["mode", "ms"], first_rows),
+        "Questions a second; more is better:",
+        table(["mode", "one thread", "two threads", "two/one"], thread_rows),
     ]
 
 

@@ -1,8 +1,8 @@
-"""What it takes that many files answer as one: rounds and bytes a question, CPU time here and there, building, Ray.
+"""Benchmark of a shelf: rounds, bytes and CPU time a question, building, the overhead of Ray.
 
-``make bench-shelf`` writes docs/benchmarks/shelf.md; ``--only work`` measures one section. Files that were made are kept
-in build/shelf. Two cores cannot show that many machines are faster than one: work and rounds are shown, and a model of
-the rest.
+``make bench-shelf`` writes docs/benchmarks/shelf.md; ``--only work`` measures one section. Its files stay in
+build/shelf. Two cores cannot show that many machines are faster than one, so the page has work and rounds, and a model
+of the rest.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Results = dict[str, Any]
 
 
 class Counting(Local):
-    """Shards that are asked one after the other, each question measured: so CPU time is told apart."""
+    """Engine that asks shards one after the other and measures the CPU time of each."""
 
     def __init__(self, files: Sequence[OpenOptions]) -> None:
         super().__init__(files)
@@ -84,7 +84,7 @@ def given_at(given: OpenOptions, path: Path) -> OpenOptions:
 
 
 def one_file(count: int) -> tuple[Path, float]:
-    """A file of so many passages, and the CPU seconds that it took to write; 0 where it was there."""
+    """Return a file of so many passages and the CPU seconds to write it (0 if it existed)."""
     path, spent = CACHE / f"{count}.mono", 0.0
     if not path.exists():
         begun = time.process_time()
@@ -95,7 +95,7 @@ def one_file(count: int) -> tuple[Path, float]:
 
 
 def shelf_of(count: int, shards: int) -> tuple[Shelf, Results]:
-    """A shelf of the same, the CPU seconds to write its shards and to publish it, and the seconds that it all took."""
+    """Return a shelf of the same passages, with CPU seconds to write and to publish it, and wall seconds."""
     place, home = CACHE / f"{count}-{shards}", CACHE / f"{count}-{shards}-home"
     told = CACHE / f"{count}-{shards}.json"
     if place.exists():
@@ -234,21 +234,23 @@ def told_work(found: Results) -> list[str]:
         for one in found["build"]
     ]  # fmt: skip
     return [
-        f"{found['passages']:,} passages, {found['questions']} questions of three sets, {K} hits, each question asked "
-        "once, after others were. A round asks all shards, or those that have what is wanted, at once; `out` and `back` "
-        "are pickled. `coordinator` is the CPU time of the process that asks, `shard` that of one shard on average, "
-        "`longest` the sum over the rounds of the slowest shard's: with a core for each shard a question takes about "
-        "coordinator + longest + rounds x the overhead of one. Of one file all of it stands under coordinator.",
+        f"{found['passages']:,} passages, {found['questions']} questions of three sets, {K} hits; each question is "
+        "asked once, after others. A round asks all shards, or those with the wanted data, at once; `out` and `back` "
+        "are the pickled bytes. Times are CPU time: `coordinator` of the asking process (for one file, all of it), "
+        "`shard` of one shard on average, `longest` of each round's slowest shard, summed over the rounds. Less is "
+        "better. With a core for each shard, a question takes about coordinator + longest + rounds x the overhead of "
+        "a round.",
         table(
-            ["", "way", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms"], rows
+            ["files", "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms"], rows
         ),
-        "Questions whose ten hits are one file's, in the same order. With so many vectors each file searches in "
-        "clusters of its own, and may find other neighbours: that is all that differs (by words all are the same; tests "
-        "hold every way to be equal to the bit where every vector is compared).",
-        table(["", *HOW], same),
-        "Building, CPU seconds; the ratio is to one file. To publish is to decide over all names, and to store; "
-        "`again` is to replace one document, which makes its shard again, and to publish that.",
-        table(["", "written, s", "ratio", "published, s", "again, s", "MB"], costs),
+        "Questions with the same ten hits as one file, in the same order; more is better. Hits differ only because "
+        "files with so many vectors search their own clusters and may find other neighbours. Lexical hits are equal; "
+        "tests check that all modes are equal to the bit if every vector is compared.",
+        table(["files", *HOW], same),
+        "Build time in CPU seconds, with the ratio to one file; less is better. Publishing decides which names of "
+        "all shards are one entity, and stores that; `again` replaces one document, which rebuilds its shard, and "
+        "publishes.",
+        table(["files", "write, s", "ratio", "publish, s", "again, s", "MB"], costs),
     ]  # fmt: skip
 
 
@@ -262,13 +264,13 @@ def told_million(found: Results) -> list[str]:
     ]  # fmt: skip
     return [
         f"{found['documents']:,} documents, in {found['chunks']:,} chunks with {found['entities']:,} entities, "
-        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. Built once: "
-        f"{found['written']:,.0f} CPU seconds to write, {found['published']:,.0f} to publish; "
-        f"{found['seconds'] / 60:.0f} minutes by the clock, whatever else ran.",
+        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. One build took "
+        f"{found['written']:,.0f} CPU seconds to write, {found['published']:,.0f} to publish, and "
+        f"{found['seconds'] / 60:.0f} minutes of wall time beside other programs.",
         table(
             [
-                "way", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
-                "two cores, p50, ms",
+                "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
+                "p50 on two cores, ms",
             ],
             rows,
         ),
@@ -276,7 +278,7 @@ def told_million(found: Results) -> list[str]:
 
 
 def model(_: argparse.Namespace) -> Results:
-    """What a question would take over a hundred machines, from what the other sections measured."""
+    """Model the time of a question on a hundred machines, from the other sections' figures."""
     held = json.loads((CACHE / "results.json").read_text())
     one = json.loads((PAGE.parent / "search.json").read_text())["1000000"]["found"]["ways"]
     rows = {(row["shards"], row["how"]): row for row in held["work"]["found"]["rows"] if row["shards"]}
@@ -307,21 +309,21 @@ def told_model(found: Results) -> list[str]:
         for how, one in found["found"].items()
     ]  # fmt: skip
     return [
-        f"Reckoned, not measured: 100 million passages, a million on each of {found['machines']} machines.",
+        f"Calculated, not measured: 100 million passages, a million on each of {found['machines']} machines.",
         table(
             [
-                "way", "coordinator, ms", "rounds", "waiting for rounds, ms", "slowest shard, ms", "together, ms",
+                "mode", "coordinator, ms", "rounds", "waiting for rounds, ms", "slowest shard, ms", "total, ms",
                 "back, MB",
             ],
             rows,
         ),
-        "It assumes that the coordinator's time grows with the number of shards as from 1 to 16 (a straight line); that "
-        f"a round costs what it costs Ray on one machine, and as much more for each further shard ({found['a_round']:.0f} "
-        "ms for all); that no shard takes longer than one file of a million passages does for the whole question "
-        "(docs/benchmarks/search.md); that the shards wait for nothing but their own processor; and that the network is "
-        "never the bound: at the bytes of the last column a gigabit a second would add 8 ms a megabyte. The catalogue "
-        "grows with the names of all shards: some 100 million of them, 20 GB on the disk of whoever asks, which is what "
-        "ends this design first. It was never tried.",
+        "The model assumes that the coordinator's time grows with the number of shards as from 1 to 16 (a straight "
+        "line); that a round costs what Ray's costs on one machine, plus the measured increase for each further "
+        f"shard ({found['a_round']:.0f} ms for all); that no shard takes longer than one file of a million passages "
+        "for the whole question (docs/benchmarks/search.md); that shards wait only for their own processor; and that "
+        "the network is no limit (a gigabit a second would add 8 ms for each megabyte of the last column). The "
+        "catalogue grows with the names of all shards: some 100 million names, 20 GB on the coordinator's disk. This "
+        "limits the design first. Nobody has tried it.",
     ]  # fmt: skip
 
 

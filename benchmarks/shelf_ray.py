@@ -1,4 +1,4 @@
-"""What Ray adds to a shelf: the overhead of a round, and the time to the next right answer when something died.
+"""Benchmark of a shelf on Ray: the overhead of a round, and the time to the next right answer after a death.
 
 Three machines, each a raylet of this one; nothing here has a network between. ``python benchmarks/shelf_ray.py`` prints
 what it found.
@@ -195,14 +195,14 @@ def told_ray(found: Results) -> list[str]:
     ]
     while_asked = found["while asked"]
     return [
-        f"{found['passages']:,} passages in {found['shards']} shards, each in a process of its own "
-        f"({found['memory']:.0f} MB), on three machines that are processes of this one: no network lies between. They "
-        f"were there after {found['cluster']:.1f} s, the shards open after {found['opened']:.1f} s more.",
-        "A round that asks little, and a question, milliseconds, the median:",
+        f"{found['passages']:,} passages in {found['shards']} shards, each in its own process ({found['memory']:.0f} "
+        "MB), on three machines that are simulated on this one, without a network. The machines started in "
+        f"{found['cluster']:.1f} s; the shards opened in {found['opened']:.1f} s more.",
+        "Median milliseconds of a small round, then of a question; less is better:",
         table(["engine, shards asked", "ms"], calls),
-        table(["way", "threads, ms", "Ray, ms"], waits),
-        "From the death of a process, or of a machine with all its processes, to the next right answer, in seconds; with "
-        "a replica the other one answers. That a machine is dead Ray knows after some fifteen seconds.",
+        table(["mode", "threads, ms", "Ray, ms"], waits),
+        "Seconds from the death of a process, or of a machine with all its processes, to the next right answer; less "
+        "is better. With two replicas the other one answers. Ray notices a dead machine after some fifteen seconds.",
         table(["what died", "no replica, s", "two replicas, s"], deaths),
         f"While three processes were killed, {while_asked['right']} of {while_asked['asked']} rounds were right; the "
         f"longest took {while_asked['longest']:.1f} s.",

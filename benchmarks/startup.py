@@ -1,4 +1,4 @@
-"""How long one waits: importing, a search from the command line, a search in process."""
+"""Waiting times: import, a search from the command line, a search in process."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ with tempfile.TemporaryDirectory() as folder:
                 times.append(time.perf_counter() - started)
             rows.append((f"search in process, {mode}, p50", f"{statistics.median(times) * 1000:.2f} ms"))
 console.print(machine())
-show(f"waiting, on {dataset.name} ({len(dataset.documents)} documents)", ("", "median"), rows)
+show(f"waiting, on {dataset.name} ({len(dataset.documents)} documents)", ("step", "median"), rows)
 save(options.json, dict(rows))

@@ -1,7 +1,7 @@
-"""The tree of summaries: whether it equals a fresh build, what changes cost, what it finds.
+"""Benchmark of the tree of summaries: equality with a fresh build, cost of changes, recall, contexts.
 
-``make bench-tree`` runs all of it and writes docs/benchmarks/tree.md with its plot and tree.json. What was measured is
-kept from run to run, so that ``--only`` measures some sections anew and leaves the others; ``--chunks`` and ``--many``
+``make bench-tree`` runs all of it and writes docs/benchmarks/tree.md with its plot and tree.json. Results are kept
+from run to run, so ``--only`` measures some sections again and keeps the others; ``--chunks`` and ``--many``
 make it smaller.
 """
 
@@ -51,7 +51,7 @@ Results = dict[str, Any]
 
 
 class NoNames:
-    """Extracts nothing: the graph is not what is measured here."""
+    """Extractor that finds nothing, because the graph is not measured here."""
 
     key = spec = "benchmark:nothing"
 
@@ -61,7 +61,7 @@ class NoNames:
 
 
 class Metered:
-    """The extractive summarizer, with what it was asked counted as for a language model: calls and tokens read."""
+    """Extractive summarizer that counts calls and tokens read, as for a language model."""
 
     spec = "extractive"
 

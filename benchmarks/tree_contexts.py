@@ -1,4 +1,4 @@
-"""What summaries add to a context: the same questions of the same files, without a tree and with one."""
+"""Benchmark of summaries in contexts: the same questions of the same files, without a tree and with one."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def groups(name: str, data: QuestionSet, most: int) -> dict[str, list[Evaluation
 
 
 def where(name: str, question: EvaluationQuestion) -> dict[str, str] | None:
-    """Questions of long documents are worded alike: there the document is given."""
+    """Return a filter for the document where a set words its questions alike, else None."""
     return {"$document": question.evidence_ids[0]} if name == "longdoc-summary" else None
 
 
@@ -86,7 +86,7 @@ def measured(
 
 
 def documents_of(context: Context) -> set[str]:
-    """The documents that stand word for word in a context."""
+    """Return the ids of the documents that a context quotes."""
     return {span.document_id for one in context.citations for span in one.spans}
 
 

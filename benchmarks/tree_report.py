@@ -1,4 +1,4 @@
-"""What benchmarks/tree.py measured, as a page of the documentation with its plot."""
+"""Report of benchmarks/tree.py: the page docs/benchmarks/tree.md and its plot."""
 
 from __future__ import annotations
 
@@ -8,40 +8,43 @@ from typing import Any
 
 Results = dict[str, Any]
 GROWTH = """\
-Chunks of long texts and short passages in random order, each a document of its own: half of them, ten times a twentieth, then
-a fifth is deleted and a tenth edited. *Tokens* are those that a summarizer reads; it is the extractive one, so none are paid
-here. A rebuild is ours, from nothing, at every step. Seconds are those of the whole `add()`,
-and of `add()` with a rebuild after it."""
+Chunks of long texts and short passages in random order, one document each. The file starts with half of them and grows
+in ten steps of 5 %; then a fifth is deleted and a tenth edited. *Tokens* are those that a summarizer reads; less is
+better. This summarizer is extractive, so they cost nothing. Rebuilds are ours, from nothing, at every step. Seconds
+are those of `add()`, alone and with a rebuild after it."""
 SINGLE = """\
-Fifty chunks inserted, and fifty deleted, one at a time. *Chunks* are those of above; *sentences* are single sentences of all
-sets, so that there are many. The share is that of the tokens that a rebuild of ours reads. The plan is `plan()` of one new file."""
+Fifty chunks are inserted and fifty deleted, one at a time; less is better. *Chunks* are those from above; *sentences*
+are single sentences of all sets. The share compares with the tokens that our rebuild reads. The plan is `plan()` of
+one new file."""
 RECALL = """\
-Recall@5 in percent, by document; a summary counts for the document of the chunk nearest to it. Static word vectors."""
+Recall@5 in percent, by document; more is better. A summary counts for its nearest chunk's document. Static word
+vectors."""
 ROUGE = """\
-ROUGE-L recall (and F) of the packed context against the reference, in percent, with rouge-score: {questions} questions about
-{documents} long documents, each document a file of its own. *flat* packs chunks by cosine, the others chunks and summaries,
-all as many as fit into so many tokens."""
+ROUGE-L recall (and F) of the packed context against the reference, in percent, by rouge-score; more is better.
+{questions} questions about {documents} long documents, one file each. *flat* packs chunks by cosine, the others chunks
+and summaries (*detail*: share of chunks), each up to that number of tokens."""
 CONTEXTS = """\
-`context(question, budget)` of one file a set, without a tree and with one; *tree* is `how="tree"`. ROUGE-2 recall is that of
-the context's text against the reference, in percent; evidence is the share of the right documents that stand in it; documents
-and tokens are means. For longdoc-summary a filter names the document. Broad questions of ultradomain-mix, books and
-multihop-rag have no references: how many documents are told of says how wide a context is, not whether it is good."""
+`context(question, budget)` from one file a set, without a tree and with it (also with `how="tree"`). ROUGE-2 recall is
+that of the context against the reference; evidence is the share of the right documents that the context quotes. Both
+are in percent; more is better. Documents and tokens are means. For longdoc-summary a filter names the document. Broad
+questions of ultradomain-mix, books and multihop-rag have no references; their documents show how wide a context is,
+not how good."""
 TOLD = """\
-Told from their words as questions about a whole: {counts}. Read by hand, all of longdoc-summary's that ask for a whole are
-among them, and none that asks for something in it; quality-sample's ask which option best summarizes the story, those of books
-for the whole story; all of ultradomain-mix's are broad, and those that do not speak of the dataset are not told. No question
-of the other sets is taken for one."""
+The search recognises these questions as about a whole: {counts}. We checked them by hand. Of longdoc-summary they
+include every question about a whole and no other. Of quality-sample they ask which option best summarizes the story,
+of books for the whole story. All questions of ultradomain-mix are broad; those that do not mention the dataset are
+missed. No question of the other sets is recognised."""
 COVERAGE = """\
-MultiHop-RAG, the first build with a share of the corpus, the rest in ten steps (the paper's Table IV: accuracy 41 to 63 with
-the share). With random planes the tree is the same each time. Learned planes come from the chunks that were there at 64, 512
-and 4,096, so they differ, and trees with them; each still equals a fresh build with its own planes."""
+The first build has a share of MultiHop-RAG, ten steps add the rest (the paper's Table IV: accuracy 41 to 63 with the
+share). Recall is in percent; more is better. With random planes the trees are equal. Learned planes come from the
+chunks present at 64, 512 and 4,096, so planes and trees differ; each tree equals a fresh build with its planes."""
 TOLERANCE = """\
-QuALITY, half and ten steps (the paper's Table V): bounds of segments around the same middle. Ours are hard, and need a most of
-at least twice the least less one."""
+Segment bounds around the same middle, on QuALITY, half and ten steps (the paper's Table V). Ours are hard; the upper
+must be at least twice the lower minus one."""
 RAPTOR = """\
-The first {chunks} chunks of above, half and ten steps, beside RAPTOR as llama-index-packs-raptor makes it (UMAP, Gaussian
-mixtures, three levels), built anew at steps 1, 5 and 10; both with static word vectors and the same extractive summaries as
-the model's answers."""
+Monograph and RAPTOR on the first {chunks} chunks from above, half and ten steps; less is better.
+llama-index-packs-raptor (UMAP, Gaussian mixtures, three levels) builds from nothing at steps 1, 5 and 10. Both use
+static word vectors and the same extractive summaries."""
 
 
 def write(results: Results, folder: Path) -> None:
@@ -67,21 +70,24 @@ def _growth(found: Results) -> str:
         for one in found["steps"]
     ]  # fmt: skip
     share, seconds = found["tokens"] / found["rebuild tokens"], found["seconds"] / found["rebuild seconds"]
+    spent = ("summaries", "tokens", "seconds")
     sizes = ", ".join(f"{size}: {count}" for size, count in found["sizes"])
     return "\n\n".join(
         [
             "## Growth, and equality",
             GROWTH,
             _table(
-                ["step", "chunks", "summaries", "tokens", "seconds", "rebuilt", "tokens of it", "seconds of it"], rows
+                ["step", "chunks", *spent, *(f"rebuild {one}" for one in spent)],
+                rows,
             ),
             f"The ten steps read {share:.0%} of the tokens of their rebuilds, in {seconds:.0%} of the time. Deleting"
-            f" {found['removed']['chunks']:,} chunks made {found['removed']['calls']:,} summaries anew, editing"
+            f" {found['removed']['chunks']:,} chunks made {found['removed']['calls']:,} new summaries, editing"
             f" {found['edited']['chunks']:,} made {found['edited']['calls']:,}.",
-            f"After all of it the tree {'equals' if found['equal'] else '**differs from**'} a fresh build with the same planes, keys"
-            f" and texts; faults found by `check` in either: {found['faults']}. Layers: {found['layers']}. Segments by size:"
-            f" {sizes}. Mean cosine inside a segment: {found['cosine']:.2f}.",
-            "![Tokens read at each step, beside a rebuild](tree.png)",
+            f"At the end the tree {'equals' if found['equal'] else '**differs from**'} a fresh build with the same "
+            f"planes, in keys and texts; faults found by `check` in both: {found['faults']}. Summaries a layer: "
+            f"{found['layers']}. Segments by size (nodes: segments): {sizes}. Mean cosine inside a segment: "
+            f"{found['cosine']:.2f}.",
+            "![Tokens read at each step, and by a rebuild](tree.png)",
         ]
     )
 
@@ -99,16 +105,18 @@ def _single(found: Results) -> str:
                     f"{row['milliseconds']:.0f}",
                 ]
             )  # fmt: skip
+    headings = ["change", "layers", "mean summaries", "most summaries", "mean tokens", "share of rebuild", "median ms"]
     told = [
-        f"{one['chunks']:,} {name}: indexed in {one['index seconds']:.1f} s (nothing extracted), the tree built in"
-        f" {one['build seconds']:.1f} s, a plan in {one['plan seconds']:.2f} s, faults {one['faults']}, layers {one['layers']}."
+        f"{one['chunks']:,} {name}: indexed in {one['index seconds']:.1f} s (without extraction), the tree built in "
+        f"{one['build seconds']:.1f} s, a plan in {one['plan seconds']:.2f} s, {one['faults']} faults, summaries a "
+        f"layer {one['layers']}."
         for name, one in ((name, found[name]) for name in ("chunks", "sentences"))
     ]
     return "\n\n".join(
         [
-            "## One more, one less",
+            "## Single inserts and deletes",
             SINGLE,
-            _table(["", "layers", "summaries", "at most", "tokens", "of a rebuild", "ms"], rows),
+            _table(headings, rows),
             *told,
         ]
     )
@@ -151,8 +159,8 @@ def _contexts(found: Results) -> str:
                     *(f"{ways[way]['tokens']:,.0f}" for way in ("without", "with")),
                 ]
             )  # fmt: skip
-    headings = ["questions", "n", "budget", "ROUGE-2 without", "with", "tree", "evidence without", "with"]
-    headings += ["documents without", "with", "tokens without", "with"]
+    headings = ["questions", "count", "budget", "ROUGE-2 without tree", "ROUGE-2 with tree", 'ROUGE-2 how="tree"']
+    headings += [f"{one} {way} tree" for one in ("evidence", "documents", "tokens") for way in ("without", "with")]
     counts = ", ".join(f"{name} {whole:,} of {count:,}" for name, (whole, count) in found["told"].items())
     return "\n\n".join(["## Contexts", CONTEXTS, _table(headings, rows), TOLD.format(counts=counts)])
 
@@ -170,7 +178,7 @@ def _coverage(found: Results) -> str:
         for name, one in found.items()
         if isinstance(one, dict)
     ]  # fmt: skip
-    headings = ["planes, share of the first build", "recall@5", "cosine", "learned from", "same as 0 %"]
+    headings = ["planes, share of the first build", "recall@5", "cosine", "chunks learned from", "same tree as 0%"]
     return "\n\n".join(["## Share of the first build", COVERAGE, _table(headings, rows)])
 
 
@@ -182,7 +190,7 @@ def _tolerance(found: Results) -> str:
         for name, one in found.items()
         if isinstance(one, dict)
     ]  # fmt: skip
-    headings = ["segment of", "recall@5", "summaries made", "tokens read", "cosine"]
+    headings = ["nodes a segment", "recall@5", "summaries made", "tokens read", "cosine"]
     return "\n\n".join(["## Sizes of segments", TOLERANCE, _table(headings, rows)])
 
 
@@ -190,16 +198,18 @@ def _raptor(found: Results) -> str:
     rows = [
         [
             step, f"{found['ours'][int(step) - 1]['calls']:,}", f"{found['ours'][int(step) - 1]['tokens']:,}",
-            f"{found['ours'][int(step) - 1]['seconds']:.1f}", f"{one['calls']:,}", f"{one['tokens']:,}", f"{one['seconds']:.1f}",
+            f"{found['ours'][int(step) - 1]['seconds']:.1f}", f"{one['calls']:,}", f"{one['tokens']:,}",
+            f"{one['seconds']:.1f}",
         ]
         for step, one in found["theirs"].items()
     ]  # fmt: skip
-    headings = ["step", "ours: calls", "tokens", "seconds", "RAPTOR: calls", "tokens", "seconds"]
+    spent = ("calls", "tokens", "seconds")
+    headings = ["step", *(f"{one} {what}" for one in ("Monograph", "RAPTOR") for what in spent)]
     told = (
-        f"Ten steps of ours read {found['share']:.0%} of what RAPTOR reads for them (its unmeasured steps at the mean of"
-        f" the three), and one new passage of two sentences {found['share of one']:.1%}."
+        f"Monograph's ten steps read {found['share']:.0%} of RAPTOR's tokens (its unmeasured steps at the mean of "
+        f"the three), and one new passage of two sentences {found['share of one']:.1%} of its last build."
     )
-    return "\n\n".join(["## Beside RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
+    return "\n\n".join(["## Compared with RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
 
 
 SECTIONS = {

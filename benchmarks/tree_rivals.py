@@ -1,4 +1,4 @@
-"""RAPTOR as its LlamaIndex pack makes it, rebuilt as a corpus grows, with the tokens its summaries read counted."""
+"""RAPTOR from its LlamaIndex pack, rebuilt as a corpus grows; its summarizer counts the tokens that it reads."""
 
 from __future__ import annotations
 

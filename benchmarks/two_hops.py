@@ -1,8 +1,8 @@
-"""Questions over two pages in three languages, made from templates: invented films, directors and towns.
+"""Synthetic questions that need two pages, in three languages: invented films, directors and towns.
 
-Synthetic, and the same in every run: no set of such questions in Chinese or German is at hand. Every page is written in
-one of three ways, and every question needs two pages: the film's and its director's, or the director's and the town's.
-The pages of a language say the same as those of the others, so that what a language loses is seen.
+They are the same in every run; we have no such questions in Chinese or German. Each page uses one of three templates.
+Each question needs two pages: those of a film and its director, or of a director and the town. The pages of all
+languages say the same, so the figures of the languages can be compared.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an index should cost by the models of MobileRAG (section 3.4, tables 1 and 2), errata mended.
+"""Cost models of an index from MobileRAG (section 3.4, tables 1 and 2), with errata corrected.
 
 The mends: a node reaches level l with probability M^-l, so p0 = 1/M; whoever loads clusters holds a whole one, not one
 vector; the links of HNSWPQ count once; 500 cycles at 2.4 GHz are 2.08e-4 ms; currents are in mA.

@@ -1,4 +1,4 @@
-"""The vectors that benchmarks/vectors.py searches: real embeddings, made once and kept, and synthetic ones.
+"""Vectors that benchmarks/vectors.py searches: real embeddings, computed once and kept, and synthetic ones.
 
 ``python benchmarks/vector_data.py`` makes and keeps the real ones; it takes up where it was interrupted.
 """
@@ -118,7 +118,7 @@ def passages(n: int) -> VectorSet:
 
 
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
-    """Easy: a mixture of normal clouds, brought to unit length."""
+    """Easy vectors: a mixture of normal clouds, scaled to unit length."""
     random = np.random.default_rng(7)
     centres = random.standard_normal((4096, 128)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Dense search as users come by it: through ``Monograph.search``, and with filters through both frameworks' stores.
+"""Benchmark of dense search through public classes: ``Monograph.search``, and filters in both frameworks' stores.
 
 ``python benchmarks/vector_public.py`` measures and shows it in two minutes; ``make bench-vectors`` puts it on the page.
 Vectors are the static ones of the default embedder, of sentences of the shared texts.
@@ -164,7 +164,7 @@ def stores(place: Path, made: VectorSet) -> dict[str, Callable[[str, int], Find]
 
 
 def filtered(made: VectorSet) -> Results:
-    """Searches through the stores, of all nodes and of shares of them: asked with one value, and with ever others."""
+    """Measure searches of all nodes and of filtered shares: with one filter value, and with changing values."""
     queries, results = [query.tolist() for query in made.queries], {}
     with tempfile.TemporaryDirectory() as place:
         for store, search in stores(Path(place), made).items():
@@ -180,7 +180,7 @@ def filtered(made: VectorSet) -> Results:
 
 
 def changing(search: Callable[[str, int], Find], key: str, queries: Sequence[Any]) -> float:
-    """p50 in µs where every question asks for another value than the one before."""
+    """Return p50 in µs where each question filters by another value than the one before."""
     times = []
     for place, query in enumerate(queries):
         find = search(key, place * 7 % PARTS[key])
@@ -191,7 +191,7 @@ def changing(search: Callable[[str, int], Find], key: str, queries: Sequence[Any
 
 
 def measured(many: int = 30_000, some: int = 10_000) -> Results:
-    """All of it."""
+    """Run all measurements."""
     large, small = vector_data.static(many), vector_data.static(some)
     asked = slice(0, 400)
     large, small = (VectorSet(one.name, one.vectors, one.queries[asked], one.recipe) for one in (large, small))

@@ -1,4 +1,4 @@
-"""What benchmarks/vectors.py measured, as a page of the documentation with its plots."""
+"""Report of benchmarks/vectors.py: the page docs/benchmarks/vectors.md and its plots."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Results = dict[str, Any]
 
 
 def at_recall(curve: Sequence[Results], target: float = 0.95, what: str = "p50") -> tuple[float, float]:
-    """(p50, recall) at a recall, interpolated between the two settings around it; the best there is where none reaches it.
+    """Return (p50, recall) at a recall, interpolated between two settings, or at the best recall if none reaches it.
 
     ``what`` names another figure of the settings than p50.
     """
@@ -35,10 +35,12 @@ def write(results: Results, folder: Path) -> None:
     (folder / "vectors.json").write_text(json.dumps(results, indent=1))
     parts = [
         "# The vector index, measured",
-        f"Machine: {results['machine']}. One thread, one query at a time, from Python; every index in a process of its own, "
-        "built first, then opened from its files. Written by `make bench-vectors`; the figures are in "
+        f"Machine: {results['machine']}. Each index has its own process, is built first, then opened from its files; "
+        "one Python thread sends one query at a time. Written by `make bench-vectors`; the figures are in "
         "[vectors.json](vectors.json). Differences below 1.5x are noise on this machine.",
     ]
+    if any(section in results for section in SETS):
+        parts.append(COLUMNS)
     parts += beside_rivals(results, folder)
     if "public" in results:
         parts += [
@@ -50,7 +52,7 @@ def write(results: Results, folder: Path) -> None:
         ]
     if "threads" in results:
         parts += [
-            "## Many at once",
+            "## Concurrent queries",
             threads_said(results["threads"]),
             table(THREADS_HEADINGS, threads_rows(results["threads"])),
         ]
@@ -68,12 +70,12 @@ def write(results: Results, folder: Path) -> None:
         ]
     if "expected" in results:
         parts += ["## Expected and measured", EXPECTED, expected_table(results["expected"])]
-    parts += ["## What was tried where it falls short", TRIED]
+    parts += ["## What was tried where Monograph is slower", TRIED]
     (folder / "vectors.md").write_text("\n\n".join(parts) + "\n")
 
 
 def beside_rivals(results: Results, folder: Path) -> list[str]:
-    """What is said of each set on which rivals were measured."""
+    """Return the paragraphs of each set on which rivals were measured."""
     parts = []
     for section, title in SETS.items():
         if section in results:
@@ -87,42 +89,51 @@ def beside_rivals(results: Results, folder: Path) -> list[str]:
 
 
 SETS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "million": "A million real vectors"}
+COLUMNS = (
+    "*p50*: median time of a query at that recall@10, or at the best reached. *Anonymous*: the index's private "
+    "memory; the system may reclaim *file pages*. *Cold*: opening and one query, with nothing cached. Less is better, "
+    "except recall."
+)
 STOPPING = (
-    "Mean loads a query to a recall@10 of 0.95, and to a ranked recall@10 of 0.95 (or 0.002 below what seeing 160 clusters "
-    "gives, where that is less), on 100,000 vectors of each set, all of unit length. The window or budget is the one that reaches it. The index is "
-    "of the graph design, by whose codes results are ranked."
+    "Mean loads (clusters read) a query until recall@10 is 0.95, and until it is 0.95 weighted by rank (or 0.002 "
+    "below that of 160 clusters, if lower); fewer is better. Each condition has the window or budget that reaches it. "
+    "Each set has 100,000 vectors of unit length. The index has the graph design; its codes rank results."
 )
 CHANGING = (
-    "40,000 real vectors built at once, 40,000 more inserted in batches of 1,000, then 30 % deleted; beside it fresh builds "
-    "of the same vectors, all searched at the calibrated recall. Costs are with commit."
+    "An index of 40,000 real vectors *grows* by 40,000 in batches of 1,000, then *shrinks* by 30 %. Fresh builds "
+    "have the same vectors. All searches use the calibrated recall. Costs include the commit; less is better."
 )
 PUBLIC = (
-    "Sentences with static word vectors, of 256 values. With a vector: `Monograph.search`, ten hits with their texts, and "
-    "hnswlib's call at the recall that ours has. With a question: five hits, the embedding of the question in it."
+    "Sentences with static word vectors of 256 values. With a vector, `Monograph.search` returns ten hits with texts; "
+    "hnswlib's call has the same recall. With a question, it embeds the question and returns five hits."
 )
 FILTERED = (
-    "Through the frameworks' own stores, nodes of which a filter on metadata allows a share, ten results; recall@10 is among "
-    "those. The last column asks for another value of the key with every question."
+    "Ten results from our stores for two frameworks, with a metadata filter that allows a share of the nodes; "
+    "recall@10 counts only those. In the last column, every question filters by another value."
 )
-PUBLIC_HEADINGS = ("searched", "p50 µs", "recall", "of hnswlib's")
-FILTERED_HEADINGS = ("store, allowed", "p50 µs", "recall@10", "of unfiltered", "p50 µs, other values")
-FILTERING = "100,000 real vectors, of which only a share may be found; recall@10 is among those."
-SIZING = "60,000 real vectors at the calibrated recall of 0.95, clusters in memory: what the size of clusters changes."
+PUBLIC_HEADINGS = ("search", "p50 µs", "recall", "p50 / hnswlib's")
+FILTERED_HEADINGS = ("store, allowed", "p50 µs", "recall@10", "p50 / unfiltered", "p50 µs, changing value")
+FILTERING = "100,000 real vectors; a filter allows a share of them, and recall@10 counts only those."
+SIZING = "60,000 real vectors, searched at the calibrated recall of 0.95 with clusters of different sizes in memory."
 EXPECTED = (
-    "The models of MobileRAG (errata mended) for the real set: memory in MB beside the anonymous memory measured; time and "
-    "energy a query on the paper's phone beside the time measured here, at a recall of 0.95 or the best reached. EcoVector is "
-    "the paper read literally (an hnswlib file a cluster); the models leave out what a library takes to load one."
+    "MobileRAG's cost models (errata corrected), compared with measurements on the real set; less is better. The "
+    "models give memory, and time and energy a query on the paper's phone. We measured anonymous memory, and time at "
+    "a recall of 0.95 or the best reached. EcoVector follows the paper literally (an hnswlib file a cluster); its "
+    "model omits the library's cost of loading a file."
 )
 
 
 TRIED = """\
-- **A query, against HNSW in memory.** One bit a value (more must be compared in the end, and nothing is won); clusters of 50, 64 and 200 vectors; one cluster a vector (half the codes, two and a half times the
-  loads); more results compared by value instead of more clusters, which the calibration now chooses between; the lines of the next cluster fetched ahead.
-- **Queries of many Python threads.** No lock over a search, a connection a thread, one native call without the interpreter's lock: what is left is Python and SQLite around it, under that lock, two thirds
-  of a query.
-- **Inserting and deleting.** What is moved is told by arrays; what came last to a cluster stays decoded within a batch; deleted entries are struck out where they stand. What is left is
-  spread over coding (a vector once a cluster), rewriting half of all clusters' last parts for a thousand vectors, and SQLite.
-- **A search by meaning through the public class.** All hits by two statements instead of two each: no difference at ten hits."""
+- **A query, against HNSW in memory.** One bit a value (no gain: more results must be compared at the end); clusters of
+  50, 64 and 200 vectors; one cluster a vector (half the codes, two and a half times the loads); prefetching the lines
+  of the next cluster. The calibration now chooses between more clusters and more results compared by value.
+- **Queries of many Python threads.** No lock over a search, a connection a thread, one native call without the
+  interpreter's lock. Python and SQLite still hold that lock for two thirds of a query.
+- **Inserting and deleting.** Arrays record moved vectors; a cluster's newest entries stay decoded within a batch;
+  deleted entries are marked in place. The rest of the time is coding (a vector once a cluster), SQLite, and rewriting
+  half of all clusters' last parts for a thousand vectors.
+- **A dense search through the public class.** Two statements for all hits instead of two for each: no difference at ten
+  hits."""
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -159,10 +170,10 @@ def rivals_table(found: Results) -> str:
         )
     heads = [
         "index",
-        "p50 µs at 0.95",
+        "p50 µs, recall 0.95",
         "recall@10",
-        "of ours",
-        "p50 µs at 0.99",
+        "p50 / Monograph's",
+        "p50 µs, recall 0.99",
         "anonymous MB",
         "file pages MB",
         "cold ms",
@@ -173,19 +184,20 @@ def rivals_table(found: Results) -> str:
 
 
 THREADS_HEADINGS = (
-    "queries a second, recall@10",
+    "threads, recall@10",
     "Monograph",
     "its recall",
     "hnswlib",
     "its recall",
-    "of hnswlib's",
+    "Monograph / hnswlib",
 )
 
 
 def threads_said(found: Results) -> str:
     return (
-        f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors: queries a second of one "
-        "thread, and of eight Python threads (ours each with a connection of its own). Both in one process, by turns, the best of three rounds; all codes in memory."
+        f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors, all "
+        "codes in memory: queries a second of one and of eight Python threads; more is better. Our threads "
+        "have a connection each. Both take turns in one process; the best of three rounds counts."
     )
 
 
@@ -260,8 +272,9 @@ def stopping_table(found: Results) -> str:
     for data in ("real", "easy"):
         two, own = found[data]["the paper's X = 2"], found[data]["calibrated"]
         lines.append(
-            f"On the {data} set the paper's X = 2 stops after {two['loads']:.1f} loads at a recall of {two['reached']:.3f}; "
-            f"the window calibrated for 0.95 is {own['window']}, which stops after {own['loads']:.1f} at {own['reached']:.3f}."
+            f"On the {data} set the paper's X = 2 stops after {two['loads']:.1f} loads at recall "
+            f"{two['reached']:.3f}; the window calibrated for 0.95, {own['window']}, stops after {own['loads']:.1f} "
+            f"loads at recall {own['reached']:.3f}."
         )
     return "\n\n".join(lines)
 
@@ -278,7 +291,7 @@ def search_table(found: Results, what: str) -> str:
         ]
         for name, one in found.items()
     ]
-    return table([what, "recall@10", "p50 µs", "loads", "compared", "fewest results"], rows)
+    return table([what, "recall@10", "p50 µs", "loads", "codes compared", "fewest results"], rows)
 
 
 def changing_tables(found: Results) -> list[str]:

@@ -1,4 +1,4 @@
-"""One index, built and searched in a process of its own, so that its memory can be told.
+"""One index, built and searched in its own process, so that its memory can be measured.
 
 ``python vector_rivals.py build|search|cold NAME FOLDER METRIC`` reads base.npy, queries.npy and truth.npy from the folder and prints
 one line of JSON. Searches go up each rival's own dial until recall@10 is above 0.99.
@@ -349,7 +349,7 @@ SAME_FILES = {
     "faiss IVF-DISK": "faiss IVF",
     "faiss IVFPQ-DISK": "faiss IVFPQ",
 }
-"""Rivals that search what another has built."""
+"""Rivals that search the files of another one."""
 
 
 def memory() -> tuple[int, int]:
@@ -388,7 +388,7 @@ def drop(folder: Path) -> None:
 
 
 def warm_up(name: str) -> None:
-    """What a process imports once is no part of opening an index."""
+    """Import the rival's library, so that the import does not count as opening."""
     for module, rival_name in MODULES.items():
         if name.startswith(rival_name):
             importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""Queries a second of one thread and of eight, ours beside hnswlib's.
+"""Queries a second of one thread and of eight, for our index and hnswlib.
 
 ``python benchmarks/vector_threads.py --vectors 20000`` measures sentences with static word vectors in a minute and
 shows the table; ``make bench-vectors`` measures the real set. Both indexes are asked in one process, by turns.

@@ -1,7 +1,7 @@
-"""EcoVector beside its rivals: recall against latency, memory, building, changing, filtering, stopping early.
+"""Benchmark of the vector index and its rivals: recall, latency, memory, building, changing, filtering, stopping.
 
-``make bench-vectors`` runs all of it and writes docs/benchmarks/vectors.md with its plots and vectors.json. Every rival
-is built and searched in a process of its own, one thread, one query at a time.
+``make bench-vectors`` runs all of it and writes docs/benchmarks/vectors.md with its plots and vectors.json. Each rival
+is built and searched in its own process, by one thread, one query at a time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What it costs to see a part of a file: a filter, a view, and a file that holds only that part.
+"""Cost of searching a part of a file: with a filter, in a view, and in a file of only that part.
 
-``python benchmarks/views.py --passages 25000`` prints, for each way to search, the processor's time of a question as the
-median of its least of some repeats; and what the first question after a change of the file takes more.
+``python benchmarks/views.py --passages 25000`` prints the processor time of a question for each mode: the median over
+questions of the least of some repeats. It also prints the additional time of the first question after a change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The weights of a walk along the graph: how they are chosen, and what comes of them on sets they were not chosen on.
+"""Choice of the graph search's weights, and their recall on sets that they were not chosen on.
 
-``make bench-weights`` writes docs/benchmarks/weights.md. Every question is walked once with many starts, and what is
-known of each candidate and each link is kept; from that, walks with other weights are made again in compiled code
-(numba), a thousand times faster than through a file. The weights move one by one, in steps that shrink, towards more
-recall@5 (and a little recall@10 and reciprocal rank), held back towards those that are there.
+``make bench-weights`` writes docs/benchmarks/weights.md. It searches once for every question, with many starts, and
+keeps the features of each candidate and link. Compiled code (numba) then repeats the searches with other weights, a
+thousand times faster than through a file. The weights change one by one, in shrinking steps, towards more recall@5
+(and a little recall@10 and reciprocal rank), with a penalty on the distance from the present weights.
 """
 
 from __future__ import annotations
@@ -47,10 +47,16 @@ FAMILIES: tuple[tuple[tuple[str, bool], ...], ...] = (
     (("multihop-rag", True),),
     tuple((name, True) for name in SINGLE_HOP),
 )
-"""Sets that are left out together: (name, with titles)."""
+"""Sets that are left out together, as (name, with titles)."""
+INTRODUCTION = (
+    "Recall@5 (percent, by document) and mean reciprocal rank (MRR) with the weights of `graph/evidence.py`; more is "
+    "better. *Left out* has weights chosen in the same way without the set and its twin without titles. Static word "
+    "vectors. These searches count each copy of a text, so a set may differ by half a point from "
+    "[what is found](graph.md)."
+)
 MOST_QUESTIONS = {"squad": 400}
 STARTS = 24
-"""Chunks of each question whose links are kept: walks with like weights start from some of them."""
+"""Chunks of each question whose links are kept; searches with similar weights start from some of them."""
 SIZES = len(evidence.FOUND.weights), len(evidence.DEFINES.weights), len(evidence.MENTIONS.weights)
 NOW = np.array(
     [
@@ -243,7 +249,7 @@ def means(questions: Sequence[Walked], weights: Floats) -> Floats:
 
 
 def worth(sets: Sets, weights: Floats) -> float:
-    """What is to be as high as can be; sets of one hop count half."""
+    """Return the value to maximise; sets of one hop count half."""
     total = counted = 0.0
     for (name, _), questions in sets.items():
         counts = 0.5 if name in SINGLE_HOP else 1.0
@@ -257,7 +263,7 @@ def _moved(weights: Floats, place: int, step: float) -> Floats:
 
 
 def chosen(sets: Sets, rounds: int) -> Floats:
-    """Weights that do best on some sets, found step by step."""
+    """Return the weights with the highest value on some sets, found step by step."""
     weights, best = NOW.copy(), worth(sets, NOW)
     steps = np.maximum(0.25 * np.abs(NOW), 0.15)
     chance = np.random.default_rng(0)
@@ -303,15 +309,10 @@ def main() -> None:
             cells = (f"{100 * now[0]:.1f}", f"{100 * left_out[0]:.1f}", f"{now[2]:.3f}", f"{left_out[2]:.3f}")
             rows.append((told, str(len(sets[name, titled])), *cells))
             console.print(*rows[-1])
-    headings = ("set", "questions", "recall@5", "left out", "MRR", "left out")
+    headings = ("set", "questions", "recall@5", "recall@5 left out", "MRR", "MRR left out")
     options.page.write_text(
         "# The graph's weights\n\n"
-        f"Machine: {machine()}. Written by `make bench-weights`.\n\n"
-        "Recall@5 (percent, by document) and mean reciprocal rank with the weights of `graph/evidence.py`, and with others "
-        "that were chosen in the same way with the set, and its twin without titles, left out. Static word vectors. "
-        "Copies of a text are not set apart in these walks, so that a set may differ by half a point from "
-        "[what is found](graph.md).\n\n"
-        f"{table(headings, rows)}\n"
+        f"Machine: {machine()}. Written by `make bench-weights`.\n\n{INTRODUCTION}\n\n{table(headings, rows)}\n"
     )
     console.print(f"written: {options.page}")
 

@@ -39,7 +39,7 @@ Processor microseconds for a text of 300 words; less is better. Each stage gets 
 rows are parts; those with = are whole steps, which include the parts; the last is the sum of the steps."""
 FOLDERS = """\
 2,000 texts of 300 words, synced into a new file with all derived data: vectors, words, the graph. RAGdb makes no
-vectors and no graph."""
+vectors and no graph. More texts a second are better, and less of the other measures."""
 RAGDBS = """\
 The 1,000 documents of RAGdb's own experiment, generated again: some 200 words each, some with codes."""
 GROWTH = """\

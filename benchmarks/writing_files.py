@@ -1,4 +1,4 @@
-"""Files as they fill: what a passage costs as there are more, its graph alone, where its bytes go, and a million of them."""
+"""Measurements of files as they grow: cost a passage, the graph alone, bytes by table, a million passages."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from monograph.derive.sentences import sentence_spans
 WORDS = 80
 PART = 2_000
 AT_ONCE = 1_000
-"""So little text that all is made in one process: to start others takes half a second each."""
+"""Few enough texts that one process handles them; starting another takes half a second."""
 DIMENSION = 384
 PER_DOCUMENT = 10
 WAYS = ("lexical", "dense", "hybrid", "auto")
 
 
 def processor() -> float:
-    """Seconds of the processor so far, in this process and in those it waited for."""
+    """Return processor seconds of this process and of the finished child processes."""
     own, others = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
 
 
 def memory() -> float:
-    """Megabytes that are this process's own: pages of a file that are mapped are the system's to take back."""
+    """Return the private megabytes of this process, without mapped pages of files."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon:"):
             return float(line.split()[1]) / 1024
@@ -49,7 +49,7 @@ def passages(count: int) -> Iterator[str]:
 
 
 def growth(count: int) -> dict[str, float]:
-    """The processor's microseconds a passage, by how many there are then."""
+    """Return processor microseconds a passage, by the passages in the file."""
     every = passages(count)
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono") as archive:
@@ -63,7 +63,7 @@ def growth(count: int) -> dict[str, float]:
 
 
 def graph_alone(count: int) -> dict[str, float]:
-    """The processor's microseconds a passage for a graph, and what substring search reads, that are made later."""
+    """Return processor microseconds a passage, without the graph and for a graph and trigrams that are built later."""
     every = list(passages(count))
     with (
         tempfile.TemporaryDirectory() as place,
@@ -81,7 +81,7 @@ def graph_alone(count: int) -> dict[str, float]:
 
 
 def contents(path: Path) -> dict[str, float]:
-    """Bytes of a file by table, with its indexes; of the log beside it and in all."""
+    """Return bytes of a file by table, with its indexes, of its log and in all."""
     log = path.with_name(f"{path.name}-wal")
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
         names = dict(connection.execute("SELECT name, tbl_name FROM sqlite_schema"))
@@ -122,7 +122,7 @@ def bytes_of_nodes(count: int) -> dict[str, float]:
 
 
 def shuffled(count: int) -> Iterator[str]:
-    """Texts of 80 words out of sentences by chance: as many as there need be, no two alike."""
+    """Yield texts of 80 words from random sentences."""
     every = [text for one in mixture(25_000) for text in _sentences(one.text)]
     chance = random.Random(7)
     for _ in range(count):
