@@ -71,7 +71,7 @@ class Settings:
         if self.segment_least < 2 or self.segment_most < 2 * self.segment_least - 1:
             raise InputError(
                 f"segments of {self.segment_least} to {self.segment_most} texts cannot always be made",
-                "give at least 2, and twice as many, less one, as the most",
+                "give segment_least 2 or more, and segment_most 2 * segment_least - 1 or more",
             )
         if self.planes not in ("learned", "random"):
             raise InputError(f"planes is {arguments.shown(self.planes)}", "give learned or random")

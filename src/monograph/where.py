@@ -117,7 +117,7 @@ def _object(where: Any, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise InvalidFilter(f"a filter must be an object, not {shown(where)}", 'write {"key": value}')
     if depth > MAX_DEPTH:
-        raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "make it flatter")
+        raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "nest it less deeply")
     parts = tuple(_entry(key, value, depth) for key, value in where.items())
     return parts[0] if len(parts) == 1 else Combination("and", parts)
 
@@ -152,7 +152,7 @@ def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
                 f"'not' for {shown(key)} needs an object, not {shown(value)}", 'write {"not": {"==": 1}}'
             )
         if depth >= MAX_DEPTH:
-            raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "make it flatter")
+            raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "nest it less deeply")
         return Combination("not", (_entry(key, value, depth + 1),))
     if name == "exists":
         if not isinstance(value, bool):
@@ -182,14 +182,14 @@ def _dated(operator: Operator, value: Any) -> Condition:
     if operator == "is_empty":
         return Comparison(DATE, operator, None)
     if operator not in ("==", "!=", ">", ">=", "<", "<="):
-        raise InvalidFilter(f"{operator!r} cannot be asked of a date", "use == != > >= < <= or is_empty")
+        raise InvalidFilter(f"{operator!r} does not work on a date", "use == != > >= < <= or is_empty")
     when = span.parse(value) if isinstance(value, str) else None
     if isinstance(value, int | float) and not isinstance(value, bool):
         when = span.of_number(value)
     if when is None:
         raise InvalidFilter(
-            f"{shown(value)} is no time",
-            'write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z; ask for your own key so: {"since": {"==": …}}',
+            f"{shown(value)} is not a time",
+            'write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z; for a key of your own, {"since": {"==": …}}',
         )
     if operator in ("==", "!="):
         both = tuple(Comparison(DATE, one, _second(one, when)) for one in (">=", "<="))
@@ -217,7 +217,7 @@ def time_of(moment: Moment, name: str) -> TimeSpan:
         when = span.of_number(moment)
     if when is None:
         raise InputError(
-            f"{name} is {shown(moment)}, which is no time", "write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z"
+            f"{name} is {shown(moment)}, which is not a time", "write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z"
         )
     return when
 
@@ -271,7 +271,7 @@ def _scalar(key: str, value: Any) -> Scalar:
 
 def _text(value: str, name: str) -> str:
     if "\0" in value:  # SQLite's JSON functions cut a text at U+0000.
-        raise InvalidFilter(f"{name} has the character U+0000 in it", "filter by another part of the text")
+        raise InvalidFilter(f"{name} contains U+0000", "filter by another part of the text")
     try:
         return arguments.text(value, name)
     except InputError as error:
@@ -305,13 +305,13 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
         value = part.value if isinstance(part, Comparison) else None
         if not isinstance(part, Comparison) or part.operator != "==" or isinstance(value, tuple) or value is None:
             raise OutsideView(
-                "what is added to this view would not have to be in it: its filter leaves values open",
-                'add through a view of exact values, such as {"collection": "notes"}',
+                "cannot add through this view: its filter does not require one exact value of each key",
+                'use a view of exact values, such as {"collection": "notes"}',
             )
         if part.key in FIELDS:
-            raise OutsideView(f"{part.key} is not to be given by a view", "add through a view of metadata")
+            raise OutsideView(f"cannot add through a view filtered by {part.key}", "use a view filtered by metadata")
         if found.setdefault(part.key, value) != value:
-            raise OutsideView(f"nothing has two values for {part.key!r}", "add through another view")
+            raise OutsideView(f"cannot add through a view that requires two values of {part.key!r}", "use another view")
     return found
 
 

@@ -293,8 +293,8 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
             yield [(key, pack_extraction(one, chunk.text), one.tokens)]
         if count != len(wanted):
             raise ModelUnavailable(
-                f"the extractor {extractor.key!r} gave {count} extractions for {len(wanted)} chunks",
-                "it must give one a chunk, in order",
+                f"the extractor {extractor.key!r} returned {count} extractions for {len(wanted)} chunks",
+                "it must return one per chunk, in order",
             )
 
     def price(chunks: Sequence[Chunk]) -> Cost:
@@ -327,7 +327,9 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
         key, texts = work
         made = summarizer.summarize(texts, max_tokens)
         if not made.text.strip() and any(text.strip() for text in texts):
-            raise ModelUnavailable(f"the summarizer {summarizer.key!r} gave an empty summary", "it must say something")
+            raise ModelUnavailable(
+                f"the summarizer {summarizer.key!r} returned an empty summary", "it must return a text"
+            )
         return [(key, pack_summary(made), made.tokens_in + made.tokens_out)]
 
     def make(wanted: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
@@ -355,15 +357,17 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
         key, picture = work
         if failures >= describe.MOST_FAILURES:
             errors[key] = ModelUnavailable(
-                f"{describer.key} failed {failures} times running, and was not asked any more",
-                "see that it answers, then monograph retry FILE",
+                f"{describer.key} failed {failures} times in a row, and was not called again",
+                "check that it answers, then run monograph retry FILE",
             )
             return []
         try:
             answer = describer.describe(picture.data, picture.media_type)
             text = clean(answer.text).strip()[: describe.MOST_CHARACTERS].rstrip()
             if not text:
-                raise ModelUnavailable(f"{describer.key} said nothing of a picture", "use another model")
+                raise ModelUnavailable(
+                    f"{describer.key} returned an empty description of a picture", "use another model"
+                )
         except Exception as error:  # Any error of a describer is a problem of one picture, and the batch goes on.
             errors[key] = error
             failures += 1

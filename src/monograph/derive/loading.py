@@ -41,13 +41,12 @@ _OWN = ("static", "pattern", "extractive")
 _SERVED = ("openai", "rerank")
 _HINTS: Mapping[Kind, str] = {
     "embedder": "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; in Python:"
-    " an embedder of your own is handed to Monograph.open",
-    "extractor": "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to"
+    " pass an embedder of your own to Monograph.open",
+    "extractor": "give pattern, spacy:PIPELINE or llm:openai:BASE_URL#NAME; in Python: pass one of your own to"
     " Monograph.open",
-    "summarizer": "give extractive or llm:openai:BASE_URL#NAME; in Python: one of your own is handed to Monograph.open",
-    "reranker": "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; in Python: one of your own is handed over as"
-    " an object",
-    "describer": "give openai:BASE_URL#MODEL; in Python: one of your own is handed to Monograph.open",
+    "summarizer": "give extractive or llm:openai:BASE_URL#NAME; in Python: pass one of your own to Monograph.open",
+    "reranker": "give onnx:FOLDER, rerank:URL#MODEL or embedder:EMBEDDER; in Python: pass one of your own as an object",
+    "describer": "give openai:BASE_URL#MODEL; in Python: pass one of your own to Monograph.open",
     "language model": "give openai:BASE_URL#MODEL",
 }
 
@@ -93,7 +92,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
         name, _, fallback = source.partition(" else ")
         tokens = tokens or str(MAX_TOKENS)
         if not tokens.isascii() or not tokens.isdigit() or int(tokens) < 1:
-            raise UnknownModel(f"{tokens!r} in {spec!r} is no number of tokens", "give llm:MODEL or llm/1024:MODEL")
+            raise UnknownModel(f"{tokens!r} in {spec!r} is not a number of tokens", "give llm:MODEL or llm/1024:MODEL")
         model = load_model(name, api_key, allow)
         return LLMExtractor(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
     made: Extractor = _load("extractor", spec, api_key, allow)
@@ -196,7 +195,7 @@ def api_key_of(kind: str, given: str = "") -> str:
 
 def key_hint(kind: str) -> str:
     """Return the hint for a server of an ``embedder`` or a ``reranker`` that refuses its key."""
-    return f"put the server's key into the variable {_variable_of(kind)}, or {VARIABLE}"
+    return f"put the server's key into the environment variable {_variable_of(kind)}, or {VARIABLE}"
 
 
 def _variable_of(kind: str) -> str:

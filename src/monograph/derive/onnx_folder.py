@@ -79,6 +79,6 @@ def _model_file(folder: Path) -> Path:
     if len(models) == 1 or named:
         return (named or models)[0]
     if not models:
-        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that holds the model")
+        raise ModelUnavailable(f"{folder} has no .onnx file", "name the folder that contains the model")
     names = ", ".join(path.name for path in models)
     raise ModelUnavailable(f"{folder} has several models: {names}", "rename the one to use to model.onnx")

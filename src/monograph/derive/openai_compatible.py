@@ -121,7 +121,9 @@ class OpenAICompatible(ServedModel):
             if self._other_limit(error):
                 return self._server.post(self._body(content, max_tokens))
             if not isinstance(content, str) and error.status in _NO_IMAGES:
-                raise ModelUnavailable(error.message, "see that the server's model takes images") from error.__cause__
+                raise ModelUnavailable(
+                    error.message, "check that the server's model accepts images"
+                ) from error.__cause__
             raise
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:

@@ -30,7 +30,7 @@ MAX_REPLY = 4 << 20
 """Most bytes of a reply."""
 QUOTED = 200
 """Most characters of a server's reply that an error quotes."""
-BASE_URL_HINT = "give the base URL of an API of the OpenAI form, which mostly ends in /v1"
+BASE_URL_HINT = "give the base URL of an OpenAI-compatible API, which usually ends in /v1"
 
 _CONNECT = 10.0
 _AGAIN = {408, 425, 429}
@@ -80,12 +80,12 @@ class Server:
         max_reply: int = MAX_REPLY,
         asks_slow_again: bool = False,
         hint: str = BASE_URL_HINT,
-        key_hint: str = "hand over the server's key as api_key",
+        key_hint: str = "pass the server's key as api_key",
     ) -> None:
         try:
             import urllib3
         except ImportError as error:
-            raise MissingExtra("asking a server needs urllib3", 'pip install "monograph[llm]"') from error
+            raise MissingExtra("requests to a server need urllib3", 'pip install "monograph[llm]"') from error
         _check(url, api_key)
         self._url = url
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
@@ -102,7 +102,7 @@ class Server:
 
     def __reduce__(self) -> NoReturn:
         raise InputError(
-            "a model behind a server cannot be pickled: its key would go with it", "make it anew where it is wanted"
+            "a model behind a server cannot be pickled: its key would go with it", "create it again where it is needed"
         )
 
     def post(self, asked: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ class Server:
                     return
                 yield self._object(line)
             if not piece:
-                raise ModelUnavailable(f"{self._url} broke off its answer", "ask again; the server's log says more")
+                raise ModelUnavailable(f"{self._url} broke off its answer", "ask again, or see the server's log")
             if time.monotonic() > deadline:
                 raise self._too_slow()
 
@@ -209,7 +209,7 @@ class Server:
             return self._too_slow()
         why = self.redaction.in_error(str(error), QUOTED)
         if broken:
-            return ModelUnavailable(f"{self._url} {broken}: {why}", "ask again; the server's log says more")
+            return ModelUnavailable(f"{self._url} {broken}: {why}", "ask again, or see the server's log")
         return _PassingError(
             ModelUnavailable(f"{self._url} cannot be reached: {why}", "start the server, or give its base URL")
         )
@@ -279,10 +279,10 @@ class Server:
         if status in (401, 403):
             return self._key_hint
         if status == 404:
-            return f"{self._hint}; see that the server has the model"
+            return f"{self._hint}; check that the server has the model"
         if status in _AGAIN:
             return "wait a while, or give fewer workers"
-        return "the server's log says more" if status >= 500 else self._hint
+        return "see the server's log" if status >= 500 else self._hint
 
     def _start(self, reply: bytes) -> str:
         return " ".join(self.redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
@@ -305,7 +305,7 @@ class ServedModel:
 
     def __init__(self, base_url: str, model: str, changed: Mapping[str, Any], server: Callable[[str], Server]) -> None:
         if not model or "#" in model:
-            raise InputError(f"{model!r} is no model's name", "give the name that the server knows it by")
+            raise InputError(f"{model!r} is not a model's name", "give the name that the model has on the server")
         self.base_url = base_url.rstrip("/")
         """Base URL of the server, without a slash at its end."""
         settings = f"#{json.dumps(changed, sort_keys=True)}" if changed else ""
@@ -370,13 +370,15 @@ def _check(url: str, api_key: str) -> None:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        raise InputError(f"{url!r} is no URL: {error}", BASE_URL_HINT) from error
+        raise InputError(f"{url!r} is not a URL: {error}", BASE_URL_HINT) from error
     if parts.username is not None or parts.password is not None:
-        raise InputError("the URL of a server holds a user or a password", "hand it over as api_key: URLs are stored")
+        raise InputError("the server's URL contains a user or a password", "pass it as api_key: URLs are stored")
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
         raise InputError(f"{url!r} is not the URL of a server", BASE_URL_HINT)
     if not (api_key.isascii() and api_key.isprintable()):
-        raise InputError("the api_key holds characters that no key has", "give it without spaces and line breaks")
+        raise InputError(
+            "the api_key contains characters that no key has", "give it as printable ASCII, without line breaks"
+        )
 
 
 def _seconds(retry_after: str) -> float | None:

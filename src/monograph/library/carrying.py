@@ -88,8 +88,8 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
     wanted = vectors and store.embedder in ("", models.embedder.key)
     if wanted and store.dimension and store.dimension != models.embedder.dimension:
         raise InputError(
-            f"the vectors have {store.dimension} values, those of {file.database.path} {models.embedder.dimension}",
-            "import into a new file, or with --no-vectors to have them made anew",
+            f"the vectors have {store.dimension} values, and {file.database.path} needs {models.embedder.dimension}",
+            "import into a new file, or with --no-vectors to compute new vectors",
         )
     reports = []
     done = 0

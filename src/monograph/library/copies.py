@@ -92,7 +92,7 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
         If there is no room for the copy.
     """
     original = file.database.path
-    taken = InputError(f"{path} is there already", "give another name, or say that it may go: --overwrite")
+    taken = InputError(f"{path} exists already", "give another name, or replace it with --overwrite")
     if os.path.isdir(path):  # noqa: PTH112 - it never raises
         raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
     if state_of(path) is not None:
@@ -162,7 +162,7 @@ def require_plain(path: str | os.PathLike[str]) -> Path:
     """Return the path of a plain Monograph file, with links resolved. Raises FileError if it is not one, or is open."""
     file = _closed(path)
     if encryption.may_be_encrypted(file):
-        raise WrongKey(f"{file} is encrypted already, or no Monograph file", f"monograph decrypt {file}")
+        raise WrongKey(f"{file} is encrypted already, or is not a Monograph file", f"monograph decrypt {file}")
     require_monograph(file)
     return file
 

@@ -122,7 +122,7 @@ class Files(OriginalFiles):
         vectors: bool = True,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Import the texts, metadata and vectors of another store: see docs/coming-from.md.
+        """Import the texts, metadata and vectors of another store: see docs/how-to/coming-from.md.
 
         Parameters
         ----------

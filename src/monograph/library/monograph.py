@@ -78,7 +78,8 @@ class Monograph(Writable):
         settings:
             Settings of a new file; ``Settings(graph=False)`` for a file that is only a vector store.
         vector_index:
-            Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``; see docs/vector-index.md.
+            Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``; see
+            docs/explanation/vector-index.md.
         create, read_only:
             Whether to create a missing file; whether to refuse writes.
         key:
@@ -197,8 +198,8 @@ class Monograph(Writable):
 
         if names is None and before is None:
             raise InputError(
-                "neither names nor a moment says which versions",
-                'name them, or say until when: --versions-before 2026-01-01; in Python: before="2026-01-01"',
+                "neither documents nor a date was given for the versions to delete",
+                'name documents, or give a date: --versions-before 2026-01-01; in Python: before="2026-01-01"',
             )
         file, named = self._file, None if names is None else document_names(names)
         first = None if before is None else filters.time_of(before, "before").first

@@ -249,8 +249,8 @@ class WholeFile(OpenFile):
             pass  # Raises ClosedFile for a closed file.
         if self.database.raw_key is not None:
             raise InputError(
-                f"{self.database.path} is encrypted and cannot be pickled: its key would go with it",
-                "hand over its path, and open it with the key where it is wanted",
+                f"{self.database.path} is encrypted and cannot be pickled: the pickle would contain its key",
+                "pass its path instead, and open it there with the key",
             )
         models = self.models
 
@@ -298,7 +298,7 @@ class WholeFile(OpenFile):
         base = self if second is None else self.part(None, second)
         database = view.limited(base.database, compile_condition(condition))
         # A view must not reveal rows outside of it, so the message names no row.
-        database.diagnose = lambda: "rows of it contradict each other"
+        database.diagnose = lambda: "some of its rows contradict each other"
         return FilePart(self, condition, second, database, base)
 
     def _copied(self, second: int) -> FilePart:

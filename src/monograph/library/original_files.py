@@ -167,7 +167,7 @@ def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
         found = sources.of_document(connection, lookup.only(connection, name).row)
         place = None if found is None else _path_of(connection, found[0])
     if found is None or place is None or (file.view and _state(place[0], found[0])[0] != "same"):
-        raise SourceMissing(f"document {name!r} was read from no file", "its text is all there is")
+        raise SourceMissing(f"document {name!r} has no file that can be read", "read its stored text")
     return place
 
 

@@ -318,8 +318,8 @@ def allowed(where: Mapping[str, Any] | None) -> Allowed:
 def keeps_no_versions(file: OpenFile) -> InputError:
     """Return the error for a file that keeps no previous versions of documents."""
     return InputError(
-        f"{file.database.path} keeps no former versions of documents",
-        "make a new file that does: monograph sync FILE FOLDER --history; in Python: Settings(history=True)",
+        f"{file.database.path} keeps no previous versions of documents",
+        "create a new file that does: monograph sync FILE FOLDER --history; in Python: Settings(history=True)",
     )
 
 

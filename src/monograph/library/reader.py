@@ -89,7 +89,7 @@ class Reader(Questions):
         if condition is None:
             raise InputError(
                 "a view needs a filter",
-                'say what is in it: collection=notes; in Python: archive.within({"collection": "notes"})',
+                'give one, such as collection=notes; in Python: archive.within({"collection": "notes"})',
             )
         if self._file.condition is not None:
             condition = filters.Combination("and", (self._file.condition, condition))
@@ -249,7 +249,7 @@ class Reader(Questions):
         """Write all contents into a new folder: JSON Lines, and the vectors as a NumPy array.
 
         The export shows one state of the file, even if others write meanwhile. It is not encrypted, even if the file
-        is. The folder gets its name once it is complete. ``docs/export.md`` describes its files.
+        is. The folder gets its name once it is complete. ``docs/how-to/export.md`` describes its files.
 
         Parameters
         ----------
@@ -417,7 +417,7 @@ class Writable(Reader):
         from monograph.write import passages
 
         if ids is None and not where:
-            raise InputError("neither ids nor a filter says which chunks", "name them; to clear the file, remove all")
+            raise InputError("neither ids nor a filter was given", "give one; to clear the file, remove its documents")
         named = None if ids is None else arguments.names(ids, "an id")
         guard = self._guard
         narrowed = allowed(where) if guard is None else guard.chunks(allowed(where))

@@ -32,18 +32,22 @@ def read_archive(opened: Opened) -> Items:
             address = opened.address.inside(entry.filename)
             if _LEADS_OUT.search(entry.filename):
                 yield Problem(
-                    opened.address.uri, f"its file {entry.filename!r} would lie outside of it", "do not trust it"
+                    opened.address.uri,
+                    f"its file {entry.filename!r} would be placed outside the archive",
+                    "do not trust it",
                 )
                 continue
             if entry.flag_bits & 1:
                 yield Problem(address.uri, "it is encrypted", "unpack it")
                 continue
             if entry.file_size > opened.limits.max_bytes:
-                yield Problem(address.uri, f"it has {entry.file_size:,} bytes, more than the limit", "--max-bytes")
+                yield Problem(
+                    address.uri, f"it has {entry.file_size:,} bytes, more than the limit", "give a higher --max-bytes"
+                )
                 continue
             try:
                 yield from read(opened.inside(entry.filename, archive.read(entry)))
             except SourceError as error:
                 yield problem_of(address.uri, error)
             except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError) as error:
-                yield Problem(address.uri, f"it cannot be unpacked: {error}", "pack it anew")
+                yield Problem(address.uri, f"it cannot be unpacked: {error}", "pack it again")

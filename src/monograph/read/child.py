@@ -132,11 +132,13 @@ class Child:
 def death(code: int, limits: Limits) -> SourceError:
     """Return the error for a file whose process ended with an exit code, negative for a signal."""
     if code == -signal.SIGALRM:
-        return SourceTooSlow(f"reading it took more than {limits.max_seconds:g} s", "divide it, or give --max-seconds")
+        return SourceTooSlow(
+            f"reading it took more than {limits.max_seconds:g} s", "split it, or give a higher --max-seconds"
+        )
     if code == -signal.SIGKILL:
-        return SourceTooSlow("the process that read it was killed: it may have taken all memory", "divide it")
+        return SourceTooSlow("the process that read it was killed: it may have taken all memory", "split it")
     name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-    return SourceDamaged(f"the reader of its format crashed over it ({name})", "save it anew")
+    return SourceDamaged(f"the reader of its format crashed on it ({name})", "save it again")
 
 
 # The functions below run in the child.
@@ -178,7 +180,7 @@ def _do(task: Task, answers: Connection) -> bool:
     except (SourceError, NotFound) as error:
         failed = error
     except MemoryError:
-        failed = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "divide it")
+        failed = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "split it")
         is_fit = False
     signal.setitimer(signal.ITIMER_REAL, 0)
     if failed is not None:

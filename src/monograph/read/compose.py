@@ -57,7 +57,7 @@ class Composer:
         self._parts.append(text)
         self._length += len(text)
         if self._length > MOST_CHARACTERS:
-            raise SourceTooLarge(f"its text has more than {MOST_CHARACTERS:,} characters", "divide it")
+            raise SourceTooLarge(f"its text has more than {MOST_CHARACTERS:,} characters", "split it")
 
     def heading(self, level: int, title: str) -> None:
         """Add a paragraph that is a heading. ``level`` is 1 for the highest."""

@@ -39,7 +39,7 @@ def read_epub(opened: Opened) -> Items:
                 continue
             add_page(composer, parse(data), partial(_words, pictures, archive, name))
     if lost:
-        yield Problem(opened.address.uri, f"{len(lost)} of its chapters are not in it ({lost[0]})", "fetch it anew")
+        yield Problem(opened.address.uri, f"{len(lost)} of its chapters are missing ({lost[0]})", "download it again")
     document = composer.document(opened, opened.metadata("epub", author=author, published=published), title)
     yield from pictures.after(document)
 
@@ -57,7 +57,7 @@ def _package(archive: zipfile.ZipFile) -> str:
     container = xml_of(archive, "META-INF/container.xml")
     found = container.find("{*}rootfiles/{*}rootfile")
     if found is None or not found.get("full-path"):
-        raise SourceDamaged("a broken EPUB: it names no contents", "fetch it anew")
+        raise SourceDamaged("a broken EPUB: it has no list of contents", "download it again")
     return str(found.get("full-path"))
 
 

@@ -161,7 +161,7 @@ class ReadTask:
         except SourceError as error:
             yield Part.failed(error)
         except MemoryError:
-            yield Part.failed(SourceTooSlow("reading it took more memory than there is", "divide it"))
+            yield Part.failed(SourceTooSlow("reading it needs more memory than there is", "split it"))
 
 
 def read(opened: Opened) -> Items:
@@ -184,11 +184,11 @@ def read(opened: Opened) -> Items:
     except (MonographError, MemoryError):
         raise
     except RecursionError as error:
-        raise SourceDamaged("it is nested too deeply", "save it anew") from error
+        raise SourceDamaged("it is nested too deeply", "save it again") from error
     except Exception as error:
         said = " ".join(str(error).split())[:200]
         raise SourceDamaged(
-            f"it cannot be read as {form}: {type(error).__name__}{': ' if said else ''}{said}", "save it anew"
+            f"it cannot be read as {form}: {type(error).__name__}{': ' if said else ''}{said}", "save it again"
         ) from error
 
 
@@ -198,7 +198,7 @@ def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result
         data, state = _bytes(path, root, max_bytes)
         if data is not None:
             return data, state
-    raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when it is at rest")
+    raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when nothing writes to it")
 
 
 def open_under(path: Path, root: Root) -> BinaryIO:
@@ -212,7 +212,7 @@ def open_under(path: Path, root: Root) -> BinaryIO:
     try:
         file = open(path, "rb", opener=_opener)  # noqa: SIM115 - the caller's to close
     except FileNotFoundError as error:
-        raise SourceMissing("it is not there any more", "sync again") from error
+        raise SourceMissing("it no longer exists", "sync again") from error
     except OSError as error:
         raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
     try:
@@ -268,7 +268,7 @@ def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.sta
     except SourceError:
         raise
     except FileNotFoundError as error:
-        raise SourceMissing("it vanished before it was read", "sync again") from error
+        raise SourceMissing("it was removed before it was read", "sync again") from error
     except OSError as error:
         raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
     unchanged = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
@@ -299,7 +299,7 @@ def _is_inside(path: Path, root: Root, opened: int) -> bool:
         real = os.path.realpath(path)
     out = _outside(real, os.path.realpath(place))
     if out is not None:
-        raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(out)}", "--follow-links")
+        raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(out)}", "give --follow-links")
     try:
         return os.path.samestat(os.lstat(real), os.fstat(opened))
     except OSError:
@@ -311,5 +311,5 @@ def _refuse(state: os.stat_result, max_bytes: int) -> None:
         raise SourceUnreadable("it is a pipe, a socket or a device, not a file")
     if state.st_size > max_bytes:
         raise SourceTooLarge(
-            f"it has {state.st_size:,} bytes, more than the limit of {max_bytes:,}", f"--max-bytes {state.st_size}"
+            f"it has {state.st_size:,} bytes, more than the limit of {max_bytes:,}", f"give --max-bytes {state.st_size}"
         )

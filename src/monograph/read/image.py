@@ -128,7 +128,7 @@ def is_icon(image: Image) -> bool:
 
 
 def _broken(error: BaseException) -> SourceDamaged:
-    return SourceDamaged(f"a broken image: {error}", "save it anew")
+    return SourceDamaged(f"a broken image: {error}", "save it again")
 
 
 def refuse_size(width: int, height: int, limits: Limits) -> None:
@@ -143,7 +143,9 @@ def refuse_size(width: int, height: int, limits: Limits) -> None:
 def refuse_when_late(opened: Opened) -> None:
     """Raise SourceTooSlow if too little time is left to recognise another page."""
     if opened.late():
-        raise SourceTooSlow("there was no time to recognise the words in its pictures", "--max-seconds, then retry")
+        raise SourceTooSlow(
+            "there was no time to recognise the words in its pictures", "give a higher --max-seconds, then retry"
+        )
 
 
 def recognise(image: Pixels) -> str:

@@ -73,7 +73,7 @@ class Kept:
         made, media_type, pixels = _handed_over(image, data)
         self._bytes += len(made)
         if self._bytes > MOST_BYTES_A_FILE:
-            raise SourceTooLarge(f"its pictures have more than {MOST_BYTES_A_FILE:,} bytes together", "divide it")
+            raise SourceTooLarge(f"its pictures have more than {MOST_BYTES_A_FILE:,} bytes together", "split it")
         self._count += numbered
         mark = f"[picture {secrets.token_hex(16)}]"
         digest = hashlib.sha256(data or made).digest()

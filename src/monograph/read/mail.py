@@ -139,7 +139,7 @@ def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None])
     try:
         data = take_out()
     except Exception as error:
-        yield Problem(uri, f"it cannot be taken out of its message: {type(error).__name__}", "save it by itself")
+        yield Problem(uri, f"it cannot be extracted from its message: {type(error).__name__}", "save it by itself")
         return
     if not data:
         return

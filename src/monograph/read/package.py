@@ -59,7 +59,7 @@ def _in_ole(data: bytes) -> Format:
             return form
     named = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in data)
     kind = next(named, "an old Office file of an unknown kind")
-    raise UnknownFormat(f"{kind}, which cannot be read", "save it in the Office format of today, or as PDF")
+    raise UnknownFormat(f"{kind}, which cannot be read", "save it in a current Office format, or as PDF")
 
 
 def _in_zip(opened: Opened) -> Format:
@@ -93,7 +93,7 @@ def unpacked(opened: Opened) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(opened.data))
     except (zipfile.BadZipFile, ValueError, OSError) as error:
-        raise SourceDamaged(f"a broken ZIP archive: {error}", "save or copy it anew") from error
+        raise SourceDamaged(f"a broken ZIP archive: {error}", "save or copy it again") from error
     entries = archive.infolist()
     if len(entries) > _MOST_ENTRIES_OF_A_DOCUMENT:
         raise SourceTooLarge(f"it has {len(entries):,} parts, more than {_MOST_ENTRIES_OF_A_DOCUMENT:,}")
@@ -174,7 +174,7 @@ def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
     try:
         data = archive.read(name)
     except (KeyError, zipfile.BadZipFile, OSError, ValueError) as error:
-        raise SourceDamaged(f"its part {name!r} cannot be read: {error}", "save it anew") from error
+        raise SourceDamaged(f"its part {name!r} cannot be read: {error}", "save it again") from error
     if _declared(io.BytesIO(data)) == "ENTITY":
         raise SourceDamaged(f"its part {name!r} declares XML entities", "do not trust it")
     return ElementTree.fromstring(data)  # noqa: S314 - it declares no entities

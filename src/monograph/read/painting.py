@@ -118,7 +118,7 @@ def _opened(task: PaintTask) -> pypdfium2.PdfDocument:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
-        raise SourceDamaged(f"a broken PDF: {error}", "save it anew") from error
+        raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
     return _held[key]
 
 

@@ -43,7 +43,7 @@ def read_pdf(opened: Opened) -> Items:
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
-        raise SourceDamaged(f"a broken PDF: {error}", "save it anew") from error
+        raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
     with file:
         yield from _read(file, opened)
 
@@ -72,7 +72,7 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     information = file.get_metadata_dict(skip_empty=True)
     uri = opened.address.uri
     if broken:
-        yield Problem(uri, f"{_pages(broken)} cannot be read", "save it anew")
+        yield Problem(uri, f"{_pages(broken)} cannot be read", "save it again")
     if pictures and waiting is not None:
         yield problem_of(uri, waiting, _pages(pictures))
     title, author = (_named(information.get(name)) for name in ("Title", "Author"))

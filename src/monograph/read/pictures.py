@@ -107,7 +107,7 @@ class Pictures:
         if self._unread and (empty or not isinstance(self._error, UnknownFormat)):
             count = f"{self._unread} pictures in it" if self._unread > 1 else "a picture in it"
             if self._error is None:
-                yield Problem(uri, f"{count} were not recognised: it has more than {MOST}", "divide it")
+                yield Problem(uri, f"{count} were not recognised: it has more than {MOST}", "split it")
             else:
                 yield problem_of(uri, self._error, count)
         elif empty:

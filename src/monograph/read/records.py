@@ -31,7 +31,7 @@ def read_json(opened: Opened) -> Items:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise SourceDamaged(f"it is no JSON: {error}", "repair it, or name it .txt to have it read as text") from error
+        raise SourceDamaged(f"it is not JSON: {error}", "repair it, or name it .txt to have it read as text") from error
     yield from _document(opened, value, "json")
 
 
@@ -49,7 +49,7 @@ def read_yaml(opened: Opened) -> Items:
         values = list(yaml.load_all(text, loader))
     except (yaml.YAMLError, ValueError, TypeError) as error:
         said = " ".join(str(error).split())
-        raise SourceDamaged(f"it is no YAML: {said}", "repair it, or name it .txt to have it read as text") from error
+        raise SourceDamaged(f"it is not YAML: {said}", "repair it, or name it .txt to have it read as text") from error
     yield from _document(opened, values[0] if len(values) == 1 else values, "yaml")
 
 
@@ -81,7 +81,7 @@ def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[
         items = _flattened(one, path)
         count += len(items)
         if count > most:
-            raise SourceTooLarge(f"it has more than {most:,} values", "divide it")
+            raise SourceTooLarge(f"it has more than {most:,} values", "split it")
         lines = [_line(key, item) for key, item, _ in items if not _is_nested(item)]
         if lines:
             yield path, lines

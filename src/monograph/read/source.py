@@ -97,13 +97,15 @@ class Opened:
         """Raise SourceTooLarge if there are more pages, slides or files than the limit. ``what`` names them."""
         if count > self.limits.max_pages:
             raise SourceTooLarge(
-                f"it has {count:,} {what}, more than the limit of {self.limits.max_pages:,}", "divide it"
+                f"it has {count:,} {what}, more than the limit of {self.limits.max_pages:,}", "split it"
             )
 
     def check_time(self) -> None:
         """Raise SourceTooSlow if the time for this file is over."""
         if self.clock.left() < 0:
-            raise SourceTooSlow(f"it took more than {self.limits.max_seconds:g} s to read", "--max-seconds")
+            raise SourceTooSlow(
+                f"it took more than {self.limits.max_seconds:g} s to read", "give a higher --max-seconds"
+            )
 
 
 Reader: TypeAlias = Callable[[Opened], Items]

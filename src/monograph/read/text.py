@@ -198,12 +198,12 @@ def _rows(text: str, place: Address) -> Items:
             row = json.loads(line)
             document = _row(row, place, seen)
             if document.id in taken:
-                raise InvalidDocument(f"line {taken[document.id]} has the id {document.id!r} already")
+                raise InvalidDocument(f"line {taken[document.id]} already has the id {document.id!r}")
             taken[document.id] = number
             yield document
         except (ValueError, RecursionError, InvalidDocument) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            yield Problem(f"{place.uri}:{number}", f"the line is no document: {reason}", "correct the line")
+            yield Problem(f"{place.uri}:{number}", f"the line is not a document: {reason}", "correct the line")
 
 
 def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:

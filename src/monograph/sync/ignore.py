@@ -56,7 +56,9 @@ class Rules:
         try:
             spec = compiled(lines)
         except (ValueError, re.error) as error:
-            raise SourceDamaged(f"a line of it is no pattern: {error}", "correct or delete the line") from error
+            raise SourceDamaged(
+                f"one of its lines is not a valid pattern: {error}", "correct or delete the line"
+            ) from error
         return Rules((*self.levels, (folder, spec)))
 
     def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:

@@ -240,7 +240,7 @@ class _SeenPath:
             Problem(
                 self.uri(self.path),
                 f"{count} out of the folder, not followed: {self.uri(link)} to {target}",
-                f"--follow-links reads what is there; a line in {IGNORE_FILE} passes it over",
+                f"--follow-links reads the target; a line in {IGNORE_FILE} ignores the link",
             )
         ]
 
@@ -368,7 +368,7 @@ class _FolderWalk:
             return rules.at(folder) if os.path.lexists(os.path.join(folder, IGNORE_FILE)) else rules  # noqa: PTH118
         except SourceError as error:
             uri = path_to_text(os.path.join(folder, IGNORE_FILE))  # noqa: PTH118
-            self.problems.append(Problem(uri, f"passes nothing over: {error.message}", error.hint))
+            self.problems.append(Problem(uri, f"ignores nothing: {error.message}", error.hint))
             return rules
 
     def _file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
@@ -388,7 +388,7 @@ class _FolderWalk:
             if entry.is_symlink():
                 target = os.path.realpath(entry.path)
                 self.problems.append(
-                    Problem(path_to_text(Path(entry.path)), f"a link to {target}, which is read already: passed over")
+                    Problem(path_to_text(Path(entry.path)), f"a link to {target}, which is read already: skipped")
                 )
             return []
         self.entered.add(identity)
@@ -396,7 +396,7 @@ class _FolderWalk:
 
     def _broken(self, path: str) -> None:
         self.problems.append(
-            Problem(path_to_text(Path(path)), "a link that leads nowhere", "correct or delete the link")
+            Problem(path_to_text(Path(path)), "a link whose target does not exist", "correct or delete the link")
         )
 
     def _cannot_see(self, path: str, error: OSError) -> None:

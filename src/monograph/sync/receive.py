@@ -59,7 +59,7 @@ class Incoming:
         self.path = place / name
         self.size = 0
         if passed_over(self.path, root):
-            raise InputError(f"a sync passes over a file named {name!r} there", "give it another name")
+            raise InputError(f"a sync ignores a file named {name!r} there", "give it another name")
         if os.path.lexists(self.path):
             raise _taken(name)
         self._part = place / f".{secrets.token_hex(8)}.part"
@@ -129,12 +129,12 @@ class Incoming:
 
 
 def _taken(name: str) -> NameTaken:
-    return NameTaken(f"a file named {name!r} is there already", "give it another name")
+    return NameTaken(f"a file named {name!r} exists already", "give it another name")
 
 
 def _unwritten(path: Path, error: OSError) -> Exception:
     if error.errno in _FULL:
-        return StorageFull(f"{path} has no room: {error.strerror}", "free some space, then send it again")
+        return StorageFull(f"there is no room for {path}: {error.strerror}", "free some space, then send it again")
     return SourceUnreadable(f"{path} cannot be written: {error.strerror}", "check the permissions of its folder")
 
 
@@ -146,9 +146,9 @@ def _folder(root: Root, below: str) -> Path:
         raise InputError(f"the folder is {arguments.shown(below)}", f"give one below {root.name}: letters/1963")
     found = place.joinpath(*parts)
     if not found.is_dir():
-        raise InputError(f"{path_to_text(found)} is no folder", "make it, or choose another")
+        raise InputError(f"{path_to_text(found)} is not a folder", "create it, or choose another")
     if not root.follow_links and leads_out(str(found), os.path.realpath(place)) is not None:
-        raise InputError(f"{path_to_text(found)} leads out of {root.name}", "choose a folder within")
+        raise InputError(f"{path_to_text(found)} leads out of {root.name}", "choose a folder inside it")
     return found
 
 

@@ -1,7 +1,7 @@
 """Renamed files: vectors that were made under the old name are used under the new one.
 
-A text without a heading is embedded together with its file's name. That helps searches (docs/reading.md), but the text
-need not be embedded again when only the name changes.
+A text without a heading is embedded together with its file's name. That helps searches (docs/how-to/reading.md), but
+the text need not be embedded again when only the name changes.
 """
 
 from __future__ import annotations

@@ -121,12 +121,12 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
     """
     root, place = named(database, name), absolute(path)
     if not text_to_path(place).exists():
-        raise InputError(f"{path} is not there", "move the folder first, then say where it is")
+        raise InputError(f"{path} does not exist", "move the folder first, then give its new path")
     with database.write() as connection:
         other = next((one for one in sources.roots(connection) if one.name != root.name and one.place == place), None)
         if other is not None:
             raise InputError(
-                f"{path} is the place of {other.name!r} already",
+                f"{path} is the path of {other.name!r} already",
                 f"monograph sources {database.path} --remove {other.name}",
             )
         sources.put_root(connection, replace(root, place=place))

@@ -97,7 +97,7 @@ def _comings_and_goings(roots: Sequence[Path], here: Sequence[Path], away: set[P
             yield WatchEvent("back", path_to_text(root))
         elif root not in here and root not in away:
             away.add(root)
-            yield WatchEvent("away", path_to_text(root), reason="it is not there; what is stored of it stays")
+            yield WatchEvent("away", path_to_text(root), reason="it does not exist now; its stored documents stay")
 
 
 def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:

@@ -116,7 +116,7 @@ def text(value: Any, name: str) -> str:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError(
-            f"{name} holds half a surrogate pair at character {error.start}: {shown(value)}",
+            f"{name} contains half a surrogate pair at character {error.start}: {shown(value)}",
             "give it in UTF-8; in Python: decode it with errors='replace'",
         ) from None
     return value
@@ -133,7 +133,7 @@ def label(value: Any, name: str) -> str:
     """
     given = text(value, name)
     if "\0" in given:
-        raise InputError(f"{name} holds U+0000: {shown(given)}", "remove that character")
+        raise InputError(f"{name} contains U+0000: {shown(given)}", "remove that character")
     return given
 
 
@@ -163,7 +163,7 @@ def names(values: Iterable[Any], name: str) -> list[str]:
         If ``values`` is a single text or not iterable, or :func:`label` rejects one of them.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise InputError(f"{name} is to be in a list, not {shown(values)}", "give a list of them")
+        raise InputError(f"{name} must be in a list, not {shown(values)}", "give a list of them")
     return [label(one if isinstance(one, str) else shown(one), name) for one in values]
 
 
@@ -181,11 +181,11 @@ def vector(value: Any, name: str) -> Float32:
         with np.errstate(over="ignore"):  # Too large values become infinite: callers that need finite values check.
             made = np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} is not numbers: {error}", "give a list of floats") from error
+        raise InputError(f"{name} is not a list of numbers: {error}", "give a list of floats") from error
     if made.ndim != 1:
         raise InputError(f"{name} has shape {made.shape}", "give one vector, a list of floats")
     if np.isfinite(made).all() and np.linalg.norm(made.astype(np.float64)) > np.finfo(np.float32).max:
-        raise InputError(f"{name} is longer than float32 can hold", "give it at unit length")
+        raise InputError(f"{name} is longer than float32 allows", "scale it to unit length")
     return made
 
 

@@ -205,14 +205,14 @@ def _joined(document: Document, named: str) -> str:
             if start < 0 or document.text[start : start + len(passage.text)] != passage.text:
                 said = shown(passage.id or passage.text)
                 raise InvalidDocument(
-                    f"passage {said} of {named} does not stand in its text at {passage.start}",
-                    "give where each passage stands, of all of them or of none",
+                    f"passage {said} of {named} is not in its text at {passage.start}",
+                    "give every passage its start in the text, or give none a start",
                 )
         return document.text
     joined = PASSAGE_SEPARATOR.join(passage.text for passage in document.passages)
     if document.text not in ("", joined):
         raise InvalidDocument(
-            f"{named} has a text and passages of another text", "give either, or say where each passage stands"
+            f"the text of {named} differs from its passages", "give one of the two, or the start of each passage"
         )
     return joined
 
@@ -281,12 +281,13 @@ def check_json(metadata: Metadata, owner: str) -> None:
         ) from error
     if _NUL.search(written):
         raise InvalidDocument(
-            f"the metadata of {owner} holds U+0000: {shown(metadata)}", "remove that character from its keys and values"
+            f"the metadata of {owner} contains U+0000: {shown(metadata)}",
+            "remove that character from its keys and values",
         )
     if too_deep:
-        raise InvalidDocument(f"the metadata of {owner} is nested more than {MOST_NESTED} deep", "make it flatter")
+        raise InvalidDocument(f"the metadata of {owner} is nested more than {MOST_NESTED} deep", "nest it less deeply")
     if not text_keys:
-        raise InvalidDocument(f"the metadata of {owner} has a key that is not text", "name every key by a text")
+        raise InvalidDocument(f"the metadata of {owner} has a key that is not text", "use text for every key")
 
 
 @dataclass(frozen=True, slots=True)

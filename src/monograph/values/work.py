@@ -91,8 +91,8 @@ class Cost:
     ``embedding_tokens`` the tokens of these texts, by the tokenizer that cuts chunks. ``extractions`` counts the chunks
     that the extractor would be given. ``model_calls`` counts the calls of language models, ``model_tokens`` the tokens
     they read and write at most. ``summaries`` is the largest number of summaries, ``typical_summaries`` the typical
-    number (see docs/tree.md). ``pictures`` counts the pictures to describe: each is one call, whose tokens are
-    estimated from the picture's size and the longest answer.
+    number (see docs/explanation/tree.md). ``pictures`` counts the pictures to describe: each is one call, whose tokens
+    are estimated from the picture's size and the longest answer.
     """
 
     documents: int = 0

@@ -48,10 +48,10 @@ def add(
         if missing is not None and not missing_ok:
             raise NotFound(
                 f"the origin {arguments.shown(missing)} is neither a chunk nor a document",
-                "add what says it first, or leave origins out",
+                "add that chunk or document first, or leave origins out",
             )
         if guard is not None and not all(any(name in origins for name in one.origins) for one in given):
-            raise OutsideView("nobody in this view says it", "give the ids of chunks or documents that do, as origins")
+            raise OutsideView("it has no origin in this view", "give ids of chunks or documents of the view as origins")
         replaced = 0
         for one in given:
             # One row for each origin that was found; one row without an origin if there is none.

@@ -196,9 +196,9 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
             chunks = tuple(cut(document, settings))
             if len(document.text) > documents.LONGEST_TEXT:
                 characters = f"{len(document.text):,} characters"
-                raise InvalidDocument(f"document {document.id!r} has {characters}", "cut it in parts")
+                raise InvalidDocument(f"document {document.id!r} has {characters}", "split it into parts")
             if len({chunk.id for chunk in chunks}) < len(chunks):
-                fault = f"document {document.id!r} has two chunks of one id"
+                fault = f"document {document.id!r} has two chunks with the same id"
                 raise InvalidDocument(fault, "give every chunk an id of its own")
             vectors = [passage.vector for passage in document.passages] or [None] * len(chunks)
             given = [
@@ -226,8 +226,8 @@ def with_keys(
             own[keys[-1]] = vector
         elif isinstance(embedder, GivenVectors):
             raise InvalidDocument(
-                f"chunk {chunk.id!r} came without a vector, and nothing here can make one: the file's are all given",
-                "give its vector, or make all anew: monograph reembed FILE static",
+                f"chunk {chunk.id!r} has no vector, and this file has no embedder: all its vectors were given",
+                "give its vector, or compute all vectors: monograph reembed FILE static",
             )
         else:
             keys.append(vector_key(embedder.key, embedded_text(document.title, chunk.metadata, chunk.text)))
@@ -239,11 +239,11 @@ def _packed(chunk: Chunk, given: Float32, dimension: int) -> bytes:
     vector = np.asarray(given, dtype=np.float32)
     if vector.shape != (dimension,):
         raise InvalidDocument(
-            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's have {dimension} values",
-            "give vectors of one model only, or leave them out to have them made",
+            f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's vectors have {dimension} values",
+            "give vectors of one model only, or leave them out to have them computed",
         )
     if not np.isfinite(vector).all():
-        raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it made")
+        raise InvalidDocument(f"the vector of chunk {chunk.id!r} is not finite", "leave it out to have it computed")
     return pack(normalised(vector))
 
 

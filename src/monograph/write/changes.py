@@ -195,7 +195,7 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
     for name, sha256 in seen.hashes.items():
         known = state.documents.get(name)
         if (None if known is None else known.row.sha256) != sha256:
-            raise Overtaken(f"document {name!r} is being changed by others as well", "try again")
+            raise Overtaken(f"document {name!r} was changed by another write at the same time", "try again")
     decision = _Decision(state)
     for name in seen.gone:
         decision.remove(name)

@@ -94,7 +94,7 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
     if of_others:
         yield Finding("extractions", f"{of_others} chunks with the extraction of another text", repairable=True)
     if other_parts:
-        fault = f"{other_parts} documents whose part of the graph is not what their texts imply"
+        fault = f"{other_parts} documents whose part of the graph does not match their texts"
         yield Finding("chunk_graphs", fault, repairable=True)
 
 
@@ -121,9 +121,9 @@ def _signatures(checked: Checked) -> list[tuple[int, int]]:
 _GRAPH = (
     *derived.GRAPH_ROWS,
     Rule("chunk_graphs", "{}", _graph_faults, GRAPH),
-    Rule("names", "{} names with another signature than their key has",
+    Rule("names", "{} names whose signature does not match their key",
          _signatures, "UPDATE names SET signature = ? WHERE name = ?"),
-    Rule("names", "{} names that are not as the graph implies", _other_heads, GRAPH),
+    Rule("names", "{} names whose merge does not follow from the graph", _other_heads, GRAPH),
 )  # fmt: skip
 
 # The tree.
@@ -147,9 +147,9 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
         return verify_tree.faults(checked.connection, made_by, embedder, damaged)
 
     return (
-        Rule("trees", "the planes of the tree are not what was stored",
+        Rule("trees", "the planes of the tree do not match their checksum",
              "checksum IS NOT checksum(planes)", _restart),
-        Rule("nodes", "{} summaries whose text or vector is not what was made",
+        Rule("nodes", "{} summaries whose text or vector is damaged",
              f"""SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
              WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart),  # noqa: S608
         Rule("nodes", "{}", find, _restart),
@@ -171,7 +171,7 @@ def of_index(index: EcoVectorIndex) -> Rule:
         yield from verify_vectors.faults(checked.connection, index.space)
         waits = clusters.has_stale(checked.connection, index.space)
         if unwanted := 0 if waits else clusters.count_unwanted(checked.connection, index.space):
-            yield f"{unwanted} vectors are in the index and belong to nothing"
+            yield f"{unwanted} vectors in the index belong to no chunk or summary"
 
     return Rule("clusters", "{}", find, lambda checked: index.rebuild(checked.connection))
 

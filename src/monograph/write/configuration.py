@@ -161,7 +161,7 @@ class PluggedIn(Generic[Given]):
             named = trusted(identity(database), address) if callable(trusted) else address in map(normal, trusted)
             if not named:
                 raise ModelUntrusted(
-                    f"{database.path} wants {spec!r} as its {self.name}, which opens {address!r}: it was not opened",
+                    f"{database.path} names {spec!r} as its {self.name}; {address!r} is not trusted and was not opened",
                     f"to let this file open it, add --trust; or give it another {self.name}; "
                     f"in Python: Monograph.open(path, trusted=[{address!r}])",
                 )
@@ -184,8 +184,8 @@ class PluggedIn(Generic[Given]):
 EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "embedder",
     "static",
-    "{path} holds vectors of",
-    "open it {}, or make its vectors anew",
+    "{path} has vectors of",
+    "open it {}, or compute its vectors again",
     "monograph reembed {path} {given.spec}",
     "Monograph.open({file!r}).vectors.rebuild(embedder)",
 )
@@ -193,7 +193,7 @@ EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "extractor",
     "pattern",
     "the graph of {path} is made with",
-    "open it {}, or make it anew",
+    "open it {}, or rebuild it",
     "monograph reextract {path} {given.spec}",
     "Monograph.open({file!r}).graph.rebuild(extractor)",
 )
@@ -201,7 +201,7 @@ SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "summarizer",
     "extractive",
     "the tree of {path} is made with",
-    "open it {}, or make it anew",
+    "open it {}, or rebuild it",
     "monograph resummarize {path} {given.spec}",
     "Monograph.open({file!r}).tree.rebuild(summarizer)",
 )
@@ -209,7 +209,7 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
     "describer",
     "",
     "the pictures of {path} are described by",
-    "open it with a describer, which takes that one's place",
+    "open it with a describer, which replaces that one",
     "monograph sync {path} FOLDER --describer {given.spec}",
     "Monograph.open({file!r}, describer=describer)",
 )
@@ -360,7 +360,7 @@ class FileModels:
             if isinstance(given, str):
                 given = loading.load_describer(given)
             if not isinstance(given, Describer) or isinstance(given, type):
-                hint = "give one, or the text that names one: openai:URL#MODEL"
+                hint = "give a describer, or a text that names one: openai:URL#MODEL"
                 raise InputError(f"the describer is {shown(given)}", hint)
             self.given_describer = given
 
@@ -404,7 +404,7 @@ class FileModels:
             from monograph.models import Reranker
 
             if not isinstance(chosen, Reranker) or isinstance(chosen, type):
-                hint = "give one, or the text that names one: onnx:FOLDER"
+                hint = "give a reranker, or a text that names one: onnx:FOLDER"
                 raise InputError(f"the reranker is {shown(chosen)}", hint)
             return chosen
         if chosen not in self._rerankers:

@@ -1,4 +1,4 @@
-"""Descriptions of pictures: each is made once, and put in the place of its picture in a document's text."""
+"""Descriptions of pictures: each is made once, and replaces the mark of its picture in the text of a document."""
 
 from __future__ import annotations
 

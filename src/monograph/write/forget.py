@@ -1,4 +1,4 @@
-"""Forgetting: no trace of what was taken out is left in the bytes of the file.
+"""Erasure of removed text from the bytes of the file and its write-ahead log.
 
 After rows are deleted, the file must be rewritten. Before a removal, a token of the pending erasure is stored in the
 file; it is deleted after the rewrite. If the process is killed in between, or the rewrite fails, the next write repeats
@@ -74,8 +74,8 @@ def carried_out(
         if strict and token:
             raise
         path = str(database.path)
-        reason = f"what was taken out is in no result any more, but still in the bytes of the file: {error.message}"
-        problem = Problem(path, reason, f"the next write forgets it, or: monograph compact {path}")
+        reason = f"the removed text is in no results, but is still in the bytes of the file: {error.message}"
+        problem = Problem(path, reason, f"the next write erases it, or: monograph compact {path}")
         return replace(report, problems=(*report.problems, problem))
     return report
 

@@ -1,4 +1,4 @@
-"""Precomputed values of documents, made in other processes before the writer comes to them.
+"""Derived values of documents, computed in other processes before the writer needs them.
 
 Only the static word vectors and the pattern extractor of the package run in other processes. Other models are called in
 this process, and are responsible for their own speed. Precomputed values that the memo already has are discarded.

@@ -1,4 +1,4 @@
-"""Single chunks in and out of documents that stay, as frameworks hand them over.
+"""Adding and removing single chunks (passages) of stored documents, as frameworks do.
 
 The chunks of such a document are ready-made passages, and its text is the passages joined. A change reads the stored
 document, changes its passages and stores it again. If another writer changes it in between, all of this is repeated.
@@ -104,7 +104,9 @@ def _grouped(given: Iterable[Document]) -> Iterator[Document]:
     owner: dict[str, str] = {}
     for document in given:
         if not document.passages:
-            raise InvalidDocument(f"document {document.id!r} has no passages", "add it whole; in Python: Monograph.add")
+            raise InvalidDocument(
+                f"document {document.id!r} has no passages", "add it as a whole; in Python: Monograph.add"
+            )
         named: dict[str, Passage] = {}
         for one in document.passages:
             name = one.id or content_id("chunk", document.id, one.text, 1)
@@ -184,7 +186,7 @@ def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document
     """Return a stored document with its chunks as passages, with their given vectors; raises for a synced file."""
     if row.source is not None:
         raise InvalidDocument(
-            f"document {row.id!r} is part of the file {row.uri}, so that its chunks cannot change one by one",
+            f"document {row.id!r} was read from the file {row.uri}: its chunks cannot be changed one by one",
             "remove the whole document, or change the file and sync",
         )
     stored = documents.load(connection, row)

@@ -1,4 +1,4 @@
-"""Graph of chunks that are stored already: for another extractor, a repair, or names that are set apart."""
+"""Rebuild of the graph of stored chunks: for another extractor, for a repair, or after names were kept apart."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
         pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
         if not pairs:
             place = pipeline.database.path
-            raise NotFound(f"{name!r} and {other!r} were not set apart", f"monograph entities {place} --why")
+            raise NotFound(f"{name!r} and {other!r} were not kept apart", f"monograph entities {place} --why")
         names.remove_cannot_link(connection, pairs)
         touched = _begin_again(connection, pairs)
     end_again(pipeline, touched)
@@ -263,8 +263,8 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
         raise InputError(
-            f"{name!r} and {other!r} are one name but for case, accents, signs or an article",
-            "give two names that differ in more",
+            f"{name!r} and {other!r} are the same name: case, accents, signs and articles do not count",
+            "give two different names",
         )
     known = names.known(connection, keys)
     pairs: Pairs = {keys}
@@ -275,7 +275,7 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
     if lacking and known_only:
         written = name if lacking[0] == keys[0] else other
         place = pipeline.database.path
-        raise NotFound(f"{place} names nothing like {written!r}", f"monograph entities {place}")
+        raise NotFound(f"{place} contains no name like {written!r}", f"monograph entities {place}")
     return pairs
 
 

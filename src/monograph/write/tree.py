@@ -1,4 +1,4 @@
-"""Bringing the tree of summaries up to date: what is missing is made and remembered, then the tree is exchanged."""
+"""Update of the tree of summaries: stores missing summaries in the memo, then replaces the tree."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[i
 def lagging(database: Database, error: MonographError) -> Problem:
     """Return the problem to report when a change is stored and the tree could not be updated."""
     path = str(database.path)
-    reason = f"the tree of summaries is as it was, and lacks what changed: {error.message}"
+    reason = f"the tree of summaries was not updated, and lacks the latest changes: {error.message}"
     if isinstance(error, BusyFile):
-        return Problem(path, reason, "what is stored is whole; the tree follows with the next write")
+        return Problem(path, reason, "the documents are stored; the next write updates the tree")
     return Problem(path, reason, error.hint or f"monograph resummarize {path}")
 
 
@@ -293,9 +293,7 @@ def _lock(lock: Path, path: Path) -> int | None:
         except BlockingIOError:
             if time.monotonic() > end:
                 os.close(held)
-                raise BusyFile(
-                    f"another process is at work on the tree of {path}", "it follows with the next write"
-                ) from None
+                raise BusyFile(f"another process is updating the tree of {path}", "the next write updates it") from None
         except OSError:  # A file system without locks.
             os.close(held)
             break

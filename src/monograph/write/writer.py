@@ -1,4 +1,4 @@
-"""Writer of batches and of removals: it reads what they meet in the file, and writes what changes, table by table."""
+"""Writer of batches and removals: reads the stored rows that they affect, and writes the changes table by table."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def remove(
         unknown = [name for name in unknown if name not in former]
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
-            raise NotFound(f"{database.path} holds no document {listed}", f"monograph show {database.path}")
+            raise NotFound(f"{database.path} contains no document {listed}", f"monograph show {database.path}")
         ending = versions.ending(connection, database.clock, forgotten=forgets)
         tally = _take_out(connection, indexes, rows, ending)
         tally.removed += len(former)

@@ -73,11 +73,11 @@ class Model2VecEmbedder:
         rows = len(self._table) if self._mapping is None else len(self._mapping)
         if self._tokenizer.get_vocab_size() > rows or (self._weights is not None and len(self._weights) < rows):
             raise ModelUnavailable(
-                f"{table} has vectors of {rows} tokens, and {tokens.name} knows {self._tokenizer.get_vocab_size()}",
+                f"{table} has vectors of {rows} tokens, but {tokens.name} has {self._tokenizer.get_vocab_size()}",
                 "copy the model's folder again: its files belong to different models",
             )
         if self._mapping is not None and not 0 <= self._mapping.min() <= self._mapping.max() < len(self._table):
-            raise ModelUnavailable(f"{table}: the mapping names rows that are not there", _HINT)
+            raise ModelUnavailable(f"{table}: the mapping names rows that do not exist", _HINT)
         self.dimension = int(self._table.shape[1])
         """Number of values of every vector."""
         self.spec = f"model2vec:{self._source}"
@@ -106,7 +106,9 @@ class Model2VecEmbedder:
                 for at in range(0, len(ids), AT_ONCE):
                     result[place] += self._sum(ids[at : at + AT_ONCE])
         if not np.isfinite(result).all():
-            raise ModelUnavailable(f"{self._folder} holds vectors that are not finite", "copy the model's folder again")
+            raise ModelUnavailable(
+                f"{self._folder} contains vectors that are not finite", "copy the model's folder again"
+            )
         # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)
 
@@ -138,7 +140,7 @@ def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
     except OSError as error:
         raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}", advice) from error
     except SafetensorError as error:
-        raise ModelUnavailable(f"{path} is not of the safetensors form: {error}", advice) from error
+        raise ModelUnavailable(f"{path} is not a safetensors file: {error}", advice) from error
     found = {}
     for name, one in stored:
         kind = "<u2" if one["dtype"] == _HALF else _TYPES.get(one["dtype"])

@@ -142,14 +142,14 @@ def _from_hub(name: str) -> Path:
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        raise MissingExtra(f"fetching {name!r} needs huggingface_hub", 'pip install "monograph[onnx]"') from error
+        raise MissingExtra(f"downloading {name!r} needs huggingface_hub", 'pip install "monograph[onnx]"') from error
     wanted: Any = ["*.onnx", "onnx/model.onnx", "tokenizer.json"]
     try:
         return Path(snapshot_download(name, allow_patterns=wanted))
     except Exception as error:  # network, permission and cache errors of many kinds
         raise ModelUnavailable(
-            f"the model {name!r} is not on this machine and could not be fetched: {error}",
-            "connect to the network once, or name a folder that holds it",
+            f"the model {name!r} is not on this machine and could not be downloaded: {error}",
+            "connect to the network once, or name a folder that contains it",
         ) from error
 
 
@@ -174,7 +174,7 @@ def _pooling(folder: Path) -> str:
         others = sorted(one for one in modes if one not in ("mean_tokens", "include_prompt"))
         if others and "mean_tokens" not in modes:
             raise ModelUnavailable(
-                f"{path} wants {', '.join(others)}, and here are only {' and '.join(POOLINGS)}",
+                f"{path} requires the pooling {', '.join(others)}; only {' and '.join(POOLINGS)} are supported",
                 'export it with its pooling inside, or give onnx:FOLDER#{"pooling": "mean"}',
             )
     return POOLINGS[0]

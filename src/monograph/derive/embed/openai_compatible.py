@@ -34,7 +34,7 @@ MAX_REPLY = 64 << 20
 MOST_QUESTIONS = 512
 """Questions whose vectors are cached: with 1,024 values each, two megabytes."""
 
-_REPLY_HINT = "see that the model is one for embeddings, and that its server is sound: its log says more"
+_REPLY_HINT = "check that it is an embedding model, and see the server's log"
 
 _TOO_MUCH = (400, 413, 422)
 """Statuses with which servers refuse a request with too many texts, or too long ones."""
@@ -96,7 +96,7 @@ class OpenAIEmbedder(ServedModel):
     kind: ClassVar[str] = "openai"
     path: ClassVar[str] = "/embeddings"
     noun: ClassVar[str] = "embedder"
-    form: ClassVar[str] = "give openai:BASE_URL#MODEL, and what differs as JSON behind another #: " + ", ".join(
+    form: ClassVar[str] = "give openai:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
         one.name for one in fields(ServedSettings)
     )
     contextual = True
@@ -218,7 +218,7 @@ class OpenAIEmbedder(ServedModel):
                 raise
             if len(texts) == 1:
                 hint = (
-                    f"the text begins {arguments.shown(texts[0][:60])} and has {len(texts[0])} characters; where that"
+                    f"the text begins {arguments.shown(texts[0][:60])} and has {len(texts[0])} characters; if that"
                     ' is too long, give openai:BASE_URL#MODEL#{"max_characters": NUMBER}'
                 )
                 raise ModelUnavailable(error.message, hint) from error
@@ -232,9 +232,9 @@ class OpenAIEmbedder(ServedModel):
 
     def _changed_dimension(self, given: int, expected: int) -> ModelUnavailable:
         return ModelUnavailable(
-            f"{self._url} gives vectors of {given} values for {self._model!r}, where {expected} are wanted",
-            "the model behind that name is another: serve the one that the vectors were made with, or name the new one"
-            " otherwise and make them anew: monograph reembed FILE EMBEDDER",
+            f"{self._model!r} at {self._url} returned vectors of {given} values, not of {expected}",
+            "the server has another model under that name now: serve the one that made the file's vectors, or give the"
+            " new one another name and run monograph reembed FILE EMBEDDER",
         )
 
 
@@ -278,27 +278,27 @@ def _vectors_of(reply: Mapping[str, Any], count: int, url: str, model: str, reda
     ModelUnavailable
         If the reply does not have ``count`` finite vectors of one dimension.
     """
-    who = f"{url} gave"
+    who = f"{model!r} at {url} returned"
     data = reply.get("data")
     if not isinstance(data, list):
         said = redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
         raise ModelUnavailable(f"{url} replied without vectors: {said}", BASE_URL_HINT)
     if len(data) != count:
-        raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts by {model!r}", _REPLY_HINT)
+        raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts", _REPLY_HINT)
     rows: list[Float32 | None] = [None] * count
     for place, one in enumerate(data):
         index = one.get("index", place) if isinstance(one, dict) else None
         if type(index) is not int or not 0 <= index < count or rows[index] is not None:
-            raise ModelUnavailable(f"{who} vectors for {model!r} without telling of which text each is", _REPLY_HINT)
-        rows[index] = _vector(one.get("embedding"), who, model)
+            raise ModelUnavailable(f"{who} vectors without saying which text each belongs to", _REPLY_HINT)
+        rows[index] = _vector(one.get("embedding"), who)
     made = [row for row in rows if row is not None]
     lengths = sorted({len(row) for row in made})
     if len(lengths) > 1:
-        raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values by {model!r}", _REPLY_HINT)
+        raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values", _REPLY_HINT)
     return _of_unit_length(np.array(made, dtype=np.float32))
 
 
-def _vector(given: Any, who: str, model: str) -> Float32:
+def _vector(given: Any, who: str) -> Float32:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             made = (
@@ -309,9 +309,9 @@ def _vector(given: Any, who: str, model: str) -> Float32:
     except (TypeError, ValueError, OverflowError, binascii.Error):
         made = np.empty(0, dtype=np.float32)
     if made.ndim != 1 or not len(made):
-        raise ModelUnavailable(f"{who} no vector of numbers for a text by {model!r}", _REPLY_HINT)
+        raise ModelUnavailable(f"{who} no vector of numbers for a text", _REPLY_HINT)
     if not np.isfinite(made).all():
-        raise ModelUnavailable(f"{who} a vector with values that are not finite by {model!r}", _REPLY_HINT)
+        raise ModelUnavailable(f"{who} a vector with values that are not finite", _REPLY_HINT)
     return made
 
 

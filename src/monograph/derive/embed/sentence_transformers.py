@@ -50,8 +50,8 @@ class SentenceTransformerEmbedder:
             self._model = SentenceTransformer(str(folder_of(name) or name), trust_remote_code=False)
         except Exception as error:  # network, file and model errors of many kinds
             raise ModelUnavailable(
-                f"the model {name!r} is not on this machine and could not be fetched: {error}",
-                "connect to the network once, or name a folder that holds it",
+                f"the model {name!r} is not on this machine and could not be downloaded: {error}",
+                "connect to the network once, or name a folder that contains it",
             ) from error
         self.spec = f"sentence-transformers:{name}"
         """Spec of this embedder."""

@@ -139,7 +139,7 @@ class LLMExtractor:
         if found.mentions:
             return replace(found, tokens=tokens)
         said = " ".join(completion.text[:60].split())
-        return Extraction(tokens=tokens, failure=f"the model's answer names nothing that the text holds: {said!r}")
+        return Extraction(tokens=tokens, failure=f"the model's answer names nothing in the text: {said!r}")
 
     def _instead(self, chunk: Chunk, failed: Extraction) -> Extraction:
         (found,) = self._fallback.extract([chunk])
@@ -147,4 +147,4 @@ class LLMExtractor:
 
 
 def _not_asked(chunk: Chunk) -> Extraction:
-    raise ModelUnavailable(f"not asked: the model gave no answer for {MAX_SILENT} chunks in a row")
+    raise ModelUnavailable(f"the model was not asked: it gave no answer for {MAX_SILENT} chunks in a row")

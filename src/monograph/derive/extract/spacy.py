@@ -71,7 +71,7 @@ def _load(name: str) -> Language:
     except Exception as error:  # OSError if there is none; many kinds if it needs another version of spaCy
         hint = f"python -m spacy download {name}, or name the folder of a saved pipeline"
         if Path(name).is_dir():
-            hint = "save it again with this version of spaCy, and install what its components need"
+            hint = "save it again with this version of spaCy, and install the packages of its components"
         raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
 
 

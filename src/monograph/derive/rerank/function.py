@@ -30,7 +30,7 @@ class ScoringFunction:
 
     def __init__(self, function: Callable[[str, list[str]], Sequence[float]], key: str, weight: float = 1.0) -> None:
         if not key:
-            raise InputError("a function that scores has no key", "name it, and what changes its scores")
+            raise InputError("the scoring function has no key", "name it and the settings that change its scores")
         self._function = function
         self.weight = weight
         """Weight of the scores relative to those of the search."""
@@ -55,4 +55,4 @@ class ScoringFunction:
         except ModelError:
             raise
         except Exception as error:
-            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "see its own settings") from error
+            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "check its settings") from error

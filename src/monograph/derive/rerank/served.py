@@ -23,7 +23,7 @@ TIMEOUT = 60.0
 RETRIES = 2
 """Retries after the first try: few, since a user waits for the hits."""
 
-_HINT = "give the base URL of a server that has /rerank, as Cohere, Jina, vLLM, llama.cpp's server and TEI have it"
+_HINT = "give the base URL of a server that has /rerank, such as Cohere, Jina, vLLM, llama.cpp's server or TEI"
 _TEI_WANTS = "texts"
 
 
@@ -77,7 +77,7 @@ class ServedReranker(ServedModel):
     kind: ClassVar[str] = "rerank"
     path: ClassVar[str] = "/rerank"
     noun: ClassVar[str] = "reranker"
-    form: ClassVar[str] = "give rerank:BASE_URL#MODEL, and what differs as JSON behind another #: " + ", ".join(
+    form: ClassVar[str] = "give rerank:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
         one.name for one in fields(ServedRerankerSettings)
     )
 
@@ -128,7 +128,7 @@ class ServedReranker(ServedModel):
             if error.status not in (400, 413, 422):
                 raise
             if self._tei or _TEI_WANTS not in error.reply or error.status == 413:
-                hint = 'where a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
+                hint = 'if a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
                 raise ModelUnavailable(error.message, hint) from error
             self._tei = True
             return self._server.ask(self._asked(question, texts))
@@ -169,8 +169,8 @@ class ServedReranker(ServedModel):
 
     def _fault(self, what: str) -> ModelUnavailable:
         return ModelUnavailable(
-            f"{self._url} gave {what} by {self._model!r}",
-            "see that the model is one for reranking, and its server's log",
+            f"{self._model!r} at {self._url} returned {what}",
+            "check that it is a reranking model, and see the server's log",
         )
 
 
