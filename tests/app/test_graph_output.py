@@ -40,7 +40,7 @@ def test_neighbourhood_is_printed_by_hops(capsys: pytest.CaptureFixture[str]) ->
     assert lines.index(["1", "comet", "event", "2.50", "2"]) < lines.index(
         ["2", "Vienna", "place", "1.25", "1", "comet"]
     )
-    assert "without a link to these: Graz" in out
+    assert "not linked to these: Graz" in out
     assert "2 neighbours left out" in out
     assert "Ines Calder — comet: She found it. (discovery)" in out
     assert "comet.md:0-18\n   Chunk 0 of the comet." in out

@@ -49,7 +49,7 @@ def test_sync_that_is_terminated_says_what_is_safe(tmp_path: Path, folder: Path)
     command = [sys.executable, "-c", TERMINATED, "sync", str(tmp_path / "x.mono"), str(folder)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (130, "")
-    assert "what was stored so far is safe" in done.stderr
+    assert "everything stored so far is safe" in done.stderr
     assert "Traceback" not in done.stderr
     with Monograph.open(tmp_path / "x.mono") as monograph:
         assert monograph.check() == []

@@ -74,8 +74,8 @@ def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
             pytest.param(*one, marks=pytest.mark.long)
             for one in (
                 (("search", "x", "-k", "three"), "'three'"),
-                (("search", "x", "--where", "year"), "is no filter"),
-                (("search", "x", "--as-of", "then"), "keeps no former versions"),
+                (("search", "x", "--where", "year"), "is not a filter"),
+                (("search", "x", "--as-of", "then"), "keeps no previous versions"),
                 (("search", "x", "--reranker", "magic"), "unknown reranker"),
                 (("ask", "x", "--threshold", "2"), "threshold is 2"),
                 (("ask", "x", "--model", "gpt"), "unknown language model"),
@@ -91,7 +91,7 @@ def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
                 (("sync", ".", "--describer", "magic"), "unknown describer"),
                 (("sync", ".", "--max-bytes", "-1"), "-1"),
                 (("sync", ".", "--max-seconds", "0"), "0"),
-                (("costs", "--price", "free"), "is no price"),
+                (("costs", "--price", "free"), "is not a price"),
             )
         ),
     ],
@@ -103,7 +103,7 @@ def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], said: str
 
 
 def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> None:
-    assert "holds no document" in told("show", notes, "nothing", code=1)
+    assert "contains no document" in told("show", notes, "nothing", code=1)
     assert "does not exist" in told("search", tmp_path / "none.mono", "comet", code=1)
 
 
@@ -138,7 +138,7 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...], notes:
 )
 def test_a_file_behind_the_question_is_recognised(command: str, others: tuple[str, ...], notes: Path) -> None:
     said = told(command, *others, notes, code=2)
-    assert f"FILE comes first: {others[0]} is no .mono file" in said
+    assert f"FILE comes first: {others[0]} is not a .mono file" in said
     assert f"try: monograph {command} {notes} {' '.join(others)}\n" in said
 
 
@@ -186,4 +186,4 @@ def test_an_empty_query_says_why_nothing_is_found(arguments: tuple[str, str], no
 )
 def test_no_hits_asked_for_says_why_nothing_is_found(arguments: tuple[str, ...], notes: Path) -> None:
     command, *others = arguments
-    assert "-k 0 asks for none: nothing will be found\n" in told(command, notes, *others, "-k", 0, code=0)
+    assert "-k 0 asks for no hits: nothing will be found\n" in told(command, notes, *others, "-k", 0, code=0)

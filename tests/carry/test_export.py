@@ -176,7 +176,7 @@ def test_passage_offsets_must_match_the_text() -> None:
     made = Document(text, passages=(Passage("One. Two.", start=0), Passage("Two. Three.", start=5)))
     assert made.text == text
     for wrong in (Passage("Two.", start=4), Passage("Two.", start=-1), Passage("Two."), Passage("Two.", start=99)):
-        with pytest.raises(InvalidDocument, match="does not stand in its text"):
+        with pytest.raises(InvalidDocument, match="is not in its text"):
             Document(text, passages=(Passage("One.", start=0), wrong))
     with pytest.raises(InvalidDocument):
         Document(text, passages=(Passage("One.", start="0"),))  # type: ignore[arg-type]
@@ -184,14 +184,14 @@ def test_passage_offsets_must_match_the_text() -> None:
 
 def test_export_refuses_an_existing_folder(archive: Monograph, exported: Path, tmp_path: Path) -> None:
     before = contents(exported)
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         archive.export(exported)
     archive.remove(["a"])
     archive.export(exported, overwrite=True)
     assert contents(exported).keys() == before.keys()
     assert [one["id"] for one in lines(exported / "documents.jsonl")] == ["b", "c", "d", "e"]
     (exported / "mine.txt").write_text("of mine")
-    with pytest.raises(InputError, match=r"holds 'mine.txt'"):
+    with pytest.raises(InputError, match=r"contains 'mine.txt'"):
         archive.export(exported, overwrite=True)
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(exported)
@@ -313,7 +313,7 @@ def test_export_and_import_commands_round_trip(tmp_path: Path) -> None:
     run("sync", file, tmp_path / "texts")
     told = json.loads(run("export", file, out, "--json"))
     assert (told["documents"], told["chunks"], told["graph"]) == (1, 1, True)
-    assert "is there already" in run("export", file, out, code=2)
+    assert "already exists" in run("export", file, out, code=2)
     assert "0 entities" not in run("export", file, out, "--overwrite")
     assert "cannot be imported" in run("import", "zip", out, tmp_path / "b.mono", code=2)
     assert not (tmp_path / "b.mono").exists()

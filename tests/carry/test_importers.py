@@ -225,7 +225,7 @@ def test_importing_from_ragdb_keeps_documents(tmp_path: Path) -> None:
     made, report = taken(tmp_path, "ragdb", path)
     with made:
         assert report.added == 2
-        assert [one.reason for one in report.problems] == ["it is no text in UTF-8"]
+        assert [one.reason for one in report.problems] == ["its text is not UTF-8"]
         assert made.document("/notes/a.md").text == TEXTS["a"]
         assert made.document("/notes/a.md").metadata == {"media_type": "text", "updated_at": "2026", "size": 12}
         assert made.document("/notes/b.md").title == "b.md"

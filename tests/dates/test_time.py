@@ -242,7 +242,7 @@ def test_file_time_dates_documents_without_one(tmp_path: Path) -> None:
         with monograph._file.database.write() as connection:
             connection.execute("UPDATE documents SET dated = dated + 1 WHERE uri LIKE '%told.md'")
             connection.execute("UPDATE documents SET dated_by = NULL WHERE uri LIKE '%plain.txt'")
-        assert [one.fault for one in monograph.check()] == ["2 documents with another date than they tell"]
+        assert [one.fault for one in monograph.check()] == ["2 documents whose stored date is wrong"]
         assert monograph.check(repair=True) == []
         assert dates()["plain.txt"] == ("2025-06-15T15:06:40Z", "file")
         assert dates()["told.md"] == ("2024-05-05", "text")

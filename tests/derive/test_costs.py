@@ -188,7 +188,7 @@ def test_costs_command_prints_costs(tmp_path: Path) -> None:
     run = Forks(COMMAND_LINE, "main()").run
     with Monograph.open(path, HashEmbedder()) as archive:
         archive.add(documents(0, 1))
-        assert "no model was asked" in run("monograph", "costs", path).stdout
+        assert "no model was called" in run("monograph", "costs", path).stdout
         with archive._file.spending():
             note("answer", "openai/small/0.0", 2_000_000, 1_000_000)
             note("extract", "openai/large/0.0", 30, 4)
@@ -196,10 +196,10 @@ def test_costs_command_prints_costs(tmp_path: Path) -> None:
     assert "2,000,000" in shown and "openai/large/0.0" in shown
     assert "2 calls, 2,000,030 tokens read, 1,000,004 written" in shown
     priced = run("monograph", "costs", path, "--price", "small=0.50/2").stdout
-    assert "3.0000 in all" in priced
+    assert "3.0000 in total" in priced
     entries = json.loads(run("monograph", "costs", path, "--json", "--price", "small=0.50/2").stdout)
     assert [(one["purpose"], one["price"]) for one in entries] == [("extract", None), ("answer", 3.0)]
     assert json.loads(run("monograph", "costs", path, "--json", "--since", "9999-01-01").stdout) == []
     for said in ("small", "small=1", "=1/2", "small=a/b", "small=-1/2", "small=nan/1"):
         done = run("monograph", "costs", path, "--price", said)
-        assert done.returncode != 0 and "is no price" in done.stderr
+        assert done.returncode != 0 and "is not a price" in done.stderr

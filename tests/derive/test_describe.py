@@ -151,7 +151,7 @@ def test_described_pictures_are_not_paid_for_again(papers: Path, tmp_path: Path)
         with Monograph.open(tmp_path / "a.mono") as archive:
             (papers / "white.png").write_bytes(png("white"))
             (problem,) = archive.sync(papers).problems[:1]
-            assert "it was not opened" in problem.reason
+            assert "was not opened" in problem.reason
             assert "--trust" in problem.hint
             assert server.calls == 4
 

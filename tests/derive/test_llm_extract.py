@@ -486,11 +486,11 @@ def test_closed_extraction_stops_calling_the_model() -> None:
 @pytest.mark.parametrize(
     ("fault", "reason"),
     [
-        ("garbage", "text holds: 'Sure!"),
-        ("half", "text holds: "),
-        ("language", "text holds: '好的"),
-        ("nothing", "text holds: ''"),
-        ("thinking", "text holds: "),
+        ("garbage", "in the text: 'Sure!"),
+        ("half", "in the text: "),
+        ("language", "in the text: '好的"),
+        ("nothing", "in the text: ''"),
+        ("thinking", "in the text: "),
         (503, "status 503"),
         (400, "status 400"),
         ("cut", "cannot be reached"),
@@ -521,7 +521,7 @@ def test_an_answer_about_another_text_falls_back() -> None:
     fallback = CapitalExtractor()
     written = "entity | Alex | person | a\nentity | Taylor | person | b\nrelation | Alex | Taylor | met | | 7"
     (found,) = LLMExtractor(Scripted(written), fallback).extract([chunk(TEXT)])
-    assert "names nothing that the text holds" in found.failure
+    assert "names nothing in the text" in found.failure
     assert (found.tokens, names(found)[0]) == (120, "Ada")
 
 

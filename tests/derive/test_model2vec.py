@@ -111,8 +111,8 @@ def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
         ({"embeddings": TABLE[:9]}, "vectors of 9 tokens"),
         ({"embeddings": TABLE, "weights": TABLE}, "weights has shape"),
         ({"embeddings": TABLE, "weights": TABLE[:9, 0]}, "vectors of 31 tokens"),
-        ({"embeddings": TABLE, "mapping": np.full(31, 31)}, "rows that are not there"),
-        ({"embeddings": TABLE, "mapping": np.full(31, -1)}, "rows that are not there"),
+        ({"embeddings": TABLE, "mapping": np.full(31, 31)}, "rows that do not exist"),
+        ({"embeddings": TABLE, "mapping": np.full(31, -1)}, "rows that do not exist"),
         ({"embeddings": TABLE.astype(np.complex64)}, "type C64"),
     ],
 )

@@ -358,7 +358,7 @@ def test_model_without_images_is_reported(server: ModelServer) -> None:
     server.fail(400, times=2, message="this model does not support that")
     with pytest.raises(ModelUnavailable, match="does not support") as caught:
         model.complete_with_image("What is this?", IMAGE, "image/png", 50)
-    assert "takes images" in caught.value.hint
+    assert "accepts images" in caught.value.hint
     with pytest.raises(ModelUnavailable, match="does not support") as caught:
         model.complete("x", 5)
     assert "base URL" in caught.value.hint

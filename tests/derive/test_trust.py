@@ -191,7 +191,7 @@ def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
     assert "MONOGRAPH_TRUSTED" in user.run("search", received, "Anna", "--trust", code=1)
     (config / "monograph").unlink()
     (config / "monograph" / "trusted.jsonl").mkdir(parents=True)
-    assert "cannot be read" in user.run("search", received, "Anna", "--trust", code=1)
+    assert "cannot read" in user.run("search", received, "Anna", "--trust", code=1)
     (config / "monograph" / "trusted.jsonl").rmdir()
     (config / "monograph" / "trusted.jsonl").write_text("nonsense\n")
     assert "line 1 of" in user.run("search", received, "Anna", "--trust", code=1)
@@ -292,7 +292,7 @@ def test_folder_named_by_a_received_file_is_not_opened(
     (tmp_path / "evil").mkdir()
     monkeypatch.chdir(tmp_path)
     (address,) = addresses(spec)
-    said = f"{spec!r} as its {kind}, which opens {address!r}"
+    said = f"{spec!r} as its {kind}; {address!r} is not trusted"
     for trusted in ((), ["other"], [HUB + "evil"]):
         with Monograph.open(path, trusted=trusted) as archive:
             with pytest.raises(ModelUntrusted, match=re.escape(said)):

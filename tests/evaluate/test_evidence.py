@@ -92,11 +92,11 @@ def test_unknown_or_ambiguous_evidence_is_refused_with_help(folder: Path) -> Non
     ):
         with pytest.raises(InputError) as caught:
             resolve([EvaluationQuestion("q7", "?", (), ("r1", name, "nor this"))], some, "x.mono")
-        assert f"'q7': evidence {name!r} names no document of x.mono; nor does one other" in caught.value.message
+        assert f"'q7': evidence {name!r} matches no document in x.mono, nor does one other" in caught.value.message
         assert near in caught.value.hint
     with pytest.raises(InputError) as caught:
         resolve([EvaluationQuestion("q7", "?", (), ("notes.md",))], some, "x.mono")
-    assert "'notes.md' names 2 documents" in caught.value.message
+    assert "'notes.md' matches 2 documents" in caught.value.message
     assert "office/notes.md, shop/notes.md" in caught.value.hint
 
 
@@ -116,7 +116,7 @@ def test_path_ends_equal_brute_force(uris: list[str], data: st.DataObject) -> No
         (question,) = resolve([EvaluationQuestion("q", "?", (), (end,))], some, "x.mono")
         assert question.documents == (frozenset(wanted),)
     else:
-        with pytest.raises(InputError, match="names"):
+        with pytest.raises(InputError, match="matches"):
             resolve([EvaluationQuestion("q", "?", (), (end,))], some, "x.mono")
 
 
@@ -156,6 +156,6 @@ def test_questions_of_ones_own_need_no_corpus(folder: Path, tmp_path: Path) -> N
     mine.write_text(json.dumps({"id": "q9", "question": "Who?", "evidence_ids": ["house/boyler.md"]}))
     assert "perhaps 'boiler.md'" in run("eval", "--file", file, "--queries", mine, code=2)
     mine.write_text("")
-    assert "holds no question" in run("eval", "--file", file, "--queries", mine, code=2)
+    assert "contains no question" in run("eval", "--file", file, "--queries", mine, code=2)
     assert "there are no questions" in run("eval", "--file", file, code=2)
     assert "there is nothing to search" in run("eval", "--queries", mine, code=2)

@@ -64,7 +64,7 @@ def test_llama_index_store_keeps_to_its_collection(monograph: Monograph) -> None
     notes.clear()
     assert notes.get_nodes() == []
     assert len(EcoVectorStore(monograph).get_nodes()) == 2
-    with pytest.raises(InputError, match="give it a name"):
+    with pytest.raises(InputError, match="give a name"):
         EcoVectorStore(monograph, collection="")
 
 

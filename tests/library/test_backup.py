@@ -302,7 +302,7 @@ def test_backup_command_writes_a_copy(
     assert json.loads(done.stdout) == {"copy": str(copy), "bytes": copy.stat().st_size}
     again = monograph("backup", path, copy)
     assert again.returncode == 2
-    assert f"error: {copy} is there already" in again.stderr
+    assert f"error: {copy} exists already" in again.stderr
     assert "--overwrite" in again.stderr
     told = monograph("backup", path, copy, "--overwrite")
     assert told.returncode == 0

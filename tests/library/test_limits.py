@@ -322,7 +322,7 @@ def test_paths_that_are_no_file_raise_errors_of_ours(tmp_path: Path, filled: Mon
     while len(str(deep)) < 600:
         deep = deep / ("y" * 100)
     deep.mkdir(parents=True)
-    with pytest.raises(NotAMonograph, match="more than SQLite takes"):
+    with pytest.raises(NotAMonograph, match="more than SQLite accepts"):
         Monograph.open(deep / "x.mono")
     with Monograph.open(tmp_path / ("x" * 242 + ".mono")) as longest:
         longest.add([Document("a text")])

@@ -331,7 +331,7 @@ def test_rtf_and_yaml_are_read(tmp_path: Path) -> None:
     )
     assert document.text == "server.host: a\nserver.ports: 1, 2\n\nname: x\n\nname: y"
     assert [one.json for one in document.places] == ["$", "$.users[0]", "$.users[1]"]
-    with pytest.raises(SourceError, match="no YAML"):
+    with pytest.raises(SourceError, match="not YAML"):
         read(write(tmp_path / "o.yaml", "x: !!python/object/apply:os.system ['touch /tmp/evil']\n"))
 
 

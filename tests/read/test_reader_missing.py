@@ -60,7 +60,7 @@ def test_missing_extra_is_reported_once_per_format(folder: Path, tmp_path: Path,
     said, problems = run("sync", file, folder, without=hidden, code=3)
     assert "1 added" in said
     assert problems.splitlines() == [
-        "5 not taken in:",
+        "5 not stored:",
         f"  4 files, {folder.name}/photo0.png and others: {IMAGE}",
         f"  {folder.name}/scan.pdf: a PDF, and the extra 'documents' is not installed"
         '  (pip install "monograph[documents]", then monograph retry FILE)',
@@ -80,7 +80,7 @@ def test_missing_extra_is_reported_once_per_format(folder: Path, tmp_path: Path,
     (folder / "photo0.png").write_bytes(PNG + b"\0")
     (folder / "photo1.png").unlink()
     said, problems = run("sync", file, folder, without=hidden, code=3)
-    assert problems.splitlines() == ["1 not taken in:", f"  {folder.name}/photo0.png: {IMAGE}"]
+    assert problems.splitlines() == ["1 not stored:", f"  {folder.name}/photo0.png: {IMAGE}"]
     assert len(json.loads(run("sources", file, "--json", without=hidden)[0])[0]["failures"]) == 4
     assert run("check", file)[0].strip() == "all is well"
     assert "3 files" in run("sync", file, folder, "--verify", without=hidden, code=3)[1]

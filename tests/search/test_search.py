@@ -84,7 +84,7 @@ def test_codes_are_found_in_a_query(query: str, found: list[str]) -> None:
 @pytest.mark.parametrize("how", WAYS)
 def test_query_of_very_many_words_is_searched_to_its_limit(filled: Monograph, how: str) -> None:
     many = " ".join(f"w{number:x}" for number in range(20_000))
-    with pytest.warns(UserWarning, match="the first 16,384 are searched"):
+    with pytest.warns(UserWarning, match="only the first 16,384 are used"):
         found = filled.search(f"{many} INV-20245", 3, how=how)
     assert found == filled.search(many[:16_384], 3, how=how)
 
@@ -116,7 +116,7 @@ def test_queries_are_never_syntax(filled: Monograph, how: str, query: str) -> No
 def test_huge_queries_are_answered_and_empty_files_find_nothing(
     filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    with pytest.warns(UserWarning, match=r"1,040,000 characters: the first 16,384"):
+    with pytest.warns(UserWarning, match=r"1,040,000 characters: only the first 16,384"):
         assert filled.search("harbour lamp " * 80_000, 2, how=how)
     with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
         assert empty.search("harbour", how=how) == []

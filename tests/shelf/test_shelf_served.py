@@ -193,7 +193,7 @@ def test_agents_search_and_read_a_shelf(shelf: Shelf, file: Monograph) -> None:
     assert shelf.url not in replies[4].content[0].text
     told = replies[5].structured_content
     assert (told["documents"], told["characters"], told["has_tree"]) == (4, None, False)
-    with pytest.raises(InputError, match="which agents only read"):
+    with pytest.raises(InputError, match="which agents can only read"):
         make_server(shelf, notes=True)
 
 

@@ -232,7 +232,7 @@ def _write(path: Path, folder: Path, seed: str, end: float, tell: Tell) -> State
                 tell(Said(name, "raised", format_exc()[-3_000:]))
                 return writer.state
             problems = () if report is None else report.problems
-            lagging = [one for one in problems if "lacks what changed" in one.reason]
+            lagging = [one for one in problems if "lacks the latest changes" in one.reason]
             fault = "; ".join(f"{one.uri}: {one.reason}" for one in problems if one not in lagging)
             tell(Said(name, "done, the tree to follow" if lagging else "done", fault))
         return writer.state

@@ -115,8 +115,8 @@ def test_link_created_after_planning_is_not_followed(monograph: Monograph, folde
     (folder / "sub").symlink_to(outside)
     report = monograph.files.apply(plan)
     assert [(one.uri, one.hint) for one in report.problems] == [
-        ("texts/a.txt", "--follow-links"),
-        ("texts/sub/secret.txt", "--follow-links"),
+        ("texts/a.txt", "give --follow-links"),
+        ("texts/sub/secret.txt", "give --follow-links"),
     ]
     assert held(monograph) == set()
 
@@ -187,13 +187,13 @@ def test_pipes_and_broken_ignore_files_are_reported(monograph: Monograph, folder
     os.mkfifo(folder / "pipe.txt")
     report = monograph.sync(folder)
     assert [(one.uri, one.reason) for one in report.problems] == [
-        ("texts/.monographignore", "passes nothing over: it is a pipe, a socket or a device, not a file")
+        ("texts/.monographignore", "ignores nothing: it is a pipe, a socket or a device, not a file")
     ]
     assert report.added == 2
     (folder / ".monographignore").unlink()
     (folder / ".monographignore").write_text("bad.txt\n[z-a]\n")
     (reason,) = [one.reason for one in monograph.sync(folder).problems]
-    assert "no pattern" in reason
+    assert "not a valid pattern" in reason
     (folder / ".monographignore").write_text("bad.txt\n")
     report = monograph.sync(folder)
     assert report.problems == () and report.removed == 1

@@ -222,7 +222,7 @@ def test_roots_are_moved_and_removed_by_hand(opened: Monograph, tmp_path: Path) 
     with opened:
         opened.add([Document("Not of any folder.", id="mine")])
         opened.sync(folder)
-        with pytest.raises(InputError, match="not there"):
+        with pytest.raises(InputError, match="does not exist"):
             opened.files.move("wf", other)
         with pytest.raises(NotFound, match="'nothing'"):
             opened.files.move("nothing", tmp_path)

@@ -239,7 +239,7 @@ def test_bad_files_are_problems_in_the_report(monograph: Monograph, folder: Path
 
 def test_sync_applies_the_limits_of_the_caller(monograph: Monograph, folder: Path) -> None:
     write(folder / "a.txt", "x " * 1000)
-    assert monograph.sync(folder, limits=Limits(max_bytes=100)).problems[0].hint == "--max-bytes 2000"
+    assert monograph.sync(folder, limits=Limits(max_bytes=100)).problems[0].hint == "give --max-bytes 2000"
     assert monograph.sync(folder).added == 1
 
 
@@ -356,7 +356,7 @@ def test_bad_documents_from_a_caller_are_refused(monograph: Monograph) -> None:
     with pytest.raises(InvalidDocument, match="half|surrogate"):
         Document("x", metadata={"half": "\ud83d"})
     assert monograph.documents() == []
-    with pytest.raises(InvalidDocument, match="two chunks of one id"):
+    with pytest.raises(InvalidDocument, match="two chunks with the same id"):
         monograph.add([Document(id="d", passages=(Passage("a", id="1"), Passage("b", id="1")))])
     monograph.add([Document(id="d", passages=(Passage("a", id="1"),))])
     with pytest.raises(InvalidDocument, match="belongs to another"):

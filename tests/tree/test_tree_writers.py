@@ -128,7 +128,7 @@ def test_tree_that_cannot_grow_reports_that_it_lags(tmp_path: Path, monkeypatch:
         report = monograph.add([document(500)])
         assert report.added == 1
         (problem,) = report.problems
-        assert "lacks what changed" in problem.reason
+        assert "lacks the latest changes" in problem.reason
         assert "next write" in problem.hint
         assert monograph.document("d500").text
         assert monograph.remove(["d3"]).problems != ()

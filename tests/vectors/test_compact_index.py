@@ -82,7 +82,7 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
         store.put_codes(connection, 9, [(1, b"x")])
         checked = rules.Checked(connection)
         (finding,) = rules.findings(checked, CLUSTERS)
-        assert finding.fault == "1 codes of an index that is not there"
+        assert finding.fault == "1 codes of a missing index"
         rules.repair(checked, CLUSTERS)
         assert not list(rules.findings(checked, CLUSTERS))
 

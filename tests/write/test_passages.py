@@ -102,11 +102,11 @@ def test_remove_chunks_refuses_chunks_of_synced_files(monograph: Monograph, fold
     (document,) = monograph.documents()
     names = [chunk.id for chunk in monograph.chunks(document.id)]
     assert len(names) > 1
-    with pytest.raises(InvalidDocument, match="part of the file"):
+    with pytest.raises(InvalidDocument, match="was read from the file"):
         monograph.remove_chunks(names[:1])
-    with pytest.raises(InvalidDocument, match="part of the file"):
+    with pytest.raises(InvalidDocument, match="was read from the file"):
         monograph.put([Document(id=document.id, passages=(Passage("new", "x"),))])
-    with pytest.raises(InvalidDocument, match="part of the file"):
+    with pytest.raises(InvalidDocument, match="was read from the file"):
         monograph.put([Document(id="other", passages=(Passage("new", names[0]),))])
     assert monograph.remove_chunks(names).removed == 1
     assert monograph.sync(folder).added == 1
@@ -124,7 +124,7 @@ def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
         assert monograph.stats().embedder_spec == "given:8"
         assert not np.any(monograph.embedder.embed(["anvil"]))
     with Monograph.open(path) as monograph:
-        with pytest.raises(InvalidDocument, match="came without a vector"):
+        with pytest.raises(InvalidDocument, match="has no vector"):
             monograph.put([Document(id="e", passages=(Passage("none"),))])
         with pytest.raises(InvalidDocument, match="shape"):
             monograph.put([Document(id="e", passages=(Passage("x", vector=np.ones(3, np.float32)),))])
@@ -204,7 +204,7 @@ def test_put_raises_after_too_many_conflicts(monograph: Monograph, monkeypatch: 
         return normal(pipeline, *arguments, **named)
 
     monkeypatch.setattr(passages, "store", overtaken)
-    with pytest.raises(BusyFile, match="'d' is being changed"):
+    with pytest.raises(BusyFile, match="'d' was changed by another write"):
         monograph.put([laid("d", 30)])
 
 

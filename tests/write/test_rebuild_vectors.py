@@ -165,7 +165,7 @@ def test_tree_update_with_the_previous_embedder_is_discarded(tmp_path: Path) -> 
         summarizer.summarize = summarize  # type: ignore[method-assign]
         report = monograph.add(notes(1, first=100))
         assert report.added == 1
-        assert "lacks what changed" in report.problems[0].reason
+        assert "lacks the latest changes" in report.problems[0].reason
         assert "other/32" in report.problems[0].reason
         assert tree_of(monograph) == exchanged[1]
     with Monograph.open(path, OtherEmbedder(32)) as monograph:

@@ -57,7 +57,7 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
         If the numbers of ids and documents differ.
     """
     if ids is not None and len(ids) != len(documents):
-        raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one a document")
+        raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one id per document")
     given = [None] * len(documents) if ids is None else list(ids)
     return [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
 

@@ -75,5 +75,5 @@ class OverFile(ClosesFile, Serializable):
     def lc_attributes(self) -> dict[str, Any]:
         """Path of the file, or address of the shelf. Raises InputError for a view or snapshot, which has neither."""
         if isinstance(self.monograph, Reader) and not isinstance(self.monograph, Monograph):
-            raise InputError("a view cannot be written down as a path", "give the file, and a collection")
+            raise InputError("a view cannot be serialized as a path", "give the file and a collection")
         return {"monograph": self._file.address}

@@ -61,8 +61,8 @@ class MonographTranslator(Visitor):
         operator = _COMPARATORS.get(comparison.comparator)
         if operator is None:
             raise InvalidFilter(
-                f"the comparator {comparison.comparator.value!r} is not known",
-                f"take one of {', '.join(known.value for known in _COMPARATORS)}",
+                f"unknown comparator {comparison.comparator.value!r}",
+                f"use one of {', '.join(known.value for known in _COMPARATORS)}",
             )
         value = comparison.value
         if operator in ("in", "nin") and not isinstance(value, list | tuple):

@@ -171,7 +171,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         listed = list(texts)
         for name, given in (("metadatas", metadatas), ("ids", ids)):
             if given is not None and len(given) != len(listed):
-                raise InputError(f"{len(listed)} texts, but {len(given)} {name}", "give one a text")
+                raise InputError(f"{len(listed)} texts, but {len(given)} {name}", "give one per text")
         metadata = metadatas or [{} for _ in listed]
         return self.add_documents(
             [Document(page_content=text, metadata=one or {}) for text, one in zip(listed, metadata, strict=True)],
@@ -291,7 +291,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         there = {one.chunk.id for one in self.monograph.fetch(ids)}
         missing = [one for one in ids if one not in there]
         if missing:
-            raise NotFound(f"there is no document {missing[0]!r} to update", "add it: add_documents")
+            raise NotFound(f"there is no document {missing[0]!r} to update", "add it with add_documents")
         self.add_documents(documents, ids=ids)
 
     def delete_collection(self) -> None:
@@ -495,5 +495,5 @@ def _discard(monograph: Archive, folder: str) -> None:
 def _checked(how: How) -> How:
     """Return a search mode as a strategy. Raises InputError for ``tree``, which returns summaries."""
     if str(how).partition(":")[0] == "tree":
-        raise InputError("EcoVectorStore finds documents, not summaries", "take TreeRetriever for these")
+        raise InputError("EcoVectorStore finds documents, not summaries", "use TreeRetriever for summaries")
     return library.strategy(how)

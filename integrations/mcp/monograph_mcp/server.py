@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 LISTED = 200
 """Maximum number of documents listed as resources. Every document can be read and searched."""
 
-INSTRUCTIONS = """{what}. Use search for questions, and read for the text around what was found, entity and paths for
-who and what belongs together, outline (where there is one) for what the whole is about. Every answer names its places:
-cite them by the document's title and the span."""
+INSTRUCTIONS = """{what}. Use search for questions, read for the text around a hit, entity and paths for connections
+between people, places and things, and outline (if it is offered) for an overview. Every reply gives the places of its
+texts: cite them by the document's title and the span."""
 
 _READING = ToolAnnotations(read_only_hint=True, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
 _ADDING = ToolAnnotations(read_only_hint=False, idempotent_hint=True, destructive_hint=False, open_world_hint=False)
@@ -44,7 +44,7 @@ class FileServer(MCPServer[Any]):
         if isinstance(archive, Reader):
             name, what = archive.path.name, "A file of documents"
         else:
-            name, what = archive.url.rstrip("/").rpartition("/")[2], "Many files of documents, which answer as one"
+            name, what = archive.url.rstrip("/").rpartition("/")[2], "Many files of documents, searched as one"
         super().__init__(
             name="monograph",
             title=f"Monograph: {name}",

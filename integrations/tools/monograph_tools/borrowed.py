@@ -68,7 +68,7 @@ class BorrowedEmbedder:
             made = [self._query(text) for text in texts] if kind == "query" else self._documents(list(texts))
         except Exception as error:
             raise ModelUnavailable(
-                f"the embedding model {self.key!r} failed: {error}", "see its own settings"
+                f"the embedding model {self.key!r} failed: {error}", "check the model's own settings"
             ) from error
         vectors = np.asarray(made, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -83,8 +83,8 @@ def require_vectors(embedder: Embedder, place: str) -> None:
     """
     if is_given(embedder):
         raise InputError(
-            f"the file's vectors were given to it, {embedder.dimension} values each: it has no model that makes them",
-            f"pass the model that made them as {place}; or give the file one: monograph reembed FILE static",
+            f"the file has no model: its vectors were given, {embedder.dimension} values each",
+            f"pass the model that made them as {place}, or give the file a model: monograph reembed FILE static",
         )
 
 
@@ -124,7 +124,7 @@ class BorrowedReranker:
         except ModelUnavailable:
             raise
         except Exception as error:
-            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "see its own settings") from error
+            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "check its own settings") from error
 
 
 def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
@@ -138,8 +138,8 @@ def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
     given = {place: score for place, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
     if len(given) != count:
         raise ModelUnavailable(
-            f"the reranker {key!r} gave scores of {len(given)} texts, where {count} were asked for",
-            "let it keep all texts that it is given, as with top_n=30, and tell a score of each",
+            f"the reranker {key!r} returned scores of {len(given)} texts instead of {count}",
+            "let it return a score for every text, for example with top_n=30",
         )
     return [float(given[place]) for place in range(count)]
 
@@ -193,4 +193,4 @@ class BorrowedModel(ABC):
         return {self._limit: max_tokens} if self._limit else {}
 
     def _unavailable(self, error: Exception) -> ModelUnavailable:
-        return ModelUnavailable(f"{self.called} failed: {error}", "see that it answers by itself")
+        return ModelUnavailable(f"{self.called} failed: {error}", "check that it answers outside of Monograph")

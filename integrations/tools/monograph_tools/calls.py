@@ -46,7 +46,7 @@ def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -
     if unknown:
         raise InputError(
             f"{call} has no argument {', '.join(map(repr, unknown))}",
-            f"it also takes {', '.join(listed)}" if listed else "leave it out",
+            f"it also accepts {', '.join(listed)}" if listed else "leave it out",
         )
 
 

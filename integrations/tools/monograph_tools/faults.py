@@ -29,12 +29,12 @@ _LOG = logging.getLogger(__name__)
 _COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
 
 SAID: dict[type[MonographError], str] = {
-    BusyFile: "someone else is using the file (try again in a minute)",
-    ReadOnlyFile: "the file can only be read here (keep it in mind yourself)",
-    StorageFull: "there is no room left for the file (go on without writing)",
-    ClosedFile: "the file is closed (go on without it)",
-    ModelError: 'a model that this needs cannot be used here (search with how="lexical" needs none)',
-    MonographError: "the file cannot be used as it is (go on without it)",
+    BusyFile: "another program is using the file (try again in a minute)",
+    ReadOnlyFile: "the file is read-only here (remember it yourself)",
+    StorageFull: "there is no room left for the file (continue without writing)",
+    ClosedFile: "the file is closed (continue without it)",
+    ModelError: 'the model for this cannot be used here (search with how="lexical" needs no model)',
+    MonographError: "the file cannot be used in its present state (continue without it)",
 }
 """Message to an agent for each kind of error that it cannot correct. The first matching kind applies."""
 
@@ -50,11 +50,11 @@ def for_agents(error: MonographError, place: Path | str) -> str:
         Path of the file, or address of the shelf; it is removed from the message.
     """
     if not isinstance(error, InputError):
-        _LOG.warning("told to an agent in other words: %s", error)
+        _LOG.warning("reported to an agent in other words: %s", error)
         return next(said for kind, said in SAID.items() if isinstance(error, kind))
     message, hint = (_without(place, text) for text in (error.message, error.hint))
     if _COMMAND.search(hint):
-        hint = "search finds what there is" if isinstance(error, NotFound) else ""
+        hint = "use search to find documents and names" if isinstance(error, NotFound) else ""
     return f"{message} ({hint})" if hint else message
 
 

@@ -59,7 +59,7 @@ def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
     archive = cast("Archive", getattr(given, "monograph", given))
     if not isinstance(archive, Reader) and not hasattr(archive, "url"):
         raise InputError(
-            f"a {type(given).__name__} is no archive", "give a path, an open archive, or a store that is made of one"
+            f"a {type(given).__name__} is not an archive", "give a path, an open archive, or a store over one"
         )
     return archive
 
@@ -108,7 +108,8 @@ def opened(
     if model is not None:
         name = getattr(borrowed, "__name__", "embedder")
         raise InputError(
-            "the file is open, with an embedder of its own", f"Monograph.open(path, {name}(your embedding model))"
+            "the file is already open with its own embedder",
+            f"open it with your model: Monograph.open(path, {name}(your embedding model))",
         )
     if graph:
         build_graph(given)
@@ -163,7 +164,7 @@ def in_collection(archive: Archive, name: str | None) -> Archive:
     if name is None:
         return archive
     if not isinstance(name, str) or not name:
-        raise InputError(f"the collection is {name!r}", "give it a name")
+        raise InputError(f"the collection is {name!r}", "give a name, or None for all documents")
     return only_file(archive, "collections").within({COLLECTION: name})
 
 
@@ -227,7 +228,8 @@ class FileHandle:
     def __reduce__(self) -> tuple[type[FileHandle], tuple[Given, bool, None, str | None, Embedder | None]]:
         if self._key is not None:
             raise InputError(
-                "what was given a key cannot be pickled: its key would go with it", "make it anew where it is wanted"
+                "a component with a key cannot be pickled: the pickle would contain its key",
+                "create it again where it is needed",
             )
         return FileHandle, (self._given, self._read_only, None, self._collection, self._embedder)
 
@@ -308,9 +310,9 @@ def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -
     """
     if getattr(strategy(how), "needs_vector", False) and _is_given(archive):
         raise InputError(
-            f"the query has no vector, and {place_of(archive)} has no model to make one: its vectors were given",
+            f"the query has no vector, and {place_of(archive)} has no model to compute one: its vectors were given",
             f"pass {argument}= of the model that made its vectors ({archive.embedder.dimension} values),"
-            " or make a lexical search",
+            " or search in the mode lexical",
         )
 
 
@@ -351,7 +353,7 @@ def reduce_texts(
 
 def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
     if kind is not None:
-        raise InputError(f"vector_index is {kind!r}, and the archive is there", "give it with the path of a new file")
+        raise InputError(f"vector_index is {kind!r}, but the archive already exists", "give it only for a new file")
 
 
 def _is_given(archive: Archive) -> bool:
@@ -366,14 +368,14 @@ def _refuse_embedder(archive: Archive, embedder: Embedder | None) -> None:
     if embedder is not None and not _is_given(archive) and archive.embedder.key != embedder.key:
         raise ModelMismatch(
             f"{place_of(archive)} was built with {archive.embedder.key!r}, not with {embedder.key!r}",
-            "leave the model out: the archive's own makes the vectors",
+            "leave the model out: the archive's own model computes the vectors",
         )
 
 
 def _refuse_key(key: str | None, why: str = "") -> None:
     if key is not None:
-        hint = "give none" if why else "give its path, or Monograph.open(path, key=...)"
-        raise InputError(why or "the file is open, and a key was given", hint)
+        hint = "leave out the key" if why else "give its path with the key, or use Monograph.open(path, key=...)"
+        raise InputError(why or "a key was given, but the file is already open", hint)
 
 
 def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:

@@ -17,9 +17,9 @@ from monograph_tools.calls import warn_of_problems
 from monograph_tools.replies import ForgottenReply, NoteReply
 from monograph_tools.tools import cite
 
-NoteId = Annotated[str, Field(min_length=1, description="Id of the note, as add_note or a citation gave it")]
-Text = Annotated[str, Field(min_length=1, max_length=100_000, description="What is to be remembered")]
-Title = Annotated[str, Field(max_length=500, description="What it is about")]
+NoteId = Annotated[str, Field(min_length=1, description="Id of the note, from add_note or a citation")]
+Text = Annotated[str, Field(min_length=1, max_length=100_000, description="Text of the note")]
+Title = Annotated[str, Field(max_length=500, description="Title of the note")]
 
 
 class Notes:
@@ -29,11 +29,11 @@ class Notes:
         self.monograph = monograph
 
     def add_note(self, text: Text, title: Title = "") -> NoteReply:
-        """Keep a note in the file, to be found by later searches. The same note twice is kept once."""
+        """Store a note in the file, so that later searches find it. The same note is stored only once."""
         return self._kept(text, title, {})
 
     def change_note(self, note: NoteId, text: Text, title: Title = "") -> NoteReply:
-        """Correct a note that was kept with add_note: give all of it anew. It gets another id, and the old one goes."""
+        """Replace a note that was stored with add_note: give its whole new text. The note gets a new id."""
         old = self._note(note)
         reply = self._kept(text, title, {"written": old.metadata["written"], "changed": _now()})
         if reply.document != old.id:
@@ -41,7 +41,7 @@ class Notes:
         return reply
 
     def forget_note(self, note: NoteId) -> ForgottenReply:
-        """Forget a note that was kept with add_note. No trace of its text is left in the file."""
+        """Delete a note that was stored with add_note. No trace of its text is left in the file."""
         held = self._note(note).id
         try:
             warn_of_problems(self.monograph.remove([held], forget=True))
@@ -53,7 +53,7 @@ class Notes:
 
     def _kept(self, text: str, title: str, metadata: dict[str, str]) -> NoteReply:
         if not text.strip():
-            raise InputError("the note is blank", "write something")
+            raise InputError("the note is blank", "give it a text")
         identifier = note_id(title, text, self.monograph.view)
         new = not self._has(identifier)
         if new:
@@ -74,7 +74,7 @@ class Notes:
         found = self.monograph.document(name)
         if found.id != note_id(found.title, found.text, self.monograph.view) or "written" not in found.metadata:
             raise InputError(
-                f"{name!r} is no note", "only notes that were kept with add_note can be changed or forgotten"
+                f"{name!r} is not a note", "only notes that were stored with add_note can be changed or deleted"
             )
         return found
 

@@ -101,7 +101,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     if notes:
         if not isinstance(archive, Monograph | View):
             kind = type(archive).__name__.lower()
-            raise InputError(f"{place_of(archive)} is a {kind}, which agents only read", "serve it without notes")
+            raise InputError(f"{place_of(archive)} is a {kind}, which agents can only read", "serve it without notes")
         writing = Notes(archive)
         made += [Tool(writing.add_note, "adds", archive)]
         made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]

@@ -23,18 +23,18 @@ class FoundText(BaseModel):
     """A chunk that was found."""
 
     text: str
-    cut: bool = Field(description="Whether the text goes on; read the citation's span for all of it")
-    score: float = Field(description="From 0 to 1, falling from hit to hit")
+    cut: bool = Field(description="Whether the text was shortened; read the citation's span for all of it")
+    score: float = Field(description="Relevance from 0 to 1; never rises from hit to hit")
     found_by: str = Field(description="How it was found, with ranks and scores")
     citation: Citation
-    summary: str = Field(default="", description="Id of the summary that this is; empty for a chunk")
+    summary: str = Field(default="", description="Id of the summary; empty for a chunk")
 
 
 class SearchReply(BaseModel):
     """Chunks, best first."""
 
     hits: list[FoundText]
-    left_out: int = Field(description="Hits that had no room; ask with a higher max_tokens or a narrower question")
+    left_out: int = Field(description="Number of hits that did not fit; use a higher max_tokens or a narrower question")
 
 
 class ReadReply(BaseModel):
@@ -42,8 +42,8 @@ class ReadReply(BaseModel):
 
     text: str
     citation: Citation
-    characters: int = Field(description="Of the whole document")
-    next_start: int | None = Field(description="Where to read on; null at the end of the document")
+    characters: int = Field(description="Length of the whole document")
+    next_start: int | None = Field(description="Where to continue reading; null at the end of the document")
 
 
 class OutlineItem(BaseModel):
@@ -52,73 +52,73 @@ class OutlineItem(BaseModel):
     id: str
     depth: int
     text: str
-    chunks: int = Field(description="How many chunks it stands for")
+    chunks: int = Field(description="Number of chunks that it covers")
     is_summary: bool
-    citation: Citation | None = Field(description="Of a chunk; null for a summary: open it to come to its passages")
+    citation: Citation | None = Field(description="Place of a chunk; null for a summary: open it to see its passages")
 
 
 class OutlineReply(BaseModel):
-    """The tree of summaries, from the top, each entry followed by what it stands for."""
+    """The tree of summaries, from the top; each entry is followed by the entries below it."""
 
     items: list[OutlineItem]
     left_out: int
 
 
 class EntityItem(BaseModel):
-    """A named thing."""
+    """A named entity."""
 
     name: str
     kind: str
-    names: list[str] = Field(description="Every name it goes by")
-    chunks: int = Field(description="In how many chunks it is named")
+    names: list[str] = Field(description="Its names, at most eight")
+    chunks: int = Field(description="Number of chunks that name it")
 
 
 class LinkItem(BaseModel):
-    """Two things that are named together."""
+    """Two entities that are named together."""
 
     source: str
     target: str
     weight: float
-    description: str = Field(description="What a model wrote of it; empty without a model")
+    description: str = Field(description="Description by a model; empty without a model")
     citations: list[Citation]
 
 
 class EntityReply(BaseModel):
     """Entities that are named together with an entity, nearest first."""
 
-    entity: list[EntityItem] = Field(description="The entity asked for; several where one name means several things")
+    entity: list[EntityItem] = Field(description="The requested entity; several if they share the name")
     around: list[EntityItem]
     links: list[LinkItem] = Field(description="Heaviest first")
     left_out: int
 
 
 class PathItem(BaseModel):
-    """One way from an entity to another."""
+    """One path from an entity to another."""
 
     entities: list[str]
     links: list[LinkItem]
 
 
 class PathsReply(BaseModel):
-    """Ways between two entities, the shortest; empty where nothing joins them."""
+    """The shortest paths between two entities; empty if none connects them."""
 
     paths: list[PathItem]
     left_out: int
 
 
 class NoteReply(BaseModel):
-    """A note that is stored."""
+    """A stored note."""
 
-    document: str = Field(description="Its id")
-    new: bool = Field(description="False where the same note was there already")
+    document: str = Field(description="Id of the note")
+    new: bool = Field(description="False if the same note was already stored")
     citation: Citation
 
 
 class ForgottenReply(BaseModel):
-    """A note that is gone."""
+    """A deleted note."""
 
-    document: str = Field(description="The id that it had")
-    traces: bool = Field(description="Whether its text may be left in the file's bytes, as someone else reads them")
+    document: str = Field(description="Id of the deleted note")
+    traces: bool = Field(description="Whether its text may remain in the file, because another program is reading it")
 
 
 class StatsReply(BaseModel):
@@ -127,7 +127,7 @@ class StatsReply(BaseModel):
     documents: int
     chunks: int
     entities: int
-    characters: int | None = Field(description="Of all texts; null for a shelf of many files")
+    characters: int | None = Field(description="Length of all texts; null for a shelf of many files")
     bytes: int
     has_tree: bool
     embedder: str

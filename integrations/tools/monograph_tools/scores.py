@@ -60,7 +60,7 @@ def convention(name: str) -> Convention:
     for known in CONVENTIONS:
         if name == known:
             return known
-    raise InputError(f"{name!r} is no convention of scores", f"take one of {', '.join(CONVENTIONS)}")
+    raise InputError(f"{name!r} is not a convention of scores", f"use one of {', '.join(CONVENTIONS)}")
 
 
 def most_diverse(

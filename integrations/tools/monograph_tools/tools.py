@@ -40,8 +40,10 @@ OVERHEAD = 120
 CITED = 2
 """Maximum number of citations of one link."""
 
-Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Most tokens of the reply")]
-Query = Annotated[str, Field(min_length=1, description="A question, words, or a code; quote what must stand verbatim")]
+Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS, description="Maximum number of tokens of the reply")]
+Query = Annotated[
+    str, Field(min_length=1, description="A question, words, or a code; put quotes around text that must match exactly")
+]
 Name = Annotated[str, Field(min_length=1, description="A name as the texts write it")]
 
 
@@ -54,20 +56,20 @@ class Reading:
     def search(
         self,
         query: Query,
-        k: Annotated[int, Field(ge=1, le=50, description="Most hits")] = 8,
+        k: Annotated[int, Field(ge=1, le=50, description="Maximum number of hits")] = 8,
         how: Annotated[
-            str, Field(description=f"auto unless there is a reason; one of {', '.join(strategies())}")
+            str, Field(description=f"Search mode, normally auto; one of {', '.join(strategies())}")
         ] = "auto",
         where: Annotated[
             dict[str, Any] | None,
-            Field(description='Only what meets this: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'),
+            Field(description='Only hits that match: {"year": {">=": 2020}, "since": "2026-03", "as_of": "2026-04"}'),
         ] = None,
         as_of: Annotated[
-            str, Field(description="Search what the file held then: 2026-03 or 2026-03-01T09:30:00Z; empty for now")
+            str, Field(description="Search the file as it was then: 2026-03 or 2026-03-01T09:30:00Z; empty for now")
         ] = "",
         max_tokens: Tokens = 2_000,
     ) -> SearchReply:
-        """Find passages that answer a question, best first, each with where it stands. Cite them by title and span."""
+        """Find passages that answer a question, best first, each with its place. Cite them by title and span."""
         hits = self.archive.search(query, k, how, where, as_of=as_of or None)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
         found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
@@ -80,7 +82,7 @@ class Reading:
         end: Annotated[int | None, Field(ge=0, description="Character after the last; null for all that fits")] = None,
         max_tokens: Tokens = 2_000,
     ) -> ReadReply:
-        """Read a document, or the part of it that a citation names. Long ones come piece by piece: see next_start."""
+        """Read a document, or the part that a citation names. Long texts come in pieces: continue at next_start."""
         found = self.archive.document(document)
         whole = found.text
         if start > len(whole):
@@ -96,7 +98,7 @@ class Reading:
         )
 
     def stats(self) -> StatsReply:
-        """See what the file holds: how many documents, passages and named things."""
+        """Count what the file contains: documents, passages and named entities."""
         found = self.archive.stats()
         return StatsReply(
             documents=found.documents,
@@ -112,11 +114,11 @@ class Reading:
     def entity(
         self,
         name: Name,
-        hops: Annotated[int, Field(ge=1, le=3, description="How far around it")] = 1,
-        limit: Annotated[int, Field(ge=1, le=100, description="Most entities around it")] = 15,
+        hops: Annotated[int, Field(ge=1, le=3, description="Maximum number of steps from it")] = 1,
+        limit: Annotated[int, Field(ge=1, le=100, description="Maximum number of entities around it")] = 15,
         max_tokens: Tokens = 2_000,
     ) -> EntityReply:
-        """See what is named together with a person, a place or a thing, and which passages say so."""
+        """List what is named together with a person, a place or a thing, and the passages that say so."""
         found = self.archive.graph.neighbourhood(name, hops, limit)
         names = {one.id: one.name for one in found.entities}
         centre = [_entity(one) for one in found.entities if one.id in found.centre]
@@ -131,8 +133,8 @@ class Reading:
         self,
         name: Name,
         other: Name,
-        hops: Annotated[int, Field(ge=1, le=6, description="Most steps of a path")] = 4,
-        limit: Annotated[int, Field(ge=1, le=10, description="Most paths")] = 3,
+        hops: Annotated[int, Field(ge=1, le=6, description="Maximum number of steps")] = 4,
+        limit: Annotated[int, Field(ge=1, le=10, description="Maximum number of paths")] = 3,
         max_tokens: Tokens = 2_000,
     ) -> PathsReply:
         """Find how two people, places or things are connected, step by step, with the passages that say so."""
@@ -151,10 +153,10 @@ class Reading:
     def outline(
         self,
         node: Annotated[str, Field(description="Id of a summary to open; empty for the top")] = "",
-        layers: Annotated[int, Field(ge=0, le=6, description="How many layers to open below it")] = 1,
+        layers: Annotated[int, Field(ge=0, le=6, description="Number of layers to open below it")] = 1,
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
-        """See what the whole is about: a table of contents made of summaries, opened layer by layer."""
+        """Get an overview of all documents: a table of contents made of summaries, opened layer by layer."""
         entries = list(_outlined(only_file(self.archive, "tree of summaries").tree.outline(node, layers), 0))
         stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
         taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)

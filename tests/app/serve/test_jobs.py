@@ -171,7 +171,7 @@ def test_uploaded_file_is_stored_in_a_folder(client: Client, notes: Path) -> Non
     assert client.done(client.post("/sync"))["report"]["added"] == 1
     assert client.get("/document", id=str(taken["uri"])).json["text"] == "Dear Ann, the boiler is red."
     assert upload(client, "ein Brief 😀.txt", b"Other.", root=notes.name, folder="letters") == (409, {
-        "error": "a file named 'ein Brief 😀.txt' is there already", "hint": "give it another name", "kind": "NameTaken",
+        "error": "a file named 'ein Brief 😀.txt' exists already", "hint": "give it another name", "kind": "NameTaken",
     })  # fmt: skip
     assert sorted(os.listdir(notes / "letters")) == ["ein Brief 😀.txt"]
 

@@ -144,7 +144,7 @@ def test_langchain_tree_retriever_adds_and_deletes_documents(filled: Monograph) 
     assert filled.fetch(["mine"]) == []
     assert retriever.add_documents([]) == []
     assert filled.check() == []
-    with pytest.raises(InputError, match="one a document"):
+    with pytest.raises(InputError, match="give one id per document"):
         retriever.add_documents([Document(page_content="x")], ["a", "b"])
 
 

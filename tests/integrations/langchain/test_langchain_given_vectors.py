@@ -85,7 +85,7 @@ def test_langchain_components_take_paths_archives_and_stores(tmp_path: Path) -> 
             assert SCRCompressor(monograph=monograph).compress_documents(found, "lamp")
             with MonographToolkit(monograph=monograph) as toolkit:
                 assert "Okafor" in toolkit.get_tools()[0].invoke({"query": "lamp"})
-    with pytest.raises(InputError, match="no archive"):
+    with pytest.raises(InputError, match="not an archive"):
         HybridRetriever(monograph=3)  # type: ignore[arg-type]
 
 

@@ -239,9 +239,9 @@ def test_langchain_store_of_a_received_file_asks_no_server(tmp_path: Path, serve
     with Monograph.open(path) as opened:
         opened.graph.rebuild(load_extractor("pattern"))
     retriever = EraRAGRetriever(monograph=path)
-    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+    with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         retriever.add_documents(documents([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"))
-    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+    with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         retriever.delete(["private/0"])
     retriever.close()
     assert server.calls == calls

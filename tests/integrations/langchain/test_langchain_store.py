@@ -116,7 +116,7 @@ def test_distance_scores_equal_converted_relevance(store: EcoVectorStore, how: s
         threshold = {"k": 9, "score_threshold": near[1] - 1e-9}
         retriever = far.as_retriever(search_type="similarity_score_threshold", search_kwargs=threshold)
         assert len(retriever.invoke(query)) == sum(one >= near[1] for one in near)
-    with pytest.raises(InputError, match="no convention"):
+    with pytest.raises(InputError, match="not a convention"):
         EcoVectorStore(store.monograph, scores="loudness")  # type: ignore[arg-type]
 
 
@@ -169,7 +169,7 @@ def test_langchain_store_takes_ids_from_documents_and_arguments(store: EcoVector
     assert store.add_texts([]) == []
     wrong: list[dict[str, Any]] = [{"ids": ["a"]}, {"metadatas": [{}]}]
     for one in wrong:
-        with pytest.raises(InputError, match="give one a text"):
+        with pytest.raises(InputError, match="give one per text"):
             store.add_texts(["a", "b"], **one)
 
 

@@ -161,9 +161,9 @@ def test_llama_index_retriever_changes_its_top_k(filled: Monograph) -> None:
     ("kind", "named", "said"),
     [
         (HybridRetriever, {"similarity_top_k": 0}, "similarity_top_k is 0"),
-        (HybridRetriever, {"how": "grpah"}, "unknown way to search 'grpah'"),
+        (HybridRetriever, {"how": "grpah"}, "unknown search mode 'grpah'"),
         (TreeRetriever, {"detail": 2.0}, "detail is 2"),
-        (CitingQueryEngine, {"how": "grpah"}, "unknown way to search 'grpah'"),
+        (CitingQueryEngine, {"how": "grpah"}, "unknown search mode 'grpah'"),
     ],
 )
 def test_llama_index_components_refuse_wrong_values_when_made(
@@ -195,7 +195,7 @@ def test_llama_index_components_read_a_path_an_archive_and_a_store_alike(filled:
                 assert reply(made) == expected
     for store in stores:
         assert len(MonographReader(store).load_data()) == 5
-    with pytest.raises(InputError, match="a list is no archive"):
+    with pytest.raises(InputError, match="a list is not an archive"):
         HybridRetriever([])  # type: ignore[arg-type]
 
 

@@ -90,7 +90,7 @@ def test_llama_index_store_refuses_a_query_without_a_vector(path: Path) -> None:
 
 
 def test_embedding_of_a_file_with_given_vectors_is_refused(path: Path) -> None:
-    with Monograph.open(path) as archive, pytest.raises(InputError, match="given to it, 3 values each") as caught:
+    with Monograph.open(path) as archive, pytest.raises(InputError, match="were given, 3 values each") as caught:
         MonographEmbedding(archive.embedder)
     assert "Settings.embed_model" in caught.value.hint
 

@@ -385,7 +385,7 @@ def test_graph_store_keeps_to_its_collection(file: Monograph) -> None:
     assert "monograph_collection" not in ours.get(ids=["ada"])[0].properties
     ours.delete(ids=["London", "Zorblax", "zorblax"])
     assert {one.id for one in theirs.get()} == {"Zorblax", "zorblax", "London"}
-    with pytest.raises(InputError, match="nobody in this view"):
+    with pytest.raises(InputError, match="no origin in this view"):
         ours.upsert_nodes([EntityNode(name="Stranger")])
 
 

@@ -174,9 +174,9 @@ def test_llama_index_store_of_a_received_file_asks_no_server(tmp_path: Path, ser
     store.close()
     with Monograph.open(path) as opened:
         opened.graph.rebuild(load_extractor("pattern"))
-    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+    with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         index = EraRAGIndex(nodes([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"), path)
-    with pytest.warns(RuntimeWarning, match="the tree of summaries is as it was.*trusted="):
+    with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         index.delete_nodes(["private/0"])
     index.close()
     assert server.calls == calls

@@ -152,7 +152,7 @@ def test_llama_index_store_refuses_other_modes(store: EcoVectorStore, mode: str)
 
 def test_store_modes_require_their_arguments(store: EcoVectorStore) -> None:
     for mode in ("sparse", "hybrid", "default"):
-        with pytest.raises(InputError, match="query's words"):
+        with pytest.raises(InputError, match="text of the query"):
             ask(store, None, mode)
     for wrong in ([1.0, 2.0], [float("nan")] * 16):
         with pytest.raises(InputError):
@@ -369,7 +369,7 @@ def test_llama_index_store_returns_nodes_by_id_and_filter(store: EcoVectorStore)
 
 
 def test_llama_index_store_refuses_invalid_nodes(store: EcoVectorStore) -> None:
-    with pytest.raises(InvalidDocument, match="came without a vector"):
+    with pytest.raises(InvalidDocument, match="has no vector"):
         store.add([TextNode(text="x")])
     with pytest.raises(InvalidDocument, match="shape"):
         store.add([TextNode(text="x", embedding=[1.0])])
@@ -652,7 +652,7 @@ def test_llama_index_store_ranks_by_filter_for_a_zero_vector(
 
 def test_without_a_filter_nothing_is_near_to_what_points_nowhere(store: EcoVectorStore) -> None:
     assert store.query(VectorStoreQuery(query_embedding=NOWHERE, similarity_top_k=9)).ids == []
-    with pytest.raises(InputError, match="needs a query's words"):
+    with pytest.raises(InputError, match="needs the text of the query"):
         store.query(VectorStoreQuery(similarity_top_k=9))
 
 

@@ -144,7 +144,7 @@ def test_mcp_read_returns_a_long_document_in_parts(opened: Monograph) -> None:
     assert len(pieces) > 3
     assert call(server, "read", document="/files/0", start=4, end=9)["text"] == "Grubb"
     assert call(server, "read", document="letters/1", start=5, end=2)["text"] == ""
-    assert "holds no document 'nothing'" in refused(server, "read", document="nothing")
+    assert "contains no document 'nothing'" in refused(server, "read", document="nothing")
     assert "start earlier" in refused(server, "read", document="letters/1", start=10_000)
 
 
@@ -161,7 +161,7 @@ def test_mcp_outline_opens_summaries_layer_by_layer(opened: Monograph) -> None:
         assert (cited is None) == one["is_summary"]
         if cited is not None:
             assert opened.document(cited["document"]).text[cited["start"] : cited["end"]] == one["text"]
-    assert "holds no summary" in refused(server, "outline", node="ffffffff")
+    assert "contains no summary" in refused(server, "outline", node="ffffffff")
 
 
 def test_mcp_entity_and_paths_cite_their_links(opened: Monograph) -> None:
@@ -195,7 +195,7 @@ def test_mcp_server_lists_and_reads_resources(opened: Monograph) -> None:
                 await client.read_resource(missing)
             return str(raised.value)
 
-        assert "holds no document" in asked(server, read)
+        assert "contains no document" in asked(server, read)
 
 
 def test_mcp_server_answers_over_standard_input(path: Path) -> None:

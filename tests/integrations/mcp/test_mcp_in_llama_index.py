@@ -98,7 +98,7 @@ def test_every_tool_and_every_limit_over_http(path: Path) -> None:
     with over_http(path) as client:
         found = asyncio.run(work(client))
     assert {name for name, (_, failed) in found.items() if failed} == {"nothing"}
-    assert "holds no document" in found["nothing"][0]["said"]
+    assert "contains no document" in found["nothing"][0]["said"]
     for name in asked:
         reply = found[name][0]
         assert count_tokens([json.dumps(reply, ensure_ascii=False)])[0] <= ROOM + 150, name

@@ -312,7 +312,7 @@ def test_nothing_but_notes_is_changed_or_forgotten(archive: Monograph) -> None:
         for tool, arguments in (("change_note", {"text": "Mine."}), ("forget_note", {})):
             well, said = call(tool, note=name, **arguments)
             assert not well
-            assert "is no note" in said
+            assert "is not a note" in said
     assert {one.id: archive.document(one.id) for one in archive.documents()} == before
 
 

@@ -271,7 +271,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         """Raise InputError: a file has no graph query language."""
         raise InputError(
             "MonographPropertyGraphStore has no structured queries",
-            "ask by get_triplets, get_rel_map or vector_query, or search the file: store.client.search",
+            "use get_triplets, get_rel_map or vector_query, or search the file with store.client.search",
         )
 
     def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:
@@ -288,7 +288,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             If a filter cannot be understood.
         """
         if VectorStoreQueryMode(query.mode) != VectorStoreQueryMode.DEFAULT:
-            raise InputError(f"a graph has no mode {query.mode!r}", "ask in the mode default, or a vector store")
+            raise InputError(f"a graph has no mode {query.mode!r}", "use the mode default, or a vector store")
         vector = query.query_embedding
         if vector is None:
             if not query.query_str:

@@ -81,13 +81,13 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     ) -> None:
         given = monograph if monograph is not None or index_struct is None else index_struct.path
         if given is None:
-            raise InputError("an index needs a file", 'EraRAGIndex(nodes, "notes.mono")')
+            raise InputError("an index needs a file", 'give its path: EraRAGIndex(nodes, "notes.mono")')
         archive = opened(given, embed_model, LlamaIndexEmbedder, key)
         self._own = is_address(given)
         try:
             file = to_write(archive)
             if not isinstance(file, Monograph):
-                raise InputError("an index with a tree is over a whole file", "give the file, not a view of it")
+                raise InputError("an index with a tree needs a whole file", "give the file, not a view of it")
         except InputError:
             if self._own:
                 archive.close()

@@ -35,7 +35,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         Key of an encrypted file; only with a path.
     """
 
-    cut: float = Field(default=DEFAULT_CUT, description="About which share of the tokens is to go, 0 to 1.")
+    cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")
     _file: FileHandle = PrivateAttr()
 
     def __init__(self, monograph: Given, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:

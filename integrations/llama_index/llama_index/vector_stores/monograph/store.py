@@ -191,7 +191,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         from monograph.shelf import is_shelf
 
         if not is_shelf(address) and not Path(address).exists():
-            raise MissingStore(f"there is no vector store at {address}", f"make one: EcoVectorStore({str(address)!r})")
+            raise MissingStore(
+                f"there is no vector store at {address}", f"create one: EcoVectorStore({str(address)!r})"
+            )
         return cls(address, embed_model, collection=collection, key=key)
 
     @property
@@ -374,5 +376,5 @@ def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str
 
 def _words(query: VectorStoreQuery) -> str:
     if query.query_str is None:
-        raise InputError(f"the mode {query.mode!r} needs a query's words here", "give query_str")
+        raise InputError(f"the mode {query.mode!r} needs the text of the query", "give query_str")
     return query.query_str

@@ -59,7 +59,7 @@ def _group(filters: MetadataFilters) -> dict[str, Any]:
 def _leaf(one: MetadataFilter) -> dict[str, Any]:
     if one.key.removeprefix("$").lower() in ("and", "or", "not"):
         raise InvalidFilter(
-            f"a filter on the metadata key {one.key!r} cannot be told from a condition", "rename the key"
+            f"a filter on the metadata key {one.key!r} looks like a condition of Monograph", "rename the key"
         )
     if one.operator in _TEXT_OPERATORS and not isinstance(one.value, str):
         raise NoTextToMatch(
