@@ -1,4 +1,4 @@
-"""Making of one sealed shard; a shard that exists is not made again."""
+"""Build of one sealed shard; a shard that exists already is skipped."""
 
 from __future__ import annotations
 

@@ -56,11 +56,11 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     ).fetchone()
     now = clock()
     if not FIRST <= now <= LAST:
-        raise InputError(f"the clock says {now!r}, which is no second of a calendar", "count seconds since 1970")
+        raise InputError(f"the clock says {now!r}, which is not a valid time", "return seconds since 1970")
     if now > max(last, time.time()) + DAY:
         raise InputError(
             f"the clock says {now:.0f}, more than a day ahead of the last write and of this machine's clock",
-            "correct it: the moments of a file never go back",
+            "correct the clock: the times in a file never go back",
         )
     return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
@@ -166,7 +166,7 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
     for row, *own, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
         _, valid = documents.loaded_times(None, None, None, since, until)
         if valid is None:
-            raise damaged(path_of(connection), f"row {row} of versions tells no time")
+            raise damaged(path_of(connection), f"row {row} of versions has no valid times")
         name, title, uri, characters = own
         found.append(Version(name, title, uri, characters, valid))
     return found
@@ -199,7 +199,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
             ).fetchone()
             date, valid = documents.loaded_times(*times)
             if valid is None:
-                raise ValueError("it tells no time")
+                raise ValueError("it has no valid times")
             row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
             document = documents.made_of(row, text, metadata, sections)
             chunks, given = [], []
@@ -211,7 +211,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
                 (number,),
             ):
                 if not 0 <= start < stop <= len(text):
-                    raise ValueError(f"its chunk {own!r} reaches from {start} to {stop}")
+                    raise ValueError(f"its chunk {own!r} has an invalid span, {start} to {stop}")
                 chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, loaded_object(said)))
                 given.append(value)
             former = Former(document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2]))

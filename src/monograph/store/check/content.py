@@ -116,24 +116,24 @@ def _shortened(checked: Checked) -> Iterator[tuple[int]]:
 
 
 DOCUMENTS = (
-    Rule("documents", "document {!r} is not what was stored", _damaged, _make_readable, _ADD_AGAIN),
-    Rule("texts", "{} documents have lost a part of their text", _shortened, None, _ADD_AGAIN),
-    Rule("texts", "{} blocks of text that are not numbered by their place", _MISNUMBERED,
+    Rule("documents", "the content of document {!r} does not match its checksum", _damaged, _make_readable, _ADD_AGAIN),
+    Rule("texts", "{} documents whose text has the wrong length", _shortened, None, _ADD_AGAIN),
+    Rule("texts", "{} text blocks with a wrong number", _MISNUMBERED,
          "UPDATE texts SET block = ? WHERE block = ?"),
-    Rule("texts", "{} blocks of text without a document",
+    Rule("texts", "{} text blocks without a document",
          "block >> 24 NOT IN (SELECT document FROM documents)", DELETE),
     Rule("chunks", "{} chunks that reach beyond their document's text",
          """SELECT 1 FROM chunks JOIN documents USING (document)
          WHERE NOT (0 <= start AND start < "end" AND "end" <= characters)"""),
-    Rule("chunks", "{} chunks of documents that are not there",
+    Rule("chunks", "{} chunks of missing documents",
          "document NOT IN (SELECT document FROM documents)", DELETE),
-    Rule("chunks", "{} chunks whose merged metadata is not that of their document and theirs",
+    Rule("chunks", "{} chunks whose merged metadata is wrong",
          _merged, "UPDATE chunks SET merged = ? WHERE chunk = ?"),
-    Rule("documents", "{} documents with another date than they tell", partial(_wrong_dates, is_found_again=True),
+    Rule("documents", "{} documents whose stored date is wrong", partial(_wrong_dates, is_found_again=True),
          "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?"),
-    Rule("documents", "{} documents that stand since another second than was stored",
+    Rule("documents", "{} documents whose date or start of validity does not match its checksum",
          partial(_wrong_dates, is_found_again=False)),
-    Rule("documents", "{} documents that stand and are said to have ended",
+    Rule("documents", "{} current documents with an end of validity",
          "valid_until IS NOT NULL", "SET valid_until = NULL"),
 )  # fmt: skip
 
@@ -164,10 +164,10 @@ _FIND_SOURCES = (
 The documents of a lost file then belong to no file, and remain until a user removes them.
 """
 SOURCES = (
-    Rule("documents", "{} documents of files that are not known", _UNKNOWN, _FIND_SOURCES),
-    Rule("sources", "{} files that their documents call otherwise",
+    Rule("documents", "{} documents of unknown files", _UNKNOWN, _FIND_SOURCES),
+    Rule("sources", "{} files whose uri is not that of their documents",
          f"SELECT 1 FROM sources AS s WHERE {_RENAMED}", _FIND_SOURCES),
-    Rule("sources", "{} files of a root that they do not lie in",
+    Rule("sources", "{} files that are not in their root",
          f"NOT EXISTS (SELECT 1 FROM roots AS r WHERE r.name = t.root AND {_BELOW})",
          f"SET root = coalesce((SELECT name FROM roots AS r WHERE {_BELOW} ORDER BY length(name) DESC), root)"),
 )  # fmt: skip
@@ -181,9 +181,9 @@ def _damaged_versions(checked: Checked) -> Iterator[str]:
 
 
 VERSIONS = (
-    Rule("versions", "a previous version of document {} is not what was stored", _damaged_versions, None,
-         "restore the file from a copy, or let it go: monograph forget FILE ID --versions-before DATE"),
-    Rule("version_chunks", "{} chunks of previous versions that are not there",
+    Rule("versions", "a previous version of document {} does not match its checksum", _damaged_versions, None,
+         "restore the file from a copy, or delete the version: monograph forget FILE ID --versions-before DATE"),
+    Rule("version_chunks", "{} chunks of missing previous versions",
          "version NOT IN (SELECT version FROM versions)", DELETE),
     *(Rule("version_chunks", f"{{}} chunks of previous versions whose {one} is not in the memo",
            f"{one} IS NOT NULL AND {one} NOT IN (SELECT memo FROM memo)", f"SET {one} = NULL")
@@ -224,9 +224,20 @@ def _unreadable(table: str) -> str:
 
 def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
     return (
-        Rule(table, f"{{}} {said} are not what was asserted", _UNSEALED[table], None, "assert it again, or remove it"),
-        Rule(table, f"{{}} {said} cannot be read", _unreadable(table), DELETE),
-        Rule(table, f"{{}} {said} that texts say which are not there", f"{_STRAY} AND NOT {_UNSEALED[table]}", DELETE),
+        Rule(
+            table,
+            f"{{}} asserted {said} do not match their checksum",
+            _UNSEALED[table],
+            None,
+            "add them again, or remove them",
+        ),
+        Rule(table, f"{{}} asserted {said} cannot be read", _unreadable(table), DELETE),
+        Rule(
+            table,
+            f"{{}} asserted {said} whose chunk or document is missing",
+            f"{_STRAY} AND NOT {_UNSEALED[table]}",
+            DELETE,
+        ),
     )
 
 
@@ -240,5 +251,5 @@ def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
     return (
         *_assertion_rules("asserted_nodes", "nodes"),
         *_assertion_rules("asserted_relations", "relations"),
-        Rule("asserted_nodes", "{} nodes that relations lead from or to are not there", _ENDLESS, imply),
+        Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _ENDLESS, imply),
     )

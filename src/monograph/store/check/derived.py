@@ -1,4 +1,4 @@
-"""Rules for what is derived from content, as far as the rows alone tell: they are deleted and derived again."""
+"""Rules for derived rows, compared with other rows only; a repair deletes wrong rows and derives them again."""
 
 # ruff: noqa: S608 - every statement is made of constants
 
@@ -25,7 +25,7 @@ _PERSON = ENTITY_KINDS.index("person")
 
 def _wrong_values(checked: Checked) -> Iterator[str]:
     for kind, count in memo.count_wrong(checked.connection).items():
-        yield f"{count} remembered values ({kind})"
+        yield f"{count} memo values ({kind})"
 
 
 def _disown(checked: Checked) -> None:
@@ -50,20 +50,20 @@ def _disown(checked: Checked) -> None:
 # the tree, whose remedy restarts the tree: afterwards no node refers to the vectors of summaries.
 LENGTHS = Rule(
     "vectors",
-    "{} vectors that are of another length than the file's",
+    "{} vectors with the wrong dimension",
     f"""SELECT memo FROM memo WHERE kind = '{memo.VECTOR}' AND length(value) != :vector AND (
         memo IN (SELECT memo FROM vectors) OR memo IN (SELECT vector FROM nodes WHERE vector IS NOT NULL))""",
     memo.DISOWN,
 )
 
 VALUES = (
-    Rule("memo", "{} are not what was stored", _wrong_values, _disown),
-    Rule("memo", "{} rows are numbered beyond what others can name",
+    Rule("memo", "{} do not match their checksum", _wrong_values, _disown),
+    Rule("memo", "{} rows whose number is out of range",
          f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
-    Rule("extractions", "{} remembered extractions that cannot be read",
+    Rule("extractions", "{} extractions in the memo that cannot be read",
          f"SELECT memo FROM memo WHERE kind = '{memo.EXTRACTION}' AND NOT json_valid(CAST(value AS TEXT))",
          memo.DISOWN),
-    *(Rule(table, f"{{}} {table} of chunks that are not there", "chunk NOT IN (SELECT chunk FROM chunks)", DELETE)
+    *(Rule(table, f"{{}} {table} of missing chunks", "chunk NOT IN (SELECT chunk FROM chunks)", DELETE)
       for table in ("vectors", "extractions", "chunk_graphs")),
     Rule("vectors", "{} vectors whose value is not in the memo", "memo NOT IN (SELECT memo FROM memo)", DELETE),
     Rule("extractions", "{} extractions that are not in the memo",
@@ -96,10 +96,10 @@ def _uncoded(checked: Checked) -> Iterator[tuple[str]]:
 
 
 NAMES = (
-    Rule("names", "{} names that cannot be read or named by others",
+    Rule("names", "{} names that are not UTF-8, or whose number is out of range",
          f"name NOT BETWEEN 0 AND {MOST_NAMES - 1} OR NOT is_utf8(CAST(key AS BLOB))", DELETE),
-    Rule("apart", "{} pairs of names set apart that stand in one order only", _ONE_WAY.format("t"), _BOTH_WAYS),
-    Rule("names", "{} names have another code than was stored",
+    Rule("apart", "{} pairs of names that are kept apart, stored in one order only", _ONE_WAY.format("t"), _BOTH_WAYS),
+    Rule("names", "{} names whose embedding signs do not match their checksum",
          "length(code) = :code AND checksum IS NOT checksum(CAST(key AS BLOB), code)",
          "SET code = NULL, checksum = NULL"),
     Rule("names", "{} names without the signs of their embeddings", _uncoded, DERIVE),
@@ -126,31 +126,33 @@ def _edges(checked: Checked) -> Iterator[Finding]:
     counted = dict(connection.execute("SELECT name, persons FROM names WHERE persons != 0"))
     for table, count, fault in (
         ("chunk_graphs", broken, "nodes that cannot be read"),
-        ("mentions", len(np.setdiff1d(of_chunks, of_names, assume_unique=True)), "mentions of chunks that names lack"),
-        ("mentions", len(np.setdiff1d(of_names, of_chunks, assume_unique=True)), "mentions of names that chunks lack"),
+        ("mentions", len(np.setdiff1d(of_chunks, of_names, assume_unique=True)),
+         "mentions stored with their chunk but not with their name"),
+        ("mentions", len(np.setdiff1d(of_names, of_chunks, assume_unique=True)),
+         "mentions stored with their name but not with their chunk"),
         ("names", sum(persons[name] != counted.get(name, 0) for name in persons.keys() | counted.keys()),
-         "names whose count of persons is wrong"),
+         "names whose number of mentions as a person is wrong"),
     ):  # fmt: skip
         if count:
             yield Finding(table, f"{count} {fault}", repairable=True)
 
 
 GRAPH_ROWS = (
-    Rule("chunk_graphs", "{} nodes with another document than their chunk",
+    Rule("chunk_graphs", "{} nodes whose document is not that of their chunk",
          "document != (SELECT c.document FROM chunks AS c WHERE c.chunk = t.chunk)", GRAPH),
     Rule("chunk_graphs", "{} chunks that are not in the graph",
          "SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT chunk FROM chunk_graphs)", GRAPH),
     Rule("extractions", "{} nodes of chunks without an extraction",
          "SELECT 1 FROM chunk_graphs WHERE chunk NOT IN (SELECT chunk FROM extractions)", GRAPH),
-    *(Rule(table, f"{{}} {table} of documents that are not there",
+    *(Rule(table, f"{{}} {table} of missing documents",
            "document NOT IN (SELECT document FROM documents)", GRAPH) for table in ("subjects", "aliases")),
     *(Rule(table, f"{{}} {table} without a name", "name NOT IN (SELECT name FROM names)", GRAPH)
       for table in ("subjects", "aliases", "mentions")),
     Rule("aliases", "{} aliases without a full name", '"full" NOT IN (SELECT name FROM names)', GRAPH),
-    Rule("names", "{} names whose count of uses is wrong",
+    Rule("names", "{} names whose number of uses is wrong",
          """uses != (SELECT count(*) FROM mentions AS m WHERE m.name = t.name)
         + (SELECT count(*) FROM subjects AS s WHERE s.name = t.name)""", GRAPH),
-    Rule("names", "{} names whose head does not live",
+    Rule("names", "{} names merged into a name that is missing or unused",
          "uses > 0 AND head IS NOT NULL AND head NOT IN (SELECT name FROM names WHERE uses > 0)", GRAPH),
     Rule("mentions", "{}", _edges, GRAPH),
 )  # fmt: skip
@@ -158,12 +160,12 @@ GRAPH_ROWS = (
 # Vector indexes.
 
 CLUSTERS = (
-    Rule("vector_indexes", "{} indexes of no vectors", f"space NOT IN {SPACES}", DELETE),
-    *(Rule(table, f"{{}} {table} of an index that is not there", f"space NOT IN {INDEXED}", DELETE)
+    Rule("vector_indexes", "{} vector indexes with an unknown space", f"space NOT IN {SPACES}", DELETE),
+    *(Rule(table, f"{{}} {table} of a missing index", f"space NOT IN {INDEXED}", DELETE)
       for table in ("clusters", "placements", "centroids")),
-    Rule("codes", "{} codes of an index that is not there", f"place >> 32 NOT IN {INDEXED}", DELETE),
-    Rule("parts", "{} parts of clusters that are not there", "part / 2 NOT IN (SELECT cluster FROM clusters)", DELETE),
-    Rule("cluster_graphs", "{} graphs of clusters that are not there",
+    Rule("codes", "{} codes of a missing index", f"place >> 32 NOT IN {INDEXED}", DELETE),
+    Rule("parts", "{} parts of missing clusters", "part / 2 NOT IN (SELECT cluster FROM clusters)", DELETE),
+    Rule("cluster_graphs", "{} graphs of missing clusters",
          "cluster NOT IN (SELECT cluster FROM clusters)", DELETE),
-    Rule("clusters", "{} vectors wait to be put into the index", "SELECT 1 FROM unplaced", DERIVE),
+    Rule("clusters", "{} vectors are not in the index yet", "SELECT 1 FROM unplaced", DERIVE),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Rules for what every other row needs: SQLite's pages, the schema, and rows that are the only ones of their kind."""
+"""Rules for SQLite's pages, the schema, settings, roots, stored failures and the ledger."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def schema_faults(checked: Checked) -> Iterator[Finding]:
     held, wanted = _schemas(checked.connection)
     for one in sorted(held.keys() | wanted.keys()):
         if held.get(one) != wanted.get(one):
-            yield Finding("schema", f"the {one[0]} {one[1]!r} is not as it was made", one[0] in _MADE_AGAIN)
+            yield Finding("schema", f"the {one[0]} {one[1]!r} does not match the schema", one[0] in _MADE_AGAIN)
 
 
 def repair_schema(checked: Checked) -> None:
@@ -107,7 +107,7 @@ def note_faults(checked: Checked) -> Iterator[Finding]:
         table = "checksums" if is_lost and setting not in settings.KEPT else name.partition("/")[0]
         yield Finding(
             table,
-            f"{setting!r} is not what was stored",
+            f"{setting!r} is missing or does not match its checksum",
             is_mended,
             "" if is_mended else settings.HINTS.get(setting, ""),
         )
@@ -137,15 +137,15 @@ STRUCTURE = (
     Rule("settings", "{}", note_faults, repair_notes),
     Rule(
         "settings",
-        f"{settings.GENERATION!r} is no number",
+        f"{settings.GENERATION!r} is missing or not a number",
         f"""SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings
             WHERE name = '{settings.GENERATION}' AND value != '' AND value NOT GLOB '*[^0-9]*')""",  # noqa: S608
         lambda checked: settings.count_anew(checked.connection),
     ),
-    Rule("failures", "{} files that failed cannot be read", sources.UNREADABLE_FAILURE, DELETE),
+    Rule("failures", "{} records of failed files cannot be read", sources.UNREADABLE_FAILURE, DELETE),
     Rule(
         "roots",
-        "when {} roots were synced or described cannot be read",
+        "{} roots whose time of sync or describer cannot be read",
         """typeof(synced) NOT IN ('real', 'integer') OR typeof(described) != 'text'
         OR NOT is_utf8(CAST(described AS BLOB))""",
         "SET synced = 0, described = ''",
@@ -156,7 +156,7 @@ STRUCTURE = (
 """Rules that a repair applies before it opens the models."""
 FORGETTING = Rule(
     "settings",
-    "text that was to be forgotten is still in the bytes of the file",
+    "removed text that must be erased is still in the bytes of the file",
     lambda checked: settings.pending_erasures(checked.connection)[:1],
     DERIVE,
 )

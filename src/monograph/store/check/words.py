@@ -1,4 +1,4 @@
-"""Rules for the inverted index: what FTS5 holds against what it holds when the same texts are indexed again.
+"""Rules for the inverted index: it is compared with an index that is built again from the same texts.
 
 Both are reduced to a few sums that do not depend on the order of terms or chunks, so that neither has to be in memory:
 the texts are indexed in parts, and the sums of all parts are added.
@@ -88,10 +88,10 @@ def _faults(checked: Checked) -> Iterator[Finding]:
             yield Finding(table, f"the index is damaged: {error}", repairable=True)
             continue
         if said != config[table]:
-            yield Finding(table, "the index is of another format", repairable=True)
+            yield Finding(table, "the index has an unexpected configuration", repairable=True)
         names = held_sums.keys() | wanted[table].keys()
         if any((held_sums[one] - wanted[table][one]) % _PRIME for one in names):
-            yield Finding(table, "the index does not hold what the texts say", repairable=True)
+            yield Finding(table, "the index does not match the texts", repairable=True)
 
 
 def _of_table(table: str, indexed: str) -> tuple[Rule, Rule]:
@@ -111,7 +111,7 @@ RULES = (
     Rule("words", "{}", _faults, DERIVE),
     Rule(
         "lengths",
-        "they are not those of the inverted index",
+        "the lengths of chunks do not match the inverted index",
         lambda checked: () if terms.lengths_are_right(checked.connection) else ("",),
         DERIVE,
     ),

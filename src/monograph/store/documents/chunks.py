@@ -82,7 +82,7 @@ def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) ->
         for row, text in _read(connection, _COLUMNS, rows):
             number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *times = row
             if strict and not (0 <= start < end and len(text) == end - start):
-                raise ValueError(f"it reaches from {start} to {end}, beyond its document's text")
+                raise ValueError(f"its span, {start} to {end}, is not within its document's text")
             chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
             found = LoadedChunk(number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times))
             loaded.append(found)
@@ -119,7 +119,7 @@ def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator
             found = {row[0]: row for row in lookup(connection, columns_of_all, tables, some)}
         missing = next((row for row in some if row not in found), None)
         if missing is not None:
-            raise damaged(path_of(connection), f"row {missing} of chunks, or its document, is not there")
+            raise damaged(path_of(connection), f"row {missing} of chunks, or its document, is missing")
         listed = [found[row] for row in some]
         yield from zip(listed, documents.texts(connection, [row[1:4] for row in listed]), strict=True)
 

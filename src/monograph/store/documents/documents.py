@@ -244,7 +244,7 @@ def load(connection: Connection, row: DocumentRow) -> Document:
 def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Document:
     """Return a document from its row and columns. Raises one of UNDECODABLE if they cannot be decoded."""
     if len(text) != row.characters:
-        raise ValueError(f"{len(text):,} of the {row.characters:,} characters of its text are there")
+        raise ValueError(f"its text has {len(text):,} instead of {row.characters:,} characters")
     return Document(
         text=text,
         id=row.id,

@@ -117,12 +117,12 @@ class OpenedFile:
         """Raise DamagedFile if a read met the end of the truncated file, ReplacedFile if that of its log's index."""
         if self._watch.file_is_cut:
             raise DamagedFile(
-                f"{self._path} was cut off while it was open: another program made it shorter",
+                f"another program truncated {self._path} while it was open",
                 "close it, and restore it from a copy",
             )
         if self._watch.index_is_cut:
             raise ReplacedFile(
-                f"another program cut off {self._path}-shm, the index of its log, while it was open",
+                f"another program truncated {self._path}-shm, the index of its log, while it was open",
                 "close it everywhere in this process, and open it again: what was committed before is safe",
             )
 
@@ -368,7 +368,7 @@ class Database:
     def _locked(self, *, wait: bool) -> Iterator[None]:
         """Hold the lock of this process's writing threads; without ``wait`` raise BusyFile if another has it."""
         if not self._write_lock.acquire(blocking=wait):
-            raise BusyFile(f"{self.path} is being written", "try again")
+            raise BusyFile(f"another write to {self.path} is in progress", "try again")
         try:
             yield
         finally:
@@ -410,7 +410,7 @@ class Database:
             connection.execute("PRAGMA temp_store = MEMORY")
             if not _empty_log(connection):
                 raise BusyFile(
-                    f"the write-ahead log of {self.path} is still read by another process, and holds old text",
+                    f"another process still reads the log {self.path}-wal, which may contain removed text",
                     "close the other programs that use the file, then run the same command again",
                 )
 

@@ -56,7 +56,7 @@ def derive(key: str, salt: bytes) -> RawKey:
     try:
         given = key.encode("utf-8", "surrogateescape")  # Environment variables may hold bytes that are not UTF-8.
     except UnicodeEncodeError as error:
-        raise InputError("the key is not text", "give one that can be written as UTF-8") from error
+        raise InputError("the key is not text that can be encoded as UTF-8", "give another key") from error
     return RawKey(hashlib.pbkdf2_hmac("sha512", given, salt, ROUNDS, 32), salt)
 
 
@@ -73,14 +73,14 @@ def salt_of(path: Path) -> bytes | None:
         If the file is shorter than a salt.
     """
     if not path.is_file():
-        raise NotAMonograph(f"{path} is no file" if path.exists() else f"{path} does not exist", "give another name")
+        raise NotAMonograph(f"{path} is not a file" if path.exists() else f"{path} does not exist", "give another name")
     try:
         with path.open("rb") as file:
             head = file.read(len(MAGIC))
     except OSError as error:
         raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
     if len(head) < len(MAGIC):
-        raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
+        raise DamagedFile(f"{path} is truncated after {len(head)} bytes", "restore it from a copy, or sync a new file")
     return None if head == MAGIC else head
 
 
@@ -116,7 +116,7 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
         if key is not None:
             raise WrongKey(
                 f"{path} is not encrypted, and a key was given",
-                f"leave the key away (unset MONOGRAPH_KEY), or encrypt the file: monograph encrypt {path}",
+                f"leave out the key (unset MONOGRAPH_KEY), or encrypt the file: monograph encrypt {path}",
             )
         return None
     if key is None:
@@ -140,7 +140,7 @@ def locked(path: Path) -> NotAMonograph:
 def wrong(path: Path) -> WrongKey:
     """Return the error for a file that the given key does not open."""
     return WrongKey(
-        f"{path} does not open with this key: the key is another, or this is no encrypted Monograph file",
+        f"{path} does not open with this key: the key is wrong, or this is not an encrypted Monograph file",
         "check the key (MONOGRAPH_KEY) and the name; if both are right, the file is damaged: restore it from a copy",
     )
 
@@ -266,7 +266,7 @@ def _compare(path: Path, connection: sqlite3.Connection) -> None:
         ]
         if counts[0] != counts[1]:
             raise DamagedFile(
-                f"of {counts[0]} rows of {name} in {path}, {counts[1]} could be copied",
+                f"{counts[1]} of {counts[0]} rows of {name} in {path} were copied",
                 f"monograph check {path} --repair, then try again",
             )
 

@@ -175,9 +175,9 @@ def _translated(path: Path, error: Exception) -> MonographError | None:
     if (ours := _write_error(path, name, text)) is not None:
         return ours
     if name == "SQLITE_AUTH":
-        return OutsideView(f"what stands outside of a view of {path} cannot be read", "open the file itself")
+        return OutsideView(f"rows outside of a view of {path} cannot be read", "open the file itself")
     if any(one in text for one in _TOO_DEEP):
-        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "make it flatter")
+        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "simplify the filter")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
         return damaged(path, f"{text} ({name})")
     return None
@@ -187,7 +187,8 @@ def _write_error(path: Path, name: str, text: str) -> MonographError | None:
     """Return the error for a lock, a missing permission, or a lack of disk space or memory; None for all others."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
-            f"{path} is in use: another process held it for {BUSY_SECONDS:g} seconds", "wait for it, then try again"
+            f"{path} is in use: another process locked it for {BUSY_SECONDS:g} seconds",
+            "wait until that process is done, then try again",
         )
     if name == "SQLITE_FULL":
         return _full(path, _why_full(path) or "its disk or quota, or that of temporary files, is full")
@@ -215,8 +216,8 @@ def _full(path: Path | str, why: str) -> StorageFull:
 
 def _out_of_memory(path: Path | str) -> OutOfMemory:
     return OutOfMemory(
-        f"not enough memory for what was asked of {path}; what was committed before is safe",
-        "close other programs, raise the limit on memory (ulimit -v), or ask for less at a time",
+        f"not enough memory for this operation on {path}; what was committed before is safe",
+        "close other programs, raise the limit on memory (ulimit -v), or request less at a time",
     )
 
 
@@ -255,11 +256,11 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
     if not_utf8 is None and _NOT_JSON not in text:
         return None
     if connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None:
-        return "a row of it cannot be read"  # The row is not named: it may be outside of the view.
+        return "one of its rows cannot be read"  # The row is not named: it may be outside of the view.
     column = None if not_utf8 is None else not_utf8["column"]
     if (row := _damaged_row(connection, column, is_json=not_utf8 is None)) is not None:
         return row
-    return None if column is None else f"a row whose {column} is no UTF-8"
+    return None if column is None else f"a row whose {column} is not UTF-8"
 
 
 def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json: bool) -> str | None:
@@ -277,7 +278,7 @@ def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json:
         for number, value in connection.execute(f"{query} AND NOT json_valid({name})" if is_json else query):
             if is_json or not is_utf8(value):
                 kind = "JSON" if is_json else "UTF-8"
-                return f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is no {kind}"
+                return f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is not {kind}"
     return None
 
 

@@ -40,7 +40,7 @@ def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator
 def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """Open a file for reading, require a table with some columns, and translate SQLite's errors."""
     if not path.is_file():
-        raise SourceMissing(f"{path} is no file", "name the database")
+        raise SourceMissing(f"{path} is not a file", "give the path of the database file")
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
@@ -55,7 +55,7 @@ def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.
             missing = next((name for name in columns if (name,) not in held), None)
             if missing is not None:
                 raise UnknownFormat(
-                    f"{path} has no table {table!r} with a column {missing!r}", "name the file of that store"
+                    f"{path} has no table {table!r} with a column {missing!r}", "give the database file of that store"
                 )
             yield connection
     except sqlite3.Error as error:

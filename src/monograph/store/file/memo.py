@@ -1,4 +1,4 @@
-"""Rows of ``memo``: everything derived, once, under the hash of what it was derived from."""
+"""Rows of ``memo``: each derived value, stored once under the hash of its inputs."""
 
 from __future__ import annotations
 

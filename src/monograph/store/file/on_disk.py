@@ -52,7 +52,7 @@ def require_monograph(path: Path) -> None:
     if not head.startswith(encryption.MAGIC[: len(head)]):
         raise encryption.locked(path)
     if len(head) < 100:
-        raise DamagedFile(f"{path} is cut off after {len(head)} bytes", "restore it from a copy, or sync a new file")
+        raise DamagedFile(f"{path} is truncated after {len(head)} bytes", "restore it from a copy, or sync a new file")
     (page_size,) = struct.unpack(">H", head[16:18])
     changes, pages = struct.unpack(">II", head[24:32])
     (format_number,) = struct.unpack(">I", head[60:64])
@@ -105,12 +105,12 @@ def state_of(path: Path) -> os.stat_result | None:
         state = None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            said = f"{path} cannot be looked at: {error.strerror}"
+            said = f"{path} cannot be accessed: {error.strerror}"
             raise NotAMonograph(said, "check the path and its permissions") from error
         state = None
     _refuse_long(path, new=state is None)
     if state is not None and not stat.S_ISREG(state.st_mode):
-        kind = next((name for test, name in _KINDS if test(state.st_mode)), "no file")
+        kind = next((name for test, name in _KINDS if test(state.st_mode)), "not a regular file")
         hint = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
         raise NotAMonograph(f"{path} is {kind}", hint)
     return state
@@ -123,11 +123,11 @@ def _refuse_long(path: Path, *, new: bool) -> None:
     name, whole = len(os.fsencode(path.name)), len(os.path.abspath(os.fsencode(path)))  # noqa: PTH100 - of bytes
     if name + len(_LONGEST) > most:
         raise NotAMonograph(
-            f"{path}: its name has {name} bytes, too many for the files beside it",
-            f"give a name of at most {most - len(_LONGEST)}",
+            f"{path}: its name has {name} bytes, too many for the files that SQLite creates next to it",
+            f"give a name of at most {most - len(_LONGEST)} bytes",
         )
     if whole + (max(0, _MADE_BYTES - name) if new else 0) > _MOST_BYTES_OF_A_PATH:
         raise NotAMonograph(
-            f"{path}: its path has {whole} bytes, more than SQLite takes",
-            f"put it into a folder whose path has at most {_MOST_BYTES_OF_A_PATH - _MADE_BYTES}",
+            f"{path}: its path has {whole} bytes, more than SQLite accepts",
+            f"put it into a folder whose path has at most {_MOST_BYTES_OF_A_PATH - _MADE_BYTES} bytes",
         )

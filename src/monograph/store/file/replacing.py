@@ -1,4 +1,4 @@
-"""A new file is made beside its place, under another name, and takes the place when it is whole."""
+"""Replacement of files: a new file is written under a temporary name and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -96,6 +96,6 @@ def refuse_log(path: Path) -> None:
         log = path.with_name(path.name + suffix)
         if log.exists():
             raise BusyFile(
-                f"{log} lies there: {path} is open, or a program that had it open broke off",
-                f"close it; to bring the log into it: monograph stats {path}; or give another name",
+                f"{log} exists: {path} is open, or a program that had it open crashed",
+                f"close it; to merge the log into it: monograph stats {path}; or give another name",
             )

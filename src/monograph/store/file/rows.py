@@ -64,7 +64,7 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
     column = _COLUMNS[table]
     (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
     if highest is not None and highest >= (MOST_DOCUMENTS - _ROOM if table == "documents" else _MOST):
-        raise damaged(path_of(connection), f"row {highest} of {table} is higher than rows can be")
+        raise damaged(path_of(connection), f"the number of row {highest} of {table} is too high")
     return int(highest or 0) + 1
 
 
@@ -76,7 +76,7 @@ def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unres
 def text(value: Any) -> str:
     """Return the value if it is a text. Raises ValueError if it is not, or cannot be encoded as UTF-8."""
     if not isinstance(value, str):
-        raise ValueError(f"{shown(value)} stands where a text does")
+        raise ValueError(f"{shown(value)} is not a text")
     value.encode()
     return value
 
@@ -84,7 +84,7 @@ def text(value: Any) -> str:
 def whole(value: Any) -> int:
     """Return the value if it is a whole number of 64 bits. Raises ValueError otherwise."""
     if type(value) is not int or not -(2**63) <= value < 2**63:
-        raise ValueError(f"{shown(value)} stands where a whole number does")
+        raise ValueError(f"{shown(value)} is not a 64-bit integer")
     return value
 
 
@@ -94,5 +94,5 @@ def loaded_object(text: str) -> dict[str, Any]:
         return {}
     found = json.loads(text)
     if not isinstance(found, dict):
-        raise ValueError(f"{text[:40]!r} is no JSON object")
+        raise ValueError(f"{text[:40]!r} is not a JSON object")
     return found

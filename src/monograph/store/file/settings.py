@@ -110,7 +110,7 @@ def _typed(stored: Stored) -> Stored:
     for one in fields(stored):
         value = getattr(stored, one.name)
         if type(value).__name__ != one.type:
-            raise ValueError(f"its {one.name} is {shown(value)}")
+            raise ValueError(f"its {one.name} has the wrong type: {shown(value)}")
     return stored
 
 
@@ -168,7 +168,9 @@ def save_always_forget(connection: Connection, on: bool) -> None:
 def _get(connection: Connection, name: str) -> str | None:
     row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
     if row is None and checksums.has(connection, f"settings/{name}"):
-        raise DamagedFile(f"{path_of(connection)} is damaged: the setting {name!r} is lost", "restore it from a copy")
+        raise DamagedFile(
+            f"{path_of(connection)} is damaged: the setting {name!r} is missing", "restore it from a copy"
+        )
     return None if row is None else str(row[0])
 
 

@@ -151,8 +151,8 @@ def snapshot_in_memory(whole: Database) -> Database:
                 return
         made.close()
         raise ClosedFile(
-            f"{path} has forgotten something since it was asked what it was",
-            "ask again; in Python: archive.as_of(...)",
+            f"text of {path} was forgotten after this snapshot was opened",
+            "open the snapshot again; in Python: archive.as_of(...)",
         )
 
     made = Database(path, create=False, key=key, connector=Connector(connect, begin, in_memory=True))
@@ -176,8 +176,8 @@ def snapshot_in_memory(whole: Database) -> Database:
         if not isinstance(error, StorageFull):
             raise
         raise StorageFull(
-            f"{path} as it was does not fit into memory, where SQLite holds at most 1 GiB",
-            "ask a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id, as_of=...)",
+            f"the snapshot of {path} does not fit into memory, where SQLite holds at most 1 GiB",
+            "read a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id, as_of=...)",
         ) from error
     return made
 

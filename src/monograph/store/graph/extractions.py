@@ -1,4 +1,4 @@
-"""Extractions as JSON in the memo, in which a mention has a name only if the text there is another."""
+"""Extractions as JSON in the memo; a mention's name is stored only if it differs from the text at its span."""
 
 from __future__ import annotations
 

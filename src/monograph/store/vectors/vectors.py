@@ -119,7 +119,7 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
 def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
     """Return memo rows as a bitmap, in the format of :func:`allowed_bits`. Raises as that function."""
     if len(memos) and not 0 <= memos.min() <= memos.max() < MOST_ROWS:
-        raise damaged(path_of(connection), f"row {memos.max()} of memo is none that vectors are in")
+        raise damaged(path_of(connection), f"a vector refers to row {memos.max()} of memo, which is out of range")
     flags = np.zeros(int(memos.max(initial=0)) + 1, dtype=np.bool_)
     flags[memos] = True
     return np.packbits(flags, bitorder="little")
