@@ -325,8 +325,8 @@ def ends(server: Server, *, answered: bool) -> dict[str, Any]:
 def of_start(found: Results) -> list[str]:
     numpy = found["imports"]["numpy"]
     rows = [
-        ("first answer (`initialize`), s", "first", "{:.2f}"),
-        ("answer of the first search, s", "searched", "{:.2f}"),
+        ("time to the first answer (`initialize`), s", "first", "{:.2f}"),
+        ("time to the answer of the first search, s", "searched", "{:.2f}"),
         ("processor time to the first answer, s", "first_cpu", "{:.2f}"),
         ("processor time to the first search, s", "cpu", "{:.2f}"),
         ("RSS after the first search, MB", "rss", "{:.0f}"),
@@ -335,7 +335,7 @@ def of_start(found: Results) -> list[str]:
     measured = found["servers"]
     cells = [[what, *(form.format(one[name]) for one in measured.values())] for what, name, form in rows]
     times = [f"{one['first_cpu'] / numpy:.1f}" for one in measured.values()]
-    cells.insert(3, ["the same, as a multiple of `import numpy`", *times])
+    cells.insert(3, ["the same, divided by that of `import numpy`", *times])
     floor, held = found["imports"]["mcp"], found["mcp"]
     return [
         f"{COUNT:,} passages; medians of {REPEATS} rounds, one server after the other; less is better. Other "
@@ -352,20 +352,20 @@ def of_sessions(found: Results) -> list[str]:
     cells = []
     for name, one in found.items():
         for what, key, form, whole in (
-            ("first answer, s", "first", "{:.2f}", False),
-            ("answer of the first search, s", "searched", "{:.2f}", False),
-            ("processor time, s", "cpu", "{:.2f}", True),
-            ("RSS, MB", "rss", "{:.0f}", True),
-            ("PSS, MB", "pss", "{:.0f}", True),
+            ("time to the first answer, s", "first", "{:.2f}", False),
+            ("time to the answer of the first search, s", "searched", "{:.2f}", False),
+            ("processor time to the first search, s", "cpu", "{:.2f}", True),
+            ("RSS after the first search, MB", "rss", "{:.0f}", True),
+            ("PSS after the first search, MB", "pss", "{:.0f}", True),
         ):
             values = sorted(each[key] for each in one["each"])
             ends = [form.format(value) for value in (values[0], statistics.median(values), values[-1])]
             cells.append([f"{name}: {what}", *ends, form.format(sum(values)) if whole else "–"])
-        cells.append([f"{name}: processes", "–", "–", "–", str(one["processes"])])
+        cells.append([f"{name}: number of processes", "–", "–", "–", str(one["processes"])])
     return [
         f"{SESSIONS} servers start at once on one file of {COUNT:,} passages and search once; less is better. PSS "
         "divides shared memory, such as mapped pages of the file and of the word vectors, among the processes.",
-        table(["measure", "minimum", "median", "maximum", "sum"], cells),
+        table(["measure of each server", "minimum", "median", "maximum", "sum"], cells),
     ]
 
 
@@ -377,10 +377,16 @@ def of_killed(found: Results) -> list[str]:
     ]
     limits = (LIMIT_SECONDS, PATIENCE_SECONDS)
     return [
-        f"{SESSIONS} clients in their own processes, each with a server, are killed with `kill -9`. A server that is "
-        "starting or handling a call has two more seconds; then `monograph mcp` aborts and exits.",
+        f"{SESSIONS} clients in their own processes, each with a server, are killed with `kill -9`, either while the "
+        "servers start or after each server's first answer. The time is counted from the kills; less is better. "
+        "`monograph mcp` notices that its client is gone, and ends. If it is starting or handling a call, it has two more "
+        "seconds; then it aborts and exits.",
         table(
-            ["client killed", "last server gone after, s", *(f"servers left after {one:.0f} s" for one in limits)],
+            [
+                "server, and when its clients are killed",
+                "time until all servers have ended, s",
+                *(f"servers still running after {one:.0f} s" for one in limits),
+            ],
             cells,
         ),
     ]
@@ -389,8 +395,9 @@ def of_killed(found: Results) -> list[str]:
 def of_idle(found: Results) -> list[str]:
     cells = [[name, f"{one['cpu']:.2f}", f"{one['wakes']:,}"] for name, one in found.items()]
     return [
-        f"{SESSIONS} sessions search once, then get no request for {MINUTE:.0f} seconds; less is better.",
-        table(["all sessions together", "processor time, s", "thread wake-ups"], cells),
+        f"{SESSIONS} sessions search once, then get no request for {MINUTE:.0f} seconds. The table has the totals of "
+        "all sessions in this time; less is better.",
+        table(["server", "processor time, s", "wake-ups of threads"], cells),
     ]
 
 

@@ -16,26 +16,47 @@ BUDGETS = (250, 500, 1000, 2000)
 DISTANCES = (0.1, 0.3, 0.6, 1.0, 1.6, 2.4)
 """Distances from the passage's best score within which the prototype keeps sentences."""
 
+KEPT_AT = tuple(f"answers kept at {cut} % cut, %" for cut in (10, 20, 30, 42, 50, 60))
+HALF_NAMES = {"chosen on": "training half", "others": "held-out half"}
+"""Labels of the halves of SQuAD, by their keys in the results."""
+
 CURVES = """\
-Whole gold passages of the question sets (of LiHuaWorld and NQ the chunks of the gold documents that hold an answer).
-*Kept* is the share of questions whose answer is still within one span; more is better. *Cut* is the share of the
-passages' tokens that is removed. The parameter `cut` requests it; relevant passages lose less. Static word vectors.
-The paper's windows have three sentences, overlap by two, and keep one more on both sides."""
+The gold passages of each question are reduced: whole passages, or for LiHuaWorld and NQ the chunks of the gold documents
+that hold an answer. *Cut* is the share of the passages' tokens that is removed. *Kept* is the share of questions whose
+answer is still complete within one span; more is better. The parameter `cut` requests a cut; from relevant passages
+Monograph removes less than requested. Word vectors are static. The paper's windows have three sentences and overlap by
+two; the best window is kept with one more sentence on both sides."""
+CUTS = """\
+The first columns show the answers that Monograph keeps at six measured cuts, interpolated between settings; a dash
+marks a cut that no setting reaches. Then follow Monograph's default (`cut=0.42`) and the paper's windows, each with the
+cut that they make. The last column shows the answers that Monograph keeps at the windows' cut."""
 HALVES = """\
-The weights were chosen on the questions of SQuAD whose id has an even SHA-256, and on the dev halves of four other
-sets. The other half of SQuAD keeps as much, in percent:"""
+The weights were chosen on a training half of SQuAD, the questions whose id has an even SHA-256, and on the dev halves
+of four other sets. On the held-out half of SQuAD, Monograph keeps as many answers:"""
+PROTOTYPE = """\
+A simpler method, for comparison. The score of a sentence is the cosine of its embedding to the question, plus twice its
+overlap with the question's words (weighted by idf), smoothed over the neighbouring sentences. A sentence is kept if its
+score is within a distance of the passage's best score. Each column has the cut and the answers kept at one distance:"""
 EMBEDDERS = """\
-Cut and percent kept: the paper's windows by two embedders and Monograph's default, on at most 100 questions a set.
-MiniLM is all-MiniLM-L6-v2, int8, by ONNX; the paper uses GTE-small. Whole sentences' vectors of both, tried as
-features of Monograph's own model, added nothing."""
+The paper's windows, chosen with two embedders, and Monograph at its default, on at most 100 questions per set. The
+embedders are the static word vectors and all-MiniLM-L6-v2 (int8, ONNX); the paper uses GTE-small. Each cell has the cut
+and the answers kept. Sentence embeddings of both embedders were also tried as features of Monograph's own model; they
+did not improve it."""
 RANKS = """\
-Mean reciprocal rank of the first gold document among ten hits; more is better. The hits are ordered by the search, by
-Monograph's reduction or by the paper's best window."""
+Mean reciprocal rank (MRR, 0 to 1) of the first gold document among ten hits; more is better. The same hits are in the
+order of the search, in the order of Monograph's reduction (by the best sentence), or in that of the paper's windows (by
+the best window). At most 100 questions per set."""
 BUDGETED = """\
-Percent of questions whose answer is in a context of at most so many tokens, headings included; more is better. All but
-*chunks* use the same ten hits. *Truncated*: hits in order until the budget is spent, cut at a sentence. *Chunks x 0.6*
-etc.: truncated too, from a file built with smaller chunks. With `cut`, contexts end earlier, after the tokens in
-brackets. No cross-encoder was available offline."""
+Percent of questions whose answer is in a context of at most 250, 500, 1,000 or 2,000 tokens, headings included; more is
+better. At most 100 questions per set. The methods:
+
+- *reduce and pack*: Monograph's context. With `cut=0.42` it can end before the budget is spent: its mean length is in
+  the cell.
+- *truncated*: the hits in order until the budget is spent. The last hit ends after a sentence.
+- *the paper's windows*: the best window of each hit, best windows first, until the budget is spent.
+- *chunks x 0.6* to *chunks x 0.9*: *truncated*, from a file whose chunks are smaller by this factor, with more hits.
+
+All methods except the last use the same ten hits. No cross-encoder was available offline."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -82,14 +103,14 @@ def curves(found: Results) -> list[str]:
     headings = (
         "set",
         "questions",
-        *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60)),
-        "default",
-        "windows",
-        "same cut",
+        *KEPT_AT,
+        "Monograph's default",
+        "the paper's windows",
+        "answers that Monograph keeps at the windows' cut, %",
     )
     marks = [
-        f"- {name} at -{cut:.0%}: {percent(at_cut(found[name]['ours'], cut))} % kept; floor {floor:.0f} %"
-        + (f", goal {goal:.0f} %." if goal else ".")
+        f"- {name} with {100 * cut:.0f} % of the tokens cut: {percent(at_cut(found[name]['ours'], cut))} % of the answers kept;"
+        f" required {floor:.0f} %" + (f", goal {goal:.0f} %." if goal else ".")
         for name, (cut, floor, goal) in FLOORS.items()
         if name in found
     ]
@@ -107,29 +128,27 @@ def curves(found: Results) -> list[str]:
         for name, one in found.items()
     ]
     halves = [
-        (half, *(percent(at_cut(points, cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)))
+        (HALF_NAMES[half], *(percent(at_cut(points, cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)))
         for half, points in found.get("squad", {}).get("halves", {}).items()
     ]
     return [
         CURVES,
-        "Percent kept by Monograph at each cut; then pairs of cut and percent kept, by Monograph's default and by the"
-        " paper's windows; last, percent kept by Monograph at the windows' cut:",
+        CUTS,
         table(headings, rows),
         "\n".join(marks),
         "![Kept against cut, of every set](reduce.png)",
         HALVES,
-        table(("SQuAD", *(f"-{cut} %" for cut in (10, 20, 30, 42, 50, 60))), halves),
-        "Tokens of a question's gold passages before and after; fewer is better. MobileRAG's Table 4: 155 → 90 for "
-        "SQuAD, 309 → 287 for HotpotQA.",
-        table(("set", "before", "default", "the paper's windows"), tokens),
-        "Cut and percent kept by a simpler method: sentences scored by embedding + 2 x idf-weighted overlap, "
-        "smoothed, are kept within a distance of the passage's best.",
-        table(("set", *(f"within {distance}" for distance in DISTANCES)), prototype),
+        table(("half of SQuAD", *KEPT_AT), halves),
+        "Mean tokens of a question's gold passages before and after the reduction; fewer is better. MobileRAG's Table 4 "
+        "has 155 before and 90 after for SQuAD, and 309 and 287 for HotpotQA.",
+        table(("set", "tokens before", "tokens after Monograph's default", "tokens after the paper's windows"), tokens),
+        PROTOTYPE,
+        table(("set", *(f"distance {distance}" for distance in DISTANCES)), prototype),
     ]
 
 
 def _pair(point: Results) -> str:
-    return f"-{abs(100 * point['cut']):.0f} %, {percent(point['kept'])}"
+    return f"cut {abs(100 * point['cut']):.0f} %, kept {percent(point['kept'])} %"
 
 
 def embedders(found: Results) -> list[str]:
@@ -137,7 +156,7 @@ def embedders(found: Results) -> list[str]:
         return [f"Not measured: there is no model in `{found['missing']}`."]
     ways = ("static", "MiniLM", "ours")
     rows = [(name, str(one["ours"]["questions"]), *(_pair(one[way]) for way in ways)) for name, one in found.items()]
-    return [EMBEDDERS, table(("set", "questions", "windows, static", "windows, MiniLM", "Monograph"), rows)]
+    return [EMBEDDERS, table(("set", "questions", "windows by static vectors", "windows by MiniLM", "Monograph"), rows)]
 
 
 def shapes(found: Results) -> list[str]:
@@ -147,24 +166,32 @@ def shapes(found: Results) -> list[str]:
         for place, (window, overlap) in enumerate(keys)
     ]
     note = (
-        "Cut and percent kept by windows of other sizes and overlaps, with one more sentence on both sides (the "
-        "paper's Fig. 12)."
+        "Cut and answers kept by windows of other sizes and overlaps, each with one more sentence on both sides (the "
+        "paper's Fig. 12), on at most 400 questions per set."
     )
-    return [note, table(("sentences, overlap", *found), rows)]
+    return [note, table(("sentences per window, of overlap", *found), rows)]
 
 
 def facts(found: Results) -> list[str]:
-    rows = [(one["way"], f"{100 * one['cut']:.0f}", percent(one["kept"])) for one in found["ways"]]
+    rows = [
+        (
+            one["way"].replace("ours, ", "Monograph, cut of ").replace("asked for", "requested").replace("%", " %"),
+            f"{100 * one['cut']:.0f}",
+            percent(one["kept"]),
+        )
+        for one in found["ways"]
+    ]
     return [
-        f"MultiHop-RAG marks evidence sentences: {found['facts']} in complete articles. *Cut* is the percent of their "
-        "chunks' tokens that is removed, *kept* the percent of these sentences that one span still has whole.",
-        table(("way", "cut", "kept"), rows),
+        f"MultiHop-RAG marks evidence sentences: {found['facts']} of them are in complete articles. The chunks with "
+        "these sentences are reduced. A sentence is kept if one span contains all of it.",
+        table(("method", "tokens cut, %", "evidence sentences kept, %"), rows),
     ]
 
 
 def ranks(found: Results) -> list[str]:
     rows = [(name, *(f"{one[way]:.3f}" for way in ("before", "ours", "windows"))) for name, one in found.items()]
-    return [RANKS, table(("set", "search", "Monograph", "windows"), rows)]
+    headings = ("set", "MRR, search", "MRR, Monograph's reduction", "MRR, the paper's windows")
+    return [RANKS, table(headings, rows)]
 
 
 def budgets(found: Results) -> list[str]:
@@ -172,11 +199,11 @@ def budgets(found: Results) -> list[str]:
     for name, one in found.items():
         for way, values in one["ways"].items():
             cells = [
-                percent(kept) + (f" ({tokens:.0f})" if "cut" in way else "")
+                percent(kept) + (f" ({tokens:,.0f} tokens)" if "cut" in way else "")
                 for kept, tokens in zip(values["kept"], values["tokens"], strict=True)
             ]
             rows.append((f"{name}: {way}", *cells))
-    return [BUDGETED, table(("set and way", *map(str, BUDGETS)), rows)]
+    return [BUDGETED, table(("set: method", *(f"answer in {budget:,} tokens, %" for budget in BUDGETS)), rows)]
 
 
 def speed(found: Results) -> list[str]:

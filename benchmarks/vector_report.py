@@ -61,12 +61,12 @@ def write(results: Results, folder: Path) -> None:
     if "changing" in results:
         parts += ["## Growing and shrinking", CHANGING, *changing_tables(results["changing"])]
     if "filtering" in results:
-        parts += ["## Filters", FILTERING, search_table(results["filtering"], "allowed")]
+        parts += ["## Filters", FILTERING, search_table(results["filtering"], "share of vectors allowed")]
     if "sizing" in results:
         parts += [
             "## Cluster sizes",
             SIZING,
-            search_table(results["sizing"], "cluster size and design"),
+            search_table(results["sizing"], "vectors per cluster, design"),
         ]
     if "expected" in results:
         parts += ["## Expected and measured", EXPECTED, expected_table(results["expected"])]
@@ -90,36 +90,73 @@ def beside_rivals(results: Results, folder: Path) -> list[str]:
 
 SETS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "million": "A million real vectors"}
 COLUMNS = (
-    "*p50*: median time of a query at that recall@10, or at the best reached. *Anonymous*: the index's private "
-    "memory; the system may reclaim *file pages*. *Cold*: opening and one query, with nothing cached. Less is better, "
+    "*p50* is the median time of a query, with the index set to that recall@10, or to its best recall if that is "
+    "lower. A dash means that the index does not reach recall 0.99; its best recall@10 is in parentheses. *Anonymous "
+    "memory* is the private memory of the index. *File pages* are parts of its files in memory, which the system may "
+    "reclaim. *Cold start* is the time to open the index and run one query, with nothing cached. Less is better, "
     "except recall."
 )
+STOPPING_HEADINGS = (
+    "stop condition",
+    "real set, loads to recall 0.95",
+    "real set, loads to ranked recall 0.95",
+    "easy set, loads to recall 0.95",
+    "easy set, loads to ranked recall 0.95",
+)
 STOPPING = (
-    "Mean loads (clusters read) a query until recall@10 is 0.95, and until it is 0.95 weighted by rank (or 0.002 "
-    "below that of 160 clusters, if lower); fewer is better. Each condition has the window or budget that reaches it. "
-    "Each set has 100,000 vectors of unit length. The index has the graph design; its codes rank results."
+    "Mean number of clusters that a query reads (*loads*) until its recall@10 is 0.95, and until its recall@10 weighted "
+    "by rank is 0.95; fewer is better. If 160 clusters do not reach 0.95, the target is 0.002 below their recall. Each "
+    "condition has the window or budget that reaches the target; `Never` reads all clusters. Each set has 100,000 "
+    "vectors of unit length. The index has the `graph` design and ranks results by their codes."
 )
 CHANGING = (
-    "An index of 40,000 real vectors *grows* by 40,000 in batches of 1,000, then *shrinks* by 30 %. Fresh builds "
-    "have the same vectors. All searches use the calibrated recall. Costs include the commit; less is better."
+    "An index of 40,000 real vectors gets 40,000 more in batches of 1,000. Then 30 % of all vectors are deleted, also in "
+    "batches. After each of the two steps, the index is compared with a new index that is built from the same vectors "
+    "at once. All searches are for ten results, at the calibrated recall. Less is better, except recall."
 )
 PUBLIC = (
     "Sentences with static word vectors of 256 values. With a vector, `Monograph.search` returns ten hits with texts; "
-    "hnswlib's call has the same recall. With a question, it embeds the question and returns five hits."
+    "hnswlib's call has the same recall. With a question, `Monograph.search` embeds the question and returns five hits: "
+    "their recall is recall@5."
 )
 FILTERED = (
-    "Ten results from our stores for two frameworks, with a metadata filter that allows a share of the nodes; "
-    "recall@10 counts only those. In the last column, every question filters by another value."
+    "Ten results from Monograph's stores for two frameworks, with a metadata filter that allows a share of the nodes; "
+    "recall@10 counts only the allowed nodes. In the last column, every question filters by another value."
 )
-PUBLIC_HEADINGS = ("search", "p50 µs", "recall", "p50 / hnswlib's")
-FILTERED_HEADINGS = ("store, allowed", "p50 µs", "recall@10", "p50 / unfiltered", "p50 µs, changing value")
-FILTERING = "100,000 real vectors; a filter allows a share of them, and recall@10 counts only those."
-SIZING = "60,000 real vectors, searched at the calibrated recall of 0.95 with clusters of different sizes in memory."
+PUBLIC_HEADINGS = ("search", "p50, µs", "recall@10, or @5 for a question", "p50 / hnswlib's p50")
+FILTERED_HEADINGS = (
+    "store, share of nodes allowed",
+    "p50, µs",
+    "recall@10",
+    "p50 / p50 without a filter",
+    "p50, a new filter value per question, µs",
+)
+STATES = {
+    "grown": "after the inserts: 80,000 vectors",
+    "grown, fresh build": "new index of the same 80,000",
+    "shrunk": "after the deletes: 56,000 vectors",
+    "shrunk, fresh build": "new index of the same 56,000",
+}
+COSTS = {
+    "insert, us a vector in batches of 1,000": "insert in batches of 1,000, µs per vector",
+    "delete, us a vector in batches of 1,000": "delete in batches of 1,000, µs per vector",
+    "single insert with commit, ms": "insert of one vector, ms",
+    "single delete with commit, ms": "delete of one vector, ms",
+}
+"""Labels of the rows of :func:`changing_tables`, by their keys in the results."""
+FILTERING = (
+    "100,000 real vectors, searched for ten results at the calibrated recall of 0.95. A filter allows a share of the "
+    "vectors; recall@10 counts only the allowed ones."
+)
+SIZING = (
+    "60,000 real vectors in clusters of different sizes, searched for ten results at the calibrated recall of 0.95, "
+    "with the clusters in memory."
+)
 EXPECTED = (
     "MobileRAG's cost models (errata corrected), compared with measurements on the real set; less is better. The "
-    "models give memory, and time and energy a query on the paper's phone. We measured anonymous memory, and time at "
-    "a recall of 0.95 or the best reached. EcoVector follows the paper literally (an hnswlib file a cluster); its "
-    "model omits the library's cost of loading a file."
+    "models predict the memory of an index, and the time and energy of a query on the paper's phone. Measured memory "
+    "is anonymous memory. Measured time is p50 on this machine, at a recall of 0.95 or the best reached. EcoVector "
+    "follows the paper literally (an hnswlib file per cluster); its model omits the library's cost of loading a file."
 )
 
 
@@ -170,34 +207,34 @@ def rivals_table(found: Results) -> str:
         )
     heads = [
         "index",
-        "p50 µs, recall 0.95",
-        "recall@10",
-        "p50 / Monograph's",
-        "p50 µs, recall 0.99",
-        "anonymous MB",
-        "file pages MB",
-        "cold ms",
-        "build s",
-        "file MB",
+        "p50 at recall 0.95, µs",
+        "recall@10 reached",
+        "p50 / Monograph's p50",
+        "p50 at recall 0.99, µs",
+        "anonymous memory, MB",
+        "file pages in memory, MB",
+        "cold start, ms",
+        "build time, s",
+        "size of files, MB",
     ]
     return table(heads, rows)
 
 
 THREADS_HEADINGS = (
-    "threads, recall@10",
-    "Monograph",
-    "its recall",
-    "hnswlib",
-    "its recall",
-    "Monograph / hnswlib",
+    "threads, target recall@10",
+    "Monograph, queries/s",
+    "Monograph, recall@10",
+    "hnswlib, queries/s",
+    "hnswlib, recall@10",
+    "Monograph / hnswlib, queries/s",
 )
 
 
 def threads_said(found: Results) -> str:
     return (
         f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors, all "
-        "codes in memory: queries a second of one and of eight Python threads; more is better. Our threads "
-        "have a connection each. Both take turns in one process; the best of three rounds counts."
+        "codes in memory: queries per second of one and of eight Python threads; more is better. With Monograph each "
+        "thread has its own connection. Both take turns in one process; the best of three rounds counts."
     )
 
 
@@ -268,7 +305,7 @@ def stopping_table(found: Results) -> str:
         for name in names
     ]
     rows.append(["Never", *(number(found[data]["Never"]["recall"]) for data in ("real", "real", "easy", "easy"))])
-    lines = [table(["condition", "real: recall", "real: ranked", "easy: recall", "easy: ranked"], rows)]
+    lines = [table(STOPPING_HEADINGS, rows)]
     for data in ("real", "easy"):
         two, own = found[data]["the paper's X = 2"], found[data]["calibrated"]
         lines.append(
@@ -291,17 +328,22 @@ def search_table(found: Results, what: str) -> str:
         ]
         for name, one in found.items()
     ]
-    return table([what, "recall@10", "p50 µs", "loads", "codes compared", "fewest results"], rows)
+    headings = (what, "recall@10", "p50, µs", "mean clusters read", "mean codes compared", "fewest results of a query")
+    return table(headings, rows)
 
 
 def changing_tables(found: Results) -> list[str]:
-    searched = {name: one for name, one in found.items() if "recall" in one}
+    searched = {STATES[name]: one for name, one in found.items() if "recall" in one}
     costs = [
-        [name, *(number(one[kind], 1) for kind in ("median", "mean", "worst"))]
+        [COSTS[name], *(number(one[kind], 1) for kind in ("median", "mean", "worst"))]
         for name, one in found.items()
         if "median" in one
     ]
-    return [search_table(searched, "state"), table(["cost", "median", "mean", "worst"], costs)]
+    return [
+        search_table(searched, "index"),
+        "Cost of a change, with its commit; less is better:",
+        table(["change", "median", "mean", "worst"], costs),
+    ]
 
 
 def expected_table(found: Results) -> str:
@@ -317,7 +359,15 @@ def expected_table(found: Results) -> str:
         for name, one in found.items()
     ]
     return table(
-        ["algorithm", "model MB", "measured MB", "model ms (phone)", "model mJ (phone)", "measured ms (here)"], rows
+        [
+            "algorithm",
+            "memory predicted, MB",
+            "memory measured, MB",
+            "time predicted for the phone, ms",
+            "energy predicted for the phone, mJ",
+            "time measured here, ms",
+        ],
+        rows,
     )
 
 

@@ -49,10 +49,10 @@ FAMILIES: tuple[tuple[tuple[str, bool], ...], ...] = (
 )
 """Sets that are left out together, as (name, with titles)."""
 INTRODUCTION = (
-    "Recall@5 (percent, by document) and mean reciprocal rank (MRR) with the weights of `graph/evidence.py`; more is "
-    "better. *Left out* has weights chosen in the same way without the set and its twin without titles. Static word "
-    "vectors. These searches count each copy of a text, so a set may differ by half a point from "
-    "[what is found](graph.md)."
+    "Recall@5 of documents and mean reciprocal rank (MRR, 0 to 1) of mode `graph`; more is better. The weights in use are "
+    "those of `graph/evidence.py`. The left-out weights were chosen in the same way, but without the set. The variants "
+    "of a set with and without titles are left out together, and so are the last five sets. Word vectors are static. "
+    "These searches count each copy of a text, so a set may differ by half a point from [what is found](graph.md)."
 )
 MOST_QUESTIONS = {"squad": 400}
 STARTS = 24
@@ -309,7 +309,14 @@ def main() -> None:
             cells = (f"{100 * now[0]:.1f}", f"{100 * left_out[0]:.1f}", f"{now[2]:.3f}", f"{left_out[2]:.3f}")
             rows.append((told, str(len(sets[name, titled])), *cells))
             console.print(*rows[-1])
-    headings = ("set", "questions", "recall@5", "recall@5 left out", "MRR", "MRR left out")
+    headings = (
+        "set",
+        "questions",
+        "recall@5, weights in use, %",
+        "recall@5, left-out weights, %",
+        "MRR, weights in use",
+        "MRR, left-out weights",
+    )
     options.page.write_text(
         "# The graph's weights\n\n"
         f"Machine: {machine()}. Written by `make bench-weights`.\n\n{INTRODUCTION}\n\n{table(headings, rows)}\n"

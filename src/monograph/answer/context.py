@@ -90,7 +90,10 @@ def _is_said(name: str, words: frozenset[str]) -> bool:
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return the names among the mentions of :func:`of_kind`, the most probable answer first."""
+    """Return at most CANDIDATES names that may answer the question, the most probable first.
+
+    ``named`` has the mentions of the kind that the question asks for, by the place of the hit: see :func:`of_kind`.
+    """
     weights: dict[str, float] = {}
     for place, mentions in named.items():
         hit = hits[place]

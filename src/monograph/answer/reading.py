@@ -250,7 +250,10 @@ class Reading:
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Return the number of different triples of consecutive question words in the passage that has most of them."""
+        """Count the three-word sequences of the question that each passage contains, and return the highest count.
+
+        A sequence that occurs several times in a passage counts once.
+        """
         return int(self._wholes[[self._place[one] for one in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:

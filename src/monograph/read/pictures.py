@@ -87,7 +87,10 @@ class Pictures:
         return ""
 
     def after(self, document: Document | None) -> Items:
-        """Yield the kept pictures and the document, if there is one, and then the problems of the pictures."""
+        """Yield the pictures that are kept to be described, then the document, then its problem, if it has one.
+
+        If ``document`` is None, only the problem is yielded: there is no text, or pictures were not recognised.
+        """
         if document is not None:
             yield from self.take()
             yield document

@@ -337,10 +337,10 @@ class Names:
 
 
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
-    """Return the written form of each name, by the name's number; empty if neither a title nor a chunk has it.
+    """Return the spelling of each name in a chunk, by the row of the name; an empty text if the chunk lacks the name.
 
-    ``where`` has the chunk in which each name is looked up, ``keys`` the key of each name. The title of the chunk's
-    document wins over the chunk's text.
+    ``where`` gives the row of the chunk in which each name is looked up, and ``keys`` the key of each name. If the
+    title of the chunk's document is the name, the spelling is that of the title, else that of the chunk's text.
     """
     values = graphs.extraction_values(connection, set(where.values()))
     texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))

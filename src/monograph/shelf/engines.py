@@ -20,7 +20,10 @@ MOST_THREADS = 16
 
 
 class Engine(Protocol):
-    """Open shards of one version of a shelf, numbered in the order of the version."""
+    """Interface that calls the shards of one version of a shelf.
+
+    The number of a shard is its index in :attr:`monograph.shelf.manifest.Manifest.shards`.
+    """
 
     def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         """Run a call on each of these shards, and return the results by shard, in the same order.

@@ -125,7 +125,11 @@ The chunk is 0 if no chunk of the document is allowed."""
 
 
 class Best(NamedTuple):
-    """The best chunks of a shard, as bytes of SCORED; ``is_whole`` if the shard has no further candidates."""
+    """Best chunks of a shard for a query. ``scored`` has their rows and scores, as the bytes of SCORED records.
+
+    ``is_whole`` is True if no other chunk of the shard can be among the k best of all shards. ``effort`` is the effort
+    of a dense search, None for a lexical one.
+    """
 
     scored: bytes
     is_whole: bool

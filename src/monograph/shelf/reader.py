@@ -71,7 +71,8 @@ class WordCounts:
 class ShelfReader:
     """One version of a shelf as a :class:`monograph.search.reader.Reader`.
 
-    Chunk rows are numbered over all shards (:class:`monograph.shelf.pools.Rows`). Name rows are the catalogue's.
+    Chunk rows are numbered over all shards (:class:`monograph.shelf.pools.Rows`). Name rows are row numbers of the
+    catalogue, the file with the names of all shards.
     """
 
     shards: Shards

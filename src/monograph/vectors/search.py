@@ -196,7 +196,10 @@ def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tup
 def compare_all(
     connection: Connection, memos: Sequence[int], asked: Float32, query: VectorQuery, loads: int = 0
 ) -> Neighbours:
-    """Return the k nearest of these memo rows, each compared exactly. ``loads`` counts clusters searched before."""
+    """Compare the vectors of all given memo rows exactly with a prepared vector, and return the k nearest.
+
+    ``loads`` is the number of clusters that the caller has searched before. It is returned in the result.
+    """
     rows, scores, read = compare(connection, memos, asked)
     return Neighbours(*query.best(rows, scores), loads, len(memos), "exact", read)
 

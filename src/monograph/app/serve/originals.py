@@ -89,8 +89,8 @@ def boxes(
     identifier: DocumentId,
     start: Annotated[int, Query(description="Offset of the span's start in the document's text."), at_most(MOST)],
     end: Annotated[int, Query(description="Offset of the span's end in the document's text."), at_most(MOST)],
-    page: Annotated[int, Query(description="One of the pages of the span; 0 for the first."), at_most(MOST)] = 0,
+    page: Annotated[int, Query(description="Page number, from 1; 0: the span's first page."), at_most(MOST)] = 0,
     file: FileName = "",
 ) -> Boxes:
-    """Find the place of a span on a page, by its words."""
+    """Search a page of a PDF for the words of a span of its document, and return their rectangles."""
     return served.pages_of(file).boxes(identifier, start, end, page)

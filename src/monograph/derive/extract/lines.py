@@ -151,7 +151,7 @@ def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _along_arrows(text: str) -> list[str]:
-    """Return the fields of a line such as ``Ada -> wrote -> notes: why``."""
+    """Split a line at its arrows: ``Ada -> wrote -> notes: why`` gives the fields Ada, wrote, notes and why."""
     *ends, last = _ARROW.split(text, maxsplit=2)
     end, _, said = last.partition(":")
     fields = [field.strip(" ()[]\"'") for field in (*ends, end, said)]

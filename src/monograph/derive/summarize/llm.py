@@ -93,7 +93,10 @@ class LLMSummarizer:
         return SummaryText(text, (), completion.tokens_in, completion.tokens_out)
 
     def price(self, asked: Sequence[Sequence[str]], max_tokens: int) -> tuple[int, int]:
-        """Return the (calls, tokens) that these summaries take at most, by the tokenizer that cuts chunks."""
+        """Return an upper bound of the (calls, tokens) to summarize each group of texts in ``asked``.
+
+        It counts the tokens of the prompts and of the longest allowed answers, with the tokenizer that cuts chunks.
+        """
         read = sum(count_tokens([_prompt(texts, max_tokens) for texts in asked]))
         return len(asked), read + len(asked) * int(ROOM * max_tokens)
 
