@@ -189,7 +189,7 @@ def told(found: Results) -> list[str]:
         f"sets, {K} hits, each asked once after as many others; less is better. Private memory at the end: "
         f"{found['memory']:,.0f} MB.",
         table(["mode", "p50, ms", "p95, ms"], rows),
-        "Opening the file and the first question, with none of its pages cached:",
+        "Opening the file and the first question of a process, with none of its pages cached; imports count:",
         table(["mode", "ms"], first_rows),
         "Questions a second; more is better:",
         table(["mode", "one thread", "two threads", "two/one"], thread_rows),
