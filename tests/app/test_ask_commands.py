@@ -104,7 +104,7 @@ def test_context_command_packs_hits(file: Path) -> None:
     assert run("context", file, QUESTION, "--prompt")[0].rstrip().endswith("Answer:")
     assert run("context", file, "zzz", "-w", "year >= 2000")[0].strip() == "nothing found"
     assert "budget is 0" in run("context", file, QUESTION, "--budget", 0, code=2)[1]
-    assert "give relevance or edges" in run("context", file, QUESTION, "--order", "best", code=2)[1]
+    assert "orders are relevance, edges" in run("context", file, QUESTION, "--order", "best", code=2)[1]
 
 
 def test_context_command_warns_of_irrelevant_hits(file: Path) -> None:
@@ -121,7 +121,7 @@ def test_query_is_read_from_standard_input(command: str, file: Path) -> None:
     program = [sys.executable, "-m", "monograph.app.cli", command, str(file), "-"]
     done = subprocess.run(program, input=b"\xff\xfe", capture_output=True, check=False)
     assert done.returncode == 2
-    assert b"no text in UTF-8" in done.stderr
+    assert b"is not UTF-8" in done.stderr
     assert b"Traceback" not in done.stderr
 
 

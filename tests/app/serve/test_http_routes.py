@@ -176,7 +176,7 @@ def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
         ("/search?q=a&q=b", 400, "twice"),
         ("/search?q=a&colour=red", 400, "colour"),
         ("/search?q=a&how=unheard", 400, "unheard"),
-        ("/search?q=a&where=year", 400, "no filter"),
+        ("/search?q=a&where=year", 400, "is not a filter"),
         ("/search?q=a&file=other", 404, "other"),
         ("/search?q=a&k=99999999999999999999999999", 200, ""),
         ("/context?q=a&order=random", 400, "order"),
