@@ -44,17 +44,17 @@ def listen(host: str, port: int) -> socket.socket:
         )
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     # asyncio sets TCP_NODELAY only where the protocol is named; else an answer may wait 40 ms for an ACK.
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind((str(address), port))
-        made.listen()
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((str(address), port))
+        listener.listen()
     except OSError as error:
-        made.close()
+        listener.close()
         raise InputError(
             f"port {port} of {host} cannot be used: {error.strerror}", "give another port, or 0 for any free one"
         ) from error
-    return made
+    return listener
 
 
 def address_of(listening: socket.socket) -> str:
@@ -107,17 +107,17 @@ class Credentials:
 
     def in_header(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Return whether the headers of a request contain the token."""
-        given = _values(headers, b"authorization")
-        if len(given) != 1:
+        authorizations = _header_values(headers, b"authorization")
+        if len(authorizations) != 1:
             return False
-        kind, _, token = given[0].partition(b" ")
+        kind, _, token = authorizations[0].partition(b" ")
         return kind.lower() == b"bearer" and hmac.compare_digest(token, self.token.encode())
 
     def in_cookie(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Return whether the headers of a request contain the cookie."""
-        wanted = f"{self.cookie_name}={self.cookie_value}".encode()
-        every = [part.strip() for value in _values(headers, b"cookie") for part in value.split(b";")]
-        return any(hmac.compare_digest(part, wanted) for part in every)
+        expected = f"{self.cookie_name}={self.cookie_value}".encode()
+        cookies = [part.strip() for value in _header_values(headers, b"cookie") for part in value.split(b";")]
+        return any(hmac.compare_digest(part, expected) for part in cookies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,24 +165,24 @@ class Guarded:
             await self._inner(scope, receive, send)
         elif scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
-        elif (refusal := self._refusal(scope)) is not None:
+        elif (refusal := self._check_request(scope)) is not None:
             await _refuse(refusal, send)
         else:
             await self._inner(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
+    def _check_request(self, scope: Scope) -> Refusal | None:
         headers, method = scope["headers"], scope["method"]
         is_open = self._is_open(method, scope["path"])
-        hosts = [value.lower() for value in _values(headers, b"host")]
+        hosts = [value.lower() for value in _header_values(headers, b"host")]
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return Refusal(421, "the Host header does not name this server", "use the address that the server printed")
-        origins, sites = _values(headers, b"origin"), _values(headers, b"sec-fetch-site")
+        origins, sites = _header_values(headers, b"origin"), _header_values(headers, b"sec-fetch-site")
         if any(origin.lower() not in self._origins for origin in origins):
             return Refusal(
                 403, "the request is from another site's page", "send it from this server's own page, or from a program"
             )
         # A link on another site may open the page itself, which contains no data.
-        followed = is_open and method in SAFE and b"navigate" in _values(headers, b"sec-fetch-mode")
+        followed = is_open and method in SAFE and b"navigate" in _header_values(headers, b"sec-fetch-mode")
         if any(site not in (b"same-origin", b"none") for site in sites) and not followed:
             return Refusal(
                 403, "another site made the request", "send it from this server's own page, or from a program"
@@ -201,12 +201,12 @@ class Guarded:
         return Refusal(401, "the token is missing or wrong", "give the token: Authorization: Bearer TOKEN")
 
 
-def _values(headers: list[tuple[bytes, bytes]], wanted: bytes) -> list[bytes]:
-    return [value for name, value in headers if name == wanted]
+def _header_values(headers: list[tuple[bytes, bytes]], header: bytes) -> list[bytes]:
+    return [value for name, value in headers if name == header]
 
 
 async def _refuse(refusal: Refusal, send: Send) -> None:
-    said = {"error": refusal.error, "hint": refusal.hint, "kind": "Refused"}
+    body = {"error": refusal.error, "hint": refusal.hint, "kind": "Refused"}
     headers = [
         (b"content-type", b"application/json"),
         (b"x-content-type-options", b"nosniff"),
@@ -217,4 +217,4 @@ async def _refuse(refusal: Refusal, send: Send) -> None:
     if refusal.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
-    await send({"type": "http.response.body", "body": json.dumps(said).encode()})
+    await send({"type": "http.response.body", "body": json.dumps(body).encode()})

@@ -58,10 +58,10 @@ class Noted:
     def drop(self, written: Mapping[CallKey, Spent]) -> None:
         """Subtract calls that are in the ledger now."""
         with self._lock:
-            for asked, spent in written.items():
-                left = self.spent.pop(asked) - spent
-                if left != Spent():
-                    self.spent[asked] = left
+            for key, spent in written.items():
+                remaining = self.spent.pop(key) - spent
+                if remaining != Spent():
+                    self.spent[key] = remaining
 
 
 NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)

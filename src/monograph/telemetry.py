@@ -32,7 +32,7 @@ DURATIONS: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2,
 TOKENS: tuple[float, ...] = tuple(4.0**power for power in range(14))
 """Bounds of the buckets for tokens, as in the conventions for generative AI."""
 
-_made: dict[str, Any] = {}
+_created: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +55,12 @@ class Span:
         """Mark the work as failed, with the type of the error."""
         if self.told is not None and self.told.is_recording():
             trace = sys.modules["opentelemetry.trace"]
-            said = str(error) if captures() else None
+            message = str(error) if captures() else None
             self.told.set_attribute("error.type", type(error).__qualname__)
-            self.told.set_status(trace.Status(trace.StatusCode.ERROR, said))
+            self.told.set_status(trace.Status(trace.StatusCode.ERROR, message))
 
 
-_SILENT = nullcontext(Span())
+_NO_SPAN = nullcontext(Span())
 
 
 def captures() -> bool:
@@ -81,24 +81,24 @@ def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> Abs
         Whether spans that begin in this thread before it ends are its children. They are not if a generator yields
         pieces, since its caller does other work between them.
     """
-    if "opentelemetry.trace" not in sys.modules or (tracer := _of("trace", "get_tracer")) is None:
-        return _SILENT
-    return _recorded(tracer, name, attributes, holds=holds)
+    if "opentelemetry.trace" not in sys.modules or (tracer := _get_provider("trace", "get_tracer")) is None:
+        return _NO_SPAN
+    return _record_span(tracer, name, attributes, holds=holds)
 
 
 @contextmanager
-def _recorded(tracer: Any, name: str, attributes: Attributes, *, holds: bool) -> Iterator[Span]:
-    told = tracer.start_span(name, attributes=attributes)
-    opened = Span(told)
+def _record_span(tracer: Any, name: str, attributes: Attributes, *, holds: bool) -> Iterator[Span]:
+    raw_span = tracer.start_span(name, attributes=attributes)
+    wrapped = Span(raw_span)
     use_span = sys.modules["opentelemetry.trace"].use_span
     try:
-        with use_span(told, record_exception=False, set_status_on_exception=False) if holds else nullcontext():
-            yield opened
+        with use_span(raw_span, record_exception=False, set_status_on_exception=False) if holds else nullcontext():
+            yield wrapped
     except Exception as error:
-        opened.fail(error)
+        wrapped.fail(error)
         raise
     finally:
-        told.end()
+        raw_span.end()
 
 
 def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
@@ -119,45 +119,45 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 def took(name: str, since: float, attributes: Attributes = NONE) -> None:
     """Record a duration: the seconds since ``since``, a value of ``time.perf_counter``."""
-    histogram = _instrument("create_histogram", name, "s", DURATIONS)
+    histogram = _get_instrument("create_histogram", name, "s", DURATIONS)
     if histogram is not None:
         histogram.record(time.perf_counter() - since, attributes)
 
 
 def used(name: str, tokens: int, attributes: Attributes = NONE) -> None:
     """Record a number of tokens."""
-    histogram = _instrument("create_histogram", name, "{token}", TOKENS)
+    histogram = _get_instrument("create_histogram", name, "{token}", TOKENS)
     if histogram is not None:
         histogram.record(tokens, attributes)
 
 
 def count(name: str, number: int, unit: str, attributes: Attributes = NONE) -> None:
     """Add a number to a counter. ``unit`` is the thing that is counted, such as ``{document}``."""
-    counter = _instrument("create_counter", name, unit)
+    counter = _get_instrument("create_counter", name, unit)
     if counter is not None and number:
         counter.add(number, attributes)
 
 
-def _instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] = ()) -> Any:
-    if name not in _made:
-        meter = _of("metrics", "get_meter")
+def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] = ()) -> Any:
+    if name not in _created:
+        meter = _get_provider("metrics", "get_meter")
         if meter is None:
             return None
         make = getattr(meter, kind)
         try:
             more = {"explicit_bucket_boundaries_advisory": list(bounds)} if bounds else {}
-            _made[name] = make(name, unit=unit, **more)
+            _created[name] = make(name, unit=unit, **more)
         except TypeError:  # versions of before 2025 know no such argument
-            _made[name] = make(name, unit=unit)
-    return _made[name]
+            _created[name] = make(name, unit=unit)
+    return _created[name]
 
 
-def _of(part: str, maker: str) -> Any:
+def _get_provider(part: str, maker: str) -> Any:
     """Return OpenTelemetry's tracer or meter, for the provider set up now or later; None if it is not loaded."""
-    if maker not in _made:
+    if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)
         if make is None:
             return None
-        _made[maker] = make("monograph")
-    return _made[maker]
+        _created[maker] = make("monograph")
+    return _created[maker]

@@ -97,53 +97,53 @@ def parse(where: Mapping[str, Any] | None) -> Condition | None:
     """
     if not where:
         return None
-    return _object(where, 0)
+    return _parse_object(where, 0)
 
 
 def keys_of(where: Mapping[str, Any] | None) -> list[str]:
     """Return the metadata keys that a ``where`` names, without repeats. Raises like :func:`parse`."""
-    found: dict[str, None] = {}
+    keys: dict[str, None] = {}
     waiting = [] if (condition := parse(where)) is None else [condition]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Combination):
-            waiting.extend(reversed(one.parts))
-        elif one.key not in FIELDS:
-            found[one.key] = None
-    return list(found)
+        part = waiting.pop()
+        if isinstance(part, Combination):
+            waiting.extend(reversed(part.parts))
+        elif part.key not in FIELDS:
+            keys[part.key] = None
+    return list(keys)
 
 
-def _object(where: Any, depth: int) -> Condition:
+def _parse_object(where: Any, depth: int) -> Condition:
     if not isinstance(where, Mapping):
         raise InvalidFilter(f"a filter must be an object, not {shown(where)}", 'write {"key": value}')
     if depth > MAX_DEPTH:
         raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "nest it less deeply")
-    parts = tuple(_entry(key, value, depth) for key, value in where.items())
+    parts = tuple(_parse_entry(key, value, depth) for key, value in where.items())
     return parts[0] if len(parts) == 1 else Combination("and", parts)
 
 
-def _entry(key: Any, value: Any, depth: int) -> Condition:
+def _parse_entry(key: Any, value: Any, depth: int) -> Condition:
     if not isinstance(key, str):
         raise InvalidFilter(f"a filter's key must be text, not {shown(key)}", 'write {"key": value}')
-    key = _text(key, f"the filter's key {shown(key)}")
+    key = _check_text(key, f"the filter's key {shown(key)}")
     combiner = key.removeprefix("$").lower()
     if combiner in ("and", "or", "not"):
         listed = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-        return Combination(cast(Combiner, combiner), tuple(_object(part, depth + 1) for part in listed))
+        return Combination(cast(Combiner, combiner), tuple(_parse_object(part, depth + 1) for part in listed))
     if (time := key.removeprefix("$").lower()) in TIMES and (key[0] == "$" or not isinstance(value, Mapping)):
         alone = next(iter(value.items())) if isinstance(value, Mapping) and len(value) == 1 else ("==", value)
-        return _dated(TIMES[time], alone[1] if _spelled(alone[0]) == "==" else value)
+        return _make_date_condition(TIMES[time], alone[1] if _parse_operator(alone[0]) == "==" else value)
     if key.startswith("$") and key not in FIELDS:
         raise InvalidFilter(f"{shown(key)} is neither a field nor and, or, not", f"fields are {', '.join(FIELDS)}")
     if not isinstance(value, Mapping):
         return _comparison(key, "==", value)
     if not value:
         raise InvalidFilter(f"the filter on {shown(key)} has no operator", f"operators are {' '.join(OPERATORS)}")
-    parts = tuple(_operation(key, operator, operand, depth) for operator, operand in value.items())
+    parts = tuple(_parse_operation(key, operator, operand, depth) for operator, operand in value.items())
     return parts[0] if len(parts) == 1 else Combination("and", parts)
 
 
-def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
+def _parse_operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
     """Return the condition for one operator of a key. Some operators of LangChain are expressed by others."""
     name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
     if name == "not":
@@ -153,7 +153,7 @@ def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
             )
         if depth >= MAX_DEPTH:
             raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "nest it less deeply")
-        return Combination("not", (_entry(key, value, depth + 1),))
+        return Combination("not", (_parse_entry(key, value, depth + 1),))
     if name == "exists":
         if not isinstance(value, bool):
             raise InvalidFilter(
@@ -177,7 +177,7 @@ def _operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
     return _comparison(key, spelled, value)
 
 
-def _dated(operator: Operator, value: Any) -> Condition:
+def _make_date_condition(operator: Operator, value: Any) -> Condition:
     """Return the condition that compares a document's date with a time."""
     if operator == "is_empty":
         return Comparison(DATE, operator, None)
@@ -192,9 +192,9 @@ def _dated(operator: Operator, value: Any) -> Condition:
             'write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z; for a key of your own, {"since": {"==": …}}',
         )
     if operator in ("==", "!="):
-        both = tuple(Comparison(DATE, one, _second(one, when)) for one in (">=", "<="))
+        both = tuple(Comparison(DATE, bound, _pick_second(bound, when)) for bound in (">=", "<="))
         return Combination("and", both) if operator == "==" else Combination("not", (Combination("and", both),))
-    return Comparison(DATE, operator, _second(operator, when))
+    return Comparison(DATE, operator, _pick_second(operator, when))
 
 
 def time_of(moment: Moment, name: str) -> TimeSpan:
@@ -222,27 +222,27 @@ def time_of(moment: Moment, name: str) -> TimeSpan:
     return when
 
 
-def _second(operator: str, when: TimeSpan) -> int:
+def _pick_second(operator: str, when: TimeSpan) -> int:
     return when.first if operator in (">=", "<") else when.last
 
 
 def _comparison(key: str, spelled: Any, value: Any) -> Condition:
-    operator = _spelled(spelled)
+    operator = _parse_operator(spelled)
     if operator is None:
         raise InvalidFilter(
             f"unknown operator {shown(spelled)} for {shown(key)}", f"operators are {' '.join(OPERATORS)}"
         )
     if key == DATE:
-        return _dated(operator, value)
+        return _make_date_condition(operator, value)
     if operator in ("in", "nin", "any", "all"):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
             raise InvalidFilter(
                 f"{operator!r} for {shown(key)} needs a list, not {shown(value)}", f'write {{"{operator}": [...]}}'
             )
-        return Comparison(key, operator, tuple(_scalar(key, item) for item in value))
+        return Comparison(key, operator, tuple(_check_scalar(key, item) for item in value))
     if operator == "is_empty":
         return Comparison(key, operator, None)
-    value = _scalar(key, value)
+    value = _check_scalar(key, value)
     if operator.startswith("text_match") and not isinstance(value, str):
         raise InvalidFilter(f"{operator!r} for {shown(key)} needs a text, not {shown(value)}", "give a text")
     if value is None and operator not in ("==", "!="):
@@ -250,18 +250,18 @@ def _comparison(key: str, spelled: Any, value: Any) -> Condition:
     return Comparison(key, operator, value)
 
 
-def _spelled(operator: Any) -> Operator | None:
+def _parse_operator(operator: Any) -> Operator | None:
     return _SPELLINGS.get(operator.removeprefix("$").lower()) if isinstance(operator, str) else None
 
 
-def _scalar(key: str, value: Any) -> Scalar:
+def _check_scalar(key: str, value: Any) -> Scalar:
     if isinstance(value, int | float):
-        number: int | float = _as_stored(value)
+        number: int | float = _normalise_value(value)
         if isinstance(number, float) and not math.isfinite(number):
             raise InvalidFilter(f"the filter on {shown(key)} has the value {shown(value)}", "use finite numbers")
         return number
     if isinstance(value, str):
-        return _text(value, f"the filter on {shown(key)}")
+        return _check_text(value, f"the filter on {shown(key)}")
     if value is None:
         return None
     raise InvalidFilter(
@@ -269,7 +269,7 @@ def _scalar(key: str, value: Any) -> Scalar:
     )
 
 
-def _text(value: str, name: str) -> str:
+def _check_text(value: str, name: str) -> str:
     if "\0" in value:  # SQLite's JSON functions cut a text at U+0000.
         raise InvalidFilter(f"{name} contains U+0000", "filter by another part of the text")
     try:
@@ -278,7 +278,7 @@ def _text(value: str, name: str) -> str:
         raise InvalidFilter(error.message, error.hint) from None
 
 
-def _as_stored(value: Any) -> Any:
+def _normalise_value(value: Any) -> Any:
     """Return a metadata value as filters compare it: an integer of more than 64 bits becomes a float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
@@ -299,8 +299,8 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
     """
     parts = [condition]
     while any(isinstance(part, Combination) and part.combiner == "and" for part in parts):
-        parts = [one for part in parts for one in (part.parts if isinstance(part, Combination) else (part,))]
-    found: dict[str, Scalar] = {}
+        parts = [child for part in parts for child in (part.parts if isinstance(part, Combination) else (part,))]
+    exact: dict[str, Scalar] = {}
     for part in parts:
         value = part.value if isinstance(part, Comparison) else None
         if not isinstance(part, Comparison) or part.operator != "==" or isinstance(value, tuple) or value is None:
@@ -310,9 +310,9 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
             )
         if part.key in FIELDS:
             raise OutsideView(f"cannot add through a view filtered by {part.key}", "use a view filtered by metadata")
-        if found.setdefault(part.key, value) != value:
+        if exact.setdefault(part.key, value) != value:
             raise OutsideView(f"cannot add through a view that requires two values of {part.key!r}", "use another view")
-    return found
+    return exact
 
 
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
@@ -328,17 +328,19 @@ def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
         if condition.combiner == "and":
             return all(met)
         return any(met) if condition.combiner == "or" else not any(met)
-    found = metadata.get(condition.key)
+    actual = metadata.get(condition.key)
     if condition.key == DATE:
-        return _is_dated(condition, found)
-    return _holds(condition, [_as_stored(one) for one in found] if isinstance(found, list) else _as_stored(found))
+        return _matches_date(condition, actual)
+    return _holds(
+        condition, [_normalise_value(item) for item in actual] if isinstance(actual, list) else _normalise_value(actual)
+    )
 
 
-def _is_dated(comparison: Comparison, when: TimeSpan | None) -> bool:
+def _matches_date(comparison: Comparison, when: TimeSpan | None) -> bool:
     if when is None or comparison.operator == "is_empty":
         return when is None and comparison.operator == "is_empty"
     second = when.last if comparison.operator in (">", ">=") else when.first
-    return _ordered(comparison.operator, second, comparison.value)
+    return _compare(comparison.operator, second, comparison.value)
 
 
 def _holds(comparison: Comparison, found: Any) -> bool:
@@ -353,7 +355,7 @@ def _holds(comparison: Comparison, found: Any) -> bool:
     if isinstance(value, tuple):
         return _holds_list(operator, value, found)
     if operator in (">", ">=", "<", "<="):
-        return _ordered(operator, found, value)
+        return _compare(operator, found, value)
     if operator == "==":
         return bool(found == value)
     if operator == "contains" and isinstance(found, list):
@@ -363,22 +365,22 @@ def _holds(comparison: Comparison, found: Any) -> bool:
     return value.casefold() in found.casefold() if operator == "text_match_insensitive" else value in found
 
 
-def _holds_list(operator: Operator, values: tuple[Scalar, ...], found: Any) -> bool:
+def _holds_list(operator: Operator, values: tuple[Scalar, ...], actual: Any) -> bool:
     if operator == "in":
-        return not isinstance(found, list | dict) and found in values
-    if isinstance(found, list):
-        within = [value in found for value in values]
-    elif isinstance(found, str):
-        within = [isinstance(value, str) and value in found for value in values]
+        return not isinstance(actual, list | dict) and actual in values
+    if isinstance(actual, list):
+        within = [value in actual for value in values]
+    elif isinstance(actual, str):
+        within = [isinstance(value, str) and value in actual for value in values]
     else:
         return False
     return any(within) if operator == "any" else all(within)
 
 
-def _ordered(operator: Operator, found: Any, value: Scalar | tuple[Scalar, ...]) -> bool:
+def _compare(operator: Operator, actual: Any, value: Scalar | tuple[Scalar, ...]) -> bool:
     if isinstance(value, tuple) or value is None:
         return False
-    if isinstance(found, str) != isinstance(value, str) or not isinstance(found, str | int | float):
+    if isinstance(actual, str) != isinstance(value, str) or not isinstance(actual, str | int | float):
         return False
-    less, equal = bool(found < value), bool(found == value)  # type: ignore[operator]
+    less, equal = bool(actual < value), bool(actual == value)  # type: ignore[operator]
     return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[operator]

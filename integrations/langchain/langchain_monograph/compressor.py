@@ -35,14 +35,14 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
         InputError
             If ``cut`` is not in [0, 1].
         """
-        reduced = reduce_texts(self._file, query, [one.page_content for one in documents], self.cut)
-        kept = [
-            documents[place].model_copy(
-                update={"page_content": text, "metadata": {**documents[place].metadata, SPANS: spans}}
+        reduced = reduce_texts(self._file, query, [document.page_content for document in documents], self.cut)
+        reduced_documents = [
+            documents[index].model_copy(
+                update={"page_content": text, "metadata": {**documents[index].metadata, SPANS: spans}}
             )
-            for place, text, spans in reduced
+            for index, text, spans in reduced
         ]
-        return kept + [one for one in documents if not one.page_content.strip()]
+        return reduced_documents + [document for document in documents if not document.page_content.strip()]
 
     def as_runnable(self) -> Runnable[dict[str, Any], list[Document]]:
         """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""

@@ -38,6 +38,6 @@ class MonographLoader(BaseLoader):
         NotFound
             If a name matches no document, or more than one.
         """
-        for found in whole_documents(self._file, self._names):
-            own = {"title": found.title, "source": found.uri or found.id}
-            yield Document(id=found.id, page_content=found.text, metadata={**own, **found.metadata})
+        for document in whole_documents(self._file, self._names):
+            own = {"title": document.title, "source": document.uri or document.id}
+            yield Document(id=document.id, page_content=document.text, metadata={**own, **document.metadata})

@@ -32,9 +32,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date | time):
         return to_jsonable_python(value)
     if isinstance(value, Mapping):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value
 
 
@@ -58,8 +58,8 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
     """
     if ids is not None and len(ids) != len(documents):
         raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one id per document")
-    given = [None] * len(documents) if ids is None else list(ids)
-    return [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
+    names = [None] * len(documents) if ids is None else list(ids)
+    return [name or document.id or str(uuid.uuid4()) for name, document in zip(names, documents, strict=True)]
 
 
 def as_document(found: Hit | StoredChunk) -> Document:

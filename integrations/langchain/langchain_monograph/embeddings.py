@@ -28,19 +28,19 @@ class LangChainEmbedder(BorrowedEmbedder):
 
     def __init__(self, embeddings: Embeddings, name: str = "", dimension: int | None = None) -> None:
         super().__init__(
-            f"langchain/{name or _named(embeddings)}", embeddings.embed_documents, embeddings.embed_query, dimension
+            f"langchain/{name or _model_key(embeddings)}", embeddings.embed_documents, embeddings.embed_query, dimension
         )
 
 
-def _named(embeddings: Embeddings) -> str:
+def _model_key(embeddings: Embeddings) -> str:
     """Name a model by its class and its model's name; a cache is named by its underlying embeddings."""
-    while isinstance(inner := getattr(embeddings, "underlying_embeddings", None), Embeddings):
-        embeddings = inner
+    while isinstance(wrapped := getattr(embeddings, "underlying_embeddings", None), Embeddings):
+        embeddings = wrapped
     kind = type(embeddings)
-    found = [getattr(embeddings, name, None) for name in _MODEL]
+    values = [getattr(embeddings, name, None) for name in _MODEL]
     # Some classes keep the model object, not its name, in such an attribute.
-    named = [one for one in found if isinstance(one, str) and one]
-    return f"{kind.__name__}/{named[0]}" if named else f"{kind.__module__}.{kind.__qualname__}"
+    names = [value for value in values if isinstance(value, str) and value]
+    return f"{kind.__name__}/{names[0]}" if names else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
@@ -64,10 +64,10 @@ class MonographEmbeddings(Embeddings):
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Return one vector of unit length for each text."""
-        made: list[list[float]] = self.embedder.embed(texts, "document").tolist()
-        return made
+        vectors: list[list[float]] = self.embedder.embed(texts, "document").tolist()
+        return vectors
 
     def embed_query(self, text: str) -> list[float]:
         """Return the vector of a query, of unit length."""
-        made: list[float] = self.embedder.embed([text], "query")[0].tolist()
-        return made
+        vector: list[float] = self.embedder.embed([text], "query")[0].tolist()
+        return vector

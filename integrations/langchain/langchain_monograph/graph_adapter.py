@@ -82,14 +82,14 @@ class MonographAdapter(Adapter):
         """
         if k <= 0:
             return []
-        where, meets = self._understood(filter)
-        most = k
+        where, meets = self._split_filter(filter)
+        fetch_k = k
         while True:  # the store's filter also matches parts of texts, which are removed here
-            found = self.store.similarity_search_by_vector(embedding, most, filter=where)
-            kept = [document.id for document in found if meets(document)][:k]
-            if len(kept) == k or len(found) < most:
-                return self._contents([name for name in kept if name is not None])
-            most *= 4
+            documents = self.store.similarity_search_by_vector(embedding, fetch_k, filter=where)
+            ids = [document.id for document in documents if meets(document)][:k]
+            if len(ids) == k or len(documents) < fetch_k:
+                return self._contents([name for name in ids if name is not None])
+            fetch_k *= 4
 
     def get(
         self,
@@ -103,7 +103,7 @@ class MonographAdapter(Adapter):
         InvalidFilter
             If the filter cannot be understood.
         """
-        where, meets = self._understood(filter)
+        where, meets = self._split_filter(filter)
         return self._contents(list(dict.fromkeys(ids)), where, meets)
 
     def _contents(
@@ -114,8 +114,8 @@ class MonographAdapter(Adapter):
     ) -> list[Content]:
         archive = self._archive
         stored = archive.fetch(ids, where=where, vectors=True) if ids else []
-        pairs = [(one, as_document(one)) for one in stored]
-        return [self._content(one, document) for one, document in pairs if meets(document)]
+        pairs = [(chunk, as_document(chunk)) for chunk in stored]
+        return [self._content(chunk, document) for chunk, document in pairs if meets(document)]
 
     def _content(self, stored: StoredChunk, document: Document) -> Content:
         archive = self._archive
@@ -126,11 +126,13 @@ class MonographAdapter(Adapter):
         return Content.new(stored.chunk.id, document.page_content, vector, metadata=metadata)
 
     def _metadata_filter(self, edge: Any, base_filter: dict[str, Any] | None = None) -> dict[str, Any]:
-        return _Along(base_filter or {}, edge)
+        return _EdgeFilter(base_filter or {}, edge)
 
-    def _understood(self, given: Mapping[str, Any] | None) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
+    def _split_filter(
+        self, query_filter: Mapping[str, Any] | None
+    ) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
         """Split a filter into a ``where``, which may match too much, and a predicate that checks each document."""
-        pairs = list((given or {}).items())
+        pairs = list((query_filter or {}).items())
         parts: list[dict[str, Any]] = []
         values: list[tuple[str, Any]] = []
         for key, value in pairs:
@@ -142,17 +144,19 @@ class MonographAdapter(Adapter):
                 )
             else:
                 values.append((key, value))
-        if isinstance(given, _Along):
-            values.append((given.edge.incoming_field, given.edge.value))
+        if isinstance(query_filter, _EdgeFilter):
+            values.append((query_filter.edge.incoming_field, query_filter.edge.value))
         for key, value in values:
             if key == ENTITIES:
-                parts.append({"$chunk": {"in": self._naming(value)}})
-            elif _can_be_asked(key, value):
+                parts.append({"$chunk": {"in": self._chunks_naming(value)}})
+            elif _is_supported(key, value):
                 parts.append({"or": [{key: plain(value)}, {key: {"contains": plain(value)}}]})
-        held = [(key, plain(value)) for key, value in values if key != ENTITIES]
-        return {"and": parts} if parts else None, lambda document: all(_held(document, *one) for one in held)
+        conditions = [(key, plain(value)) for key, value in values if key != ENTITIES]
+        return {"and": parts} if parts else None, lambda document: all(
+            _matches(document, *condition) for condition in conditions
+        )
 
-    def _naming(self, name: Any) -> list[str]:
+    def _chunks_naming(self, name: Any) -> list[str]:
         """Return the ids of the chunks that name an entity."""
         try:
             return [chunk.id for chunk in self._archive.graph.neighbourhood(str(name), 0, _NAMED).chunks]
@@ -160,15 +164,15 @@ class MonographAdapter(Adapter):
             return []
 
 
-class _Along(dict[str, Any]):
+class _EdgeFilter(dict[str, Any]):
     """Filter together with the edge that must lead to the results."""
 
-    def __init__(self, given: Mapping[str, Any], edge: MetadataEdge) -> None:
-        super().__init__(given)
+    def __init__(self, conditions: Mapping[str, Any], edge: MetadataEdge) -> None:
+        super().__init__(conditions)
         self.edge = edge
 
 
-def _can_be_asked(key: str, value: Any) -> bool:
+def _is_supported(key: str, value: Any) -> bool:
     """Whether a ``where`` can express the condition; others are checked document by document."""
     if "." in key or key.startswith("$"):
         return False
@@ -177,23 +181,23 @@ def _can_be_asked(key: str, value: Any) -> bool:
     return "\0" not in value if isinstance(value, str) else isinstance(value, int)
 
 
-def _held(document: Document, key: str, value: Any) -> bool:
-    return any(found == value or _within(found, value) for found in _found(document.metadata, key))
+def _matches(document: Document, key: str, value: Any) -> bool:
+    return any(candidate == value or _contains(candidate, value) for candidate in _values(document.metadata, key))
 
 
-def _found(metadata: Mapping[str, Any], key: str) -> Iterable[Any]:
+def _values(metadata: Mapping[str, Any], key: str) -> Iterable[Any]:
     """Yield the value under a key, and the value under the nested keys that its dots separate."""
     if key in metadata:
         yield metadata[key]
-    inner: Any = metadata
+    nested: Any = metadata
     parts = key.split(".")
     for part in parts if len(parts) > 1 else ():
-        if not isinstance(inner, Mapping) or part not in inner:
+        if not isinstance(nested, Mapping) or part not in nested:
             return
-        inner = inner[part]
+        nested = nested[part]
     if len(parts) > 1:
-        yield inner
+        yield nested
 
 
-def _within(found: Any, value: Any) -> bool:
-    return isinstance(found, list) and value in found
+def _contains(candidate: Any, value: Any) -> bool:
+    return isinstance(candidate, list) and value in candidate

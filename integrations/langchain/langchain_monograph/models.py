@@ -38,8 +38,8 @@ class LangChainModel(BorrowedModel):
     def _pieces(self, prompt: str, limits: dict[str, Any]) -> Iterator[Completion]:
         written = 0
         for chunk in self._model.stream(prompt, **limits):
-            read, more = _usage(chunk)
-            written += more
+            read, generated = _usage(chunk)
+            written += generated
             yield Completion(str(chunk.text), read, written)
 
 

@@ -7,7 +7,7 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 
 from monograph_tools import BorrowedReranker, all_scores
 
-_PLACE = "monograph_place"
+_INDEX_KEY = "monograph_place"
 _SCORES = ("relevance_score", "score")
 
 
@@ -31,11 +31,11 @@ class LangChainReranker(BorrowedReranker):
 
     def _scores(self, question: str, texts: list[str]) -> list[float]:
         if isinstance(self._model, BaseCrossEncoder):
-            given = self._model.score([(question, text) for text in texts])
-            return all_scores(self.key, dict(enumerate(map(float, given))), len(texts))
-        documents = [Document(page_content=text, metadata={_PLACE: place}) for place, text in enumerate(texts)]
-        found = {}
-        for one in self._model.compress_documents(documents, question):
-            told = [one.metadata[name] for name in _SCORES if name in one.metadata]
-            found[one.metadata.get(_PLACE, -1)] = told[0] if told else None
-        return all_scores(self.key, found, len(texts))
+            scores = self._model.score([(question, text) for text in texts])
+            return all_scores(self.key, dict(enumerate(map(float, scores))), len(texts))
+        documents = [Document(page_content=text, metadata={_INDEX_KEY: index}) for index, text in enumerate(texts)]
+        scores_by_index = {}
+        for document in self._model.compress_documents(documents, question):
+            values = [document.metadata[name] for name in _SCORES if name in document.metadata]
+            scores_by_index[document.metadata.get(_INDEX_KEY, -1)] = values[0] if values else None
+        return all_scores(self.key, scores_by_index, len(texts))

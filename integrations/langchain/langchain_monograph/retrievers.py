@@ -54,15 +54,15 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     @property
     def lc_attributes(self) -> dict[str, Any]:
         """Serialized form of the file (its path or address) and of the reranker (its spec)."""
-        given = self.reranker
-        named = {} if given is None else {"reranker": given if isinstance(given, str) else given.spec}
-        return super().lc_attributes | named
+        reranker = self.reranker
+        attributes = {} if reranker is None else {"reranker": reranker if isinstance(reranker, str) else reranker.spec}
+        return super().lc_attributes | attributes
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **changed: Any
     ) -> list[Document]:
         hits = self._search(query, **changed)
-        dispatch_custom_event(SEARCH_EVENT, _of_search(query, hits), config={"callbacks": run_manager.get_child()})
+        dispatch_custom_event(SEARCH_EVENT, _event_data(query, hits), config={"callbacks": run_manager.get_child()})
         return [as_document(hit) for hit in hits]
 
     async def _aget_relevant_documents(
@@ -70,7 +70,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     ) -> list[Document]:
         hits = await asyncio.to_thread(self._search, query, **changed)
         await adispatch_custom_event(
-            SEARCH_EVENT, _of_search(query, hits), config={"callbacks": run_manager.get_child()}
+            SEARCH_EVENT, _event_data(query, hits), config={"callbacks": run_manager.get_child()}
         )
         return [as_document(hit) for hit in hits]
 
@@ -78,19 +78,21 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     def _search(self, query: str, *changed: Any, **named: Any) -> list[Hit]:
         """Return the hits for a query, best first."""
 
-    def _found(self, query: str, how: str | Strategy, k: int | None, given: dict[str, Any] | None) -> list[Hit]:
-        allowed = plain(self.filter if given is None else given)
-        most = self.k if k is None else k
+    def _run_search(
+        self, query: str, how: str | Strategy, k: int | None, query_filter: dict[str, Any] | None
+    ) -> list[Hit]:
+        where = plain(self.filter if query_filter is None else query_filter)
+        limit = self.k if k is None else k
         vector = self._file.query_vector(query, how, argument="embedding")
         return self._file.open().search(
-            query, most, how, allowed, vector=vector, reranker=self.reranker, as_of=self.as_of
+            query, limit, how, where, vector=vector, reranker=self.reranker, as_of=self.as_of
         )
 
     def _embedder(self) -> Embedder | None:
         return None if self.embedding is None else as_embedder(self.embedding)
 
 
-def _of_search(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
+def _event_data(query: str, hits: Sequence[Hit]) -> dict[str, Any]:
     return {
         "query": query,
         "hits": [
@@ -123,7 +125,7 @@ class HybridRetriever(FileRetriever):
         how: str | Strategy | None = None,
         filter: dict[str, Any] | None = None,  # noqa: A002
     ) -> list[Hit]:
-        return self._found(query, self.how if how is None else how, k, filter)
+        return self._run_search(query, self.how if how is None else how, k, filter)
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -150,7 +152,7 @@ class MiniRAGRetriever(FileRetriever):
         filter: dict[str, Any] | None = None,  # noqa: A002
         faithful: bool | None = None,
     ) -> list[Hit]:
-        return self._found(query, Graph(faithful=self.faithful if faithful is None else faithful), k, filter)
+        return self._run_search(query, Graph(faithful=self.faithful if faithful is None else faithful), k, filter)
 
 
 class TreeRetriever(FileRetriever):
@@ -173,7 +175,7 @@ class TreeRetriever(FileRetriever):
         budget: int | None = None,
     ) -> list[Hit]:
         share, room = self.detail if detail is None else detail, self.budget if budget is None else budget
-        return self._found(query, Tree(detail=share, budget=room), k, filter)
+        return self._run_search(query, Tree(detail=share, budget=room), k, filter)
 
 
 class EraRAGRetriever(TreeRetriever):
@@ -190,7 +192,7 @@ class EraRAGRetriever(TreeRetriever):
         if names:
             warn_of_problems(
                 self._file.open_to_write().put(
-                    as_passage(one, name) for one, name in zip(documents, names, strict=True)
+                    as_passage(document, name) for document, name in zip(documents, names, strict=True)
                 )
             )
         return names

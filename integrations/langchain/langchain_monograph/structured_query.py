@@ -48,7 +48,7 @@ class MonographTranslator(Visitor):
         InvalidFilter
             If a comparator is not supported.
         """
-        return {operation.operator.value: [_visited(self, part) for part in operation.arguments]}
+        return {operation.operator.value: [_translate(self, part) for part in operation.arguments]}
 
     def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
         """Translate a comparison.
@@ -62,24 +62,24 @@ class MonographTranslator(Visitor):
         if operator is None:
             raise InvalidFilter(
                 f"unknown comparator {comparison.comparator.value!r}",
-                f"use one of {', '.join(known.value for known in _COMPARATORS)}",
+                f"use one of {', '.join(comparator.value for comparator in _COMPARATORS)}",
             )
         value = comparison.value
         if operator in ("in", "nin") and not isinstance(value, list | tuple):
             value = [value]
-        listed = isinstance(value, list | tuple)
-        return {comparison.attribute: {operator: [_scalar(one) for one in value] if listed else _scalar(value)}}
+        is_list = isinstance(value, list | tuple)
+        return {comparison.attribute: {operator: [_scalar(item) for item in value] if is_list else _scalar(value)}}
 
     def visit_structured_query(self, structured_query: StructuredQuery) -> tuple[str, dict[str, Any]]:
         """Return the text to search for, and the keyword arguments of the search (``filter``, or none)."""
         if structured_query.filter is None:
             return structured_query.query, {}
-        return structured_query.query, {"filter": _visited(self, structured_query.filter)}
+        return structured_query.query, {"filter": _translate(self, structured_query.filter)}
 
 
-def _visited(translator: MonographTranslator, directive: FilterDirective) -> dict[str, Any]:
-    made: dict[str, Any] = directive.accept(translator)
-    return made
+def _translate(translator: MonographTranslator, directive: FilterDirective) -> dict[str, Any]:
+    translated: dict[str, Any] = directive.accept(translator)
+    return translated
 
 
 def _scalar(value: Any) -> Any:

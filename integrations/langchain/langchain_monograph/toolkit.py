@@ -62,5 +62,5 @@ class MonographToolkit(ClosesFile, BaseToolkit):
         ]
 
 
-def _failed(said: str) -> NoReturn:
-    raise ToolException(said)
+def _failed(message: str) -> NoReturn:
+    raise ToolException(message)

@@ -83,7 +83,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         from langchain_monograph.embeddings import LangChainEmbedder
 
         self._scores = tools.convention(scores)
-        self._how = None if how is None else _checked(how)
+        self._how = None if how is None else _check_how(how)
         needs_graph = getattr(self._how, "needs_graph", False)
         self._whole = tools.opened(
             monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index
@@ -98,9 +98,9 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         return {**self.__dict__, "_own": True, "_discard": None}
 
     def __copy__(self) -> EcoVectorStore:
-        made = type(self).__new__(type(self))
-        made.__dict__.update(self.__dict__, _own=False, _discard=None)
-        return made
+        duplicate = type(self).__new__(type(self))
+        duplicate.__dict__.update(self.__dict__, _own=False, _discard=None)
+        return duplicate
 
     def __deepcopy__(self, memo: dict[int, Any]) -> EcoVectorStore:
         return self.__copy__()
@@ -168,13 +168,16 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If the number of metadata or of ids differs from the number of texts.
         """
-        listed = list(texts)
-        for name, given in (("metadatas", metadatas), ("ids", ids)):
-            if given is not None and len(given) != len(listed):
-                raise InputError(f"{len(listed)} texts, but {len(given)} {name}", "give one per text")
-        metadata = metadatas or [{} for _ in listed]
+        text_list = list(texts)
+        for name, values in (("metadatas", metadatas), ("ids", ids)):
+            if values is not None and len(values) != len(text_list):
+                raise InputError(f"{len(text_list)} texts, but {len(values)} {name}", "give one per text")
+        metadata = metadatas or [{} for _ in text_list]
         return self.add_documents(
-            [Document(page_content=text, metadata=one or {}) for text, one in zip(listed, metadata, strict=True)],
+            [
+                Document(page_content=text, metadata=entry or {})
+                for text, entry in zip(text_list, metadata, strict=True)
+            ],
             ids=ids,
         )
 
@@ -212,7 +215,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         if names:
             tools.warn_of_problems(
                 tools.to_write(self.monograph).put(
-                    as_passage(one, name) for one, name in zip(documents, names, strict=True)
+                    as_passage(document, name) for document, name in zip(documents, names, strict=True)
                 )
             )
         return names
@@ -233,15 +236,15 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         if ids is None and filter is None:
             tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
         elif callable(filter):
-            kept = [one.id for one in self._fetched(ids) if filter(one)]
-            tools.warn_of_problems(file.remove_chunks([name for name in kept if name is not None]))
+            matching = [document.id for document in self._fetch(ids) if filter(document)]
+            tools.warn_of_problems(file.remove_chunks([name for name in matching if name is not None]))
         else:
             tools.warn_of_problems(file.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that are stored, in the order of the ids."""
-        return self._fetched(ids)
+        return self._fetch(ids)
 
     def get(
         self,
@@ -271,8 +274,8 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         last = None if limit is None else first + arguments.whole_number(limit, "limit", 0)
         _check_filter(filter)
         if callable(filter):
-            return [one for one in self._fetched(ids) if filter(one)][first:last]
-        return [as_document(one) for one in self.monograph.fetch(ids, where=plain(filter))[first:last]]
+            return [document for document in self._fetch(ids) if filter(document)][first:last]
+        return [as_document(chunk) for chunk in self.monograph.fetch(ids, where=plain(filter))[first:last]]
 
     def update_document(self, document_id: str, document: Document) -> None:
         """Replace a document; see :meth:`update_documents`."""
@@ -288,8 +291,8 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If the numbers of ids and documents differ.
         """
-        there = {one.chunk.id for one in self.monograph.fetch(ids)}
-        missing = [one for one in ids if one not in there]
+        stored = {chunk.chunk.id for chunk in self.monograph.fetch(ids)}
+        missing = [identifier for identifier in ids if identifier not in stored]
         if missing:
             raise NotFound(f"there is no document {missing[0]!r} to update", "add it with add_documents")
         self.add_documents(documents, ids=ids)
@@ -343,10 +346,10 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InvalidFilter
             If the filter cannot be understood.
         """
-        chosen = self._usual_how() if how is None else _checked(how)
+        strategy = self._default_how() if how is None else _check_how(how)
         if self._embedding is None:
-            tools.require_query_vector(self.monograph, chosen, "embedding")
-        return self._search(k, filter, lambda most, where: self.monograph.search(query, most, chosen, where))
+            tools.require_query_vector(self.monograph, strategy, "embedding")
+        return self._search(k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where))
 
     def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
         self,
@@ -372,7 +375,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If the vector has another dimension than the file's.
         """
-        return self._search(k, filter, lambda most, where: self._nearest(embedding, most, where))
+        return self._search(k, filter, lambda limit, where: self._nearest(embedding, limit, where))
 
     def similarity_search_with_vectors(
         self,
@@ -383,10 +386,10 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         how: How | None = None,
     ) -> list[tuple[Document, list[float]]]:
         """Return documents with their vectors (unit length), best first; see :meth:`similarity_search_with_score`."""
-        found = self.similarity_search(query, k, filter=filter, how=how)
-        held = self.monograph.fetch([one.id for one in found if one.id is not None], vectors=True)
-        vectors = {one.chunk.id: [] if one.vector is None else one.vector.tolist() for one in held}
-        return [(one, vectors.get(one.id or "", [])) for one in found]
+        documents = self.similarity_search(query, k, filter=filter, how=how)
+        chunks = self.monograph.fetch([document.id for document in documents if document.id is not None], vectors=True)
+        vectors = {chunk.chunk.id: [] if chunk.vector is None else chunk.vector.tolist() for chunk in chunks}
+        return [(document, vectors.get(document.id or "", [])) for document in documents]
 
     def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
         self,
@@ -421,9 +424,12 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
-        found = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
-        by_id = {document.id: document for document, _ in found if document.id is not None}
-        return [by_id[one] for one in tools.most_diverse(self.monograph, list(by_id), embedding, k, lambda_mult)]
+        scored = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
+        by_id = {document.id: document for document, _ in scored if document.id is not None}
+        return [
+            by_id[identifier]
+            for identifier in tools.most_diverse(self.monograph, list(by_id), embedding, k, lambda_mult)
+        ]
 
     def query_vector(self, query: str) -> list[float]:
         """Return the vector of a query.
@@ -433,58 +439,58 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If the file's vectors are given by the caller, so that it has no model.
         """
-        made = self.embeddings
-        if made is None:
+        embeddings = self.embeddings
+        if embeddings is None:
             tools.require_query_vector(self.monograph, "dense", "embedding")
             raise AssertionError
-        return made.embed_query(query)
+        return embeddings.embed_query(query)
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return partial(tools.convert_score, given=self._scores, wanted="relevance")
 
-    def _usual_how(self) -> How:
+    def _default_how(self) -> How:
         if self._how is not None:
             return self._how
         return "hybrid" if self._embedding is None and self.monograph.embedder.spec == "static" else "dense"
 
     def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
-        found = self.monograph.search("", k, how="dense", where=where, vector=embedding)
+        hits = self.monograph.search("", k, how="dense", where=where, vector=embedding)
         # A filtered dense search returns nothing if the query's vector is zero.
-        return found or (tools.allowed_hits(self.monograph, where, k) if where else [])
+        return hits or (tools.allowed_hits(self.monograph, where, k) if where else [])
 
     def _search(
-        self, k: int, wanted: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
+        self, k: int, condition: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
     ) -> list[tuple[Document, float]]:
-        _check_filter(wanted)
-        if callable(wanted):
-            found = list(_chosen(k, wanted, search))
+        _check_filter(condition)
+        if callable(condition):
+            scored = list(_select(k, condition, search))
         else:
-            found = [(as_document(hit), hit.relevance) for hit in search(k, plain(wanted))]
-        return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in found]
+            scored = [(as_document(hit), hit.relevance) for hit in search(k, plain(condition))]
+        return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in scored]
 
-    def _fetched(self, ids: Sequence[str] | None) -> list[Document]:
-        return [as_document(one) for one in self.monograph.fetch(ids)]
+    def _fetch(self, ids: Sequence[str] | None) -> list[Document]:
+        return [as_document(chunk) for chunk in self.monograph.fetch(ids)]
 
 
-def _check_filter(wanted: Any) -> None:
-    if wanted is not None and not callable(wanted) and not isinstance(wanted, Mapping):
-        kind = type(wanted).__name__
+def _check_filter(condition: Any) -> None:
+    if condition is not None and not callable(condition) and not isinstance(condition, Mapping):
+        kind = type(condition).__name__
         raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
 
 
-def _chosen(
-    k: int, wanted: Callable[[Document], bool], search: Callable[[int, None], list[Hit]]
+def _select(
+    k: int, accepts: Callable[[Document], bool], search: Callable[[int, None], list[Hit]]
 ) -> Iterator[tuple[Document, float]]:
     """Yield the k best documents that a function accepts; search with a larger k until they suffice or hits run out."""
-    most = max(4 * k, 50)
+    fetch_k = max(4 * k, 50)
     while k > 0:
-        hits = search(most, None)
+        hits = search(fetch_k, None)
         pairs = [(as_document(hit), hit.relevance) for hit in hits]
-        taken = [pair for pair in pairs if wanted(pair[0])][:k]
-        if len(taken) == k or len(hits) < most:
-            yield from taken
+        accepted = [pair for pair in pairs if accepts(pair[0])][:k]
+        if len(accepted) == k or len(hits) < fetch_k:
+            yield from accepted
             return
-        most *= 4
+        fetch_k *= 4
 
 
 def _discard(monograph: Archive, folder: str) -> None:
@@ -492,7 +498,7 @@ def _discard(monograph: Archive, folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _checked(how: How) -> How:
+def _check_how(how: How) -> How:
     """Return a search mode as a strategy. Raises InputError for ``tree``, which returns summaries."""
     if str(how).partition(":")[0] == "tree":
         raise InputError("EcoVectorStore finds documents, not summaries", "use TreeRetriever for summaries")

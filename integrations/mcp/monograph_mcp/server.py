@@ -57,10 +57,10 @@ class FileServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the documents of the file or shelf, at most LISTED."""
-        return await anyio.to_thread.run_sync(self._listed)
+        return await anyio.to_thread.run_sync(self._list_documents)
 
-    def _listed(self) -> list[Resource]:
-        return [_resource(one) for one in self._archive.listed(limit=LISTED).documents]
+    def _list_documents(self) -> list[Resource]:
+        return [_as_resource(document) for document in self._archive.listed(limit=LISTED).documents]
 
 
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
@@ -78,7 +78,7 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     InputError
         If notes are requested for a shelf or a snapshot, which agents can only read.
     """
-    server = FileServer(monograph, [_served(one) for one in offered(monograph, notes=notes)])
+    server = FileServer(monograph, [_as_served_tool(tool) for tool in offered(monograph, notes=notes)])
 
     # An id that looks like a path is safe: it is only looked up in the file, never on the disk.
     @server.resource(
@@ -92,8 +92,8 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
         try:
             return monograph.document(identifier).text
         except MonographError as error:
-            said = for_agents(error, where(monograph))
-        raise ResourceNotFoundError(said)
+            message = for_agents(error, where(monograph))
+        raise ResourceNotFoundError(message)
 
     return server
 
@@ -106,31 +106,31 @@ class UncheckedArguments(FuncMetadata):
         return self.pre_parse_json(arguments_to_validate)
 
 
-def _served(tool: Tool) -> ServedTool:
-    made = ServedTool.from_function(
-        tool.answering(_structured, _failed),
+def _as_served_tool(tool: Tool) -> ServedTool:
+    served = ServedTool.from_function(
+        tool.answering(_unchanged, _failed),
         name=tool.name,
         description=tool.description,
         annotations=_ANNOTATIONS[tool.effect],
         structured_output=True,
     )
-    known = made.fn_metadata
-    made.fn_metadata = UncheckedArguments(
-        arg_model=known.arg_model, output_schema=known.output_schema, output_model=known.output_model
+    metadata = served.fn_metadata
+    served.fn_metadata = UncheckedArguments(
+        arg_model=metadata.arg_model, output_schema=metadata.output_schema, output_model=metadata.output_model
     )
-    made.parameters = tool.arguments().model_json_schema()
-    return made
+    served.parameters = tool.arguments().model_json_schema()
+    return served
 
 
-def _structured(reply: BaseModel) -> BaseModel:
+def _unchanged(reply: BaseModel) -> BaseModel:
     return reply
 
 
-def _failed(said: str) -> NoReturn:
-    raise ToolError(said)
+def _failed(message: str) -> NoReturn:
+    raise ToolError(message)
 
 
-def _resource(document: Document) -> Resource:
+def _as_resource(document: Document) -> Resource:
     return Resource(
         uri=address(document.id),
         name=document.title or document.uri or document.id,

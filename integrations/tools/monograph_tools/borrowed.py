@@ -65,12 +65,12 @@ class BorrowedEmbedder:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         try:
-            made = [self._query(text) for text in texts] if kind == "query" else self._documents(list(texts))
+            rows = [self._query(text) for text in texts] if kind == "query" else self._documents(list(texts))
         except Exception as error:
             raise ModelUnavailable(
                 f"the embedding model {self.key!r} failed: {error}", "check the model's own settings"
             ) from error
-        vectors = np.asarray(made, dtype=np.float32)
+        vectors = np.asarray(rows, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Float32 = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
         return unit
@@ -135,13 +135,13 @@ def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
     ModelUnavailable
         If a text has no score: incomplete scores give no order, and must not be stored.
     """
-    given = {place: score for place, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
-    if len(given) != count:
+    scores = {index: score for index, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
+    if len(scores) != count:
         raise ModelUnavailable(
-            f"the reranker {key!r} returned scores of {len(given)} texts instead of {count}",
+            f"the reranker {key!r} returned scores of {len(scores)} texts instead of {count}",
             "let it return a score for every text, for example with top_n=30",
         )
-    return [float(given[place]) for place in range(count)]
+    return [float(scores[index]) for index in range(count)]
 
 
 class BorrowedModel(ABC):

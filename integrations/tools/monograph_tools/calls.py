@@ -30,8 +30,10 @@ class ClosesFile:
 
 def warn_of_problems(report: Report) -> Report:
     """Issue a warning for each problem of a report, since frameworks do not show reports; return the report."""
-    for one in report.problems:
-        warnings.warn(f"{one.reason} ({one.hint})" if one.hint else one.reason, RuntimeWarning, stacklevel=3)
+    for problem in report.problems:
+        warnings.warn(
+            f"{problem.reason} ({problem.hint})" if problem.hint else problem.reason, RuntimeWarning, stacklevel=3
+        )
     return report
 
 
@@ -41,12 +43,12 @@ def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -
     ``call`` is the name in the error, ``given`` are the arguments' names, and ``known`` the names that the call
     accepts.
     """
-    listed = sorted(known)
-    unknown = sorted(set(given).difference(listed))
+    accepted = sorted(known)
+    unknown = sorted(set(given).difference(accepted))
     if unknown:
         raise InputError(
             f"{call} has no argument {', '.join(map(repr, unknown))}",
-            f"it also accepts {', '.join(listed)}" if listed else "leave it out",
+            f"it also accepts {', '.join(accepted)}" if accepted else "leave it out",
         )
 
 

@@ -51,7 +51,7 @@ def for_agents(error: MonographError, place: Path | str) -> str:
     """
     if not isinstance(error, InputError):
         _LOG.warning("reported to an agent in other words: %s", error)
-        return next(said for kind, said in SAID.items() if isinstance(error, kind))
+        return next(message for kind, message in SAID.items() if isinstance(error, kind))
     message, hint = (_without(place, text) for text in (error.message, error.hint))
     if _COMMAND.search(hint):
         hint = "use search to find documents and names" if isinstance(error, NotFound) else ""
@@ -63,8 +63,10 @@ def where(archive: Archive) -> Path | str:
     return archive.path if isinstance(archive, Reader) else archive.url
 
 
-def _without(place: Path | str, text: str) -> str:
-    known = {str(place), str(place.absolute()), str(place.resolve())} if isinstance(place, Path) else {place}
-    for one in sorted(known, key=len, reverse=True):
-        text = text.replace(one, "the file" if isinstance(place, Path) else "the shelf")
+def _without(address: Path | str, text: str) -> str:
+    spellings = (
+        {str(address), str(address.absolute()), str(address.resolve())} if isinstance(address, Path) else {address}
+    )
+    for spelling in sorted(spellings, key=len, reverse=True):
+        text = text.replace(spelling, "the file" if isinstance(address, Path) else "the shelf")
     return text

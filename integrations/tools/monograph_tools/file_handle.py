@@ -213,7 +213,7 @@ class FileHandle:
         self._given = given
         self._embedder = embedder
         self._collection = collection
-        self._seen: Archive | None = None
+        self._view: Archive | None = None
         self._key = key
         self._read_only = read_only
         self._opened: Archive | None = None
@@ -254,19 +254,19 @@ class FileHandle:
             If a shelf cannot be read.
         """
         with self._opening:
-            if self._seen is None:
+            if self._view is None:
                 if isinstance(self._given, str | os.PathLike):
-                    whole = self._opened = self._of_address(self._given)
+                    archive = self._opened = self._open_address(self._given)
                 else:
-                    whole = self._given
-                self._seen = in_collection(whole, self._collection)
-            return self._seen
+                    archive = self._given
+                self._view = in_collection(archive, self._collection)
+            return self._view
 
     def open_to_write(self) -> Monograph | View:
         """Return the open file or view for writing. Raises as :func:`to_write` and :meth:`open` do."""
         return to_write(self.open())
 
-    def _of_address(self, address: str | os.PathLike[str]) -> Archive:
+    def _open_address(self, address: str | os.PathLike[str]) -> Archive:
         if is_shelf(address):
             from monograph.shelf import Shelf
 
@@ -290,14 +290,14 @@ class FileHandle:
         if self._embedder is None:
             require_query_vector(archive, how, argument)
         elif getattr(strategy(how), "needs_vector", False) and _is_given(archive):
-            made: Float32 = self._embedder.embed([text], "query")[0]
-            return made
+            computed: Float32 = self._embedder.embed([text], "query")[0]
+            return computed
         return None
 
     def close(self) -> None:
         """Close the file if it was given as a path; the next use opens it again."""
         with self._opening:
-            self._seen = None
+            self._view = None
             if self._opened is not None:
                 self._opened.close()
                 self._opened = None
@@ -323,8 +323,8 @@ SPANS = "monograph_spans"
 def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
     """Return at most k chunks that match a filter, in reading order, with relevance 0: for a query without a vector."""
     return [
-        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, ())
-        for rank, one in enumerate(archive.fetch(where=where)[: max(0, k)])
+        Hit(stored.chunk, 0.0, rank, stored.title, stored.uri, stored.metadata, ())
+        for rank, stored in enumerate(archive.fetch(where=where)[: max(0, k)])
     ]
 
 
@@ -343,12 +343,12 @@ def reduce_texts(
         If ``cut`` is not in [0, 1].
     """
     hits = [
-        Hit(Chunk(f"{place}", f"{place}", text, 0, len(text), 0), 0.0, place, "", "", {}, ())
-        for place, text in enumerate(texts)
+        Hit(Chunk(f"{index}", f"{index}", text, 0, len(text), 0), 0.0, index, "", "", {}, ())
+        for index, text in enumerate(texts)
         if text.strip()
     ]
     reduced = held.open().reduce(question, hits, cut=cut)
-    return [(one.hit.rank, one.text, [[span.start, span.end] for span in one.spans]) for one in reduced]
+    return [(item.hit.rank, item.text, [[span.start, span.end] for span in item.spans]) for item in reduced]
 
 
 def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
@@ -395,6 +395,6 @@ def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Ite
     """
     # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(held)) as file:
-        listed = [one.id for one in file.open().documents()] if names is None else names
-        for name in listed:
+        identifiers = [document.id for document in file.open().documents()] if names is None else names
+        for name in identifiers:
             yield file.open().document(name)

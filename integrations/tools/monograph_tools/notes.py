@@ -30,35 +30,37 @@ class Notes:
 
     def add_note(self, text: Text, title: Title = "") -> NoteReply:
         """Store a note in the file, so that later searches find it. The same note is stored only once."""
-        return self._kept(text, title, {})
+        return self._store_note(text, title, {})
 
     def change_note(self, note: NoteId, text: Text, title: Title = "") -> NoteReply:
         """Replace a note that was stored with add_note: give its whole new text. The note gets a new id."""
-        old = self._note(note)
-        reply = self._kept(text, title, {"written": old.metadata["written"], "changed": _now()})
+        old = self._load_note(note)
+        reply = self._store_note(text, title, {"written": old.metadata["written"], "changed": _now()})
         if reply.document != old.id:
             warn_of_problems(self.monograph.remove([old.id]))
         return reply
 
     def forget_note(self, note: NoteId) -> ForgottenReply:
         """Delete a note that was stored with add_note. No trace of its text is left in the file."""
-        held = self._note(note).id
+        identifier = self._load_note(note).id
         try:
-            warn_of_problems(self.monograph.remove([held], forget=True))
+            warn_of_problems(self.monograph.remove([identifier], forget=True))
         except BusyFile:
-            if self._has(held):
+            if self._has(identifier):
                 raise
-            return ForgottenReply(document=held, traces=True)
-        return ForgottenReply(document=held, traces=False)
+            return ForgottenReply(document=identifier, traces=True)
+        return ForgottenReply(document=identifier, traces=False)
 
-    def _kept(self, text: str, title: str, metadata: dict[str, str]) -> NoteReply:
+    def _store_note(self, text: str, title: str, metadata: dict[str, str]) -> NoteReply:
         if not text.strip():
             raise InputError("the note is blank", "give it a text")
         identifier = note_id(title, text, self.monograph.view)
         new = not self._has(identifier)
         if new:
-            own = {"kind": "note", "written": _now(), **metadata}
-            report = warn_of_problems(self.monograph.add([Document(text, id=identifier, title=title, metadata=own)]))
+            note_metadata = {"kind": "note", "written": _now(), **metadata}
+            report = warn_of_problems(
+                self.monograph.add([Document(text, id=identifier, title=title, metadata=note_metadata)])
+            )
             new = report.added == 1
         return NoteReply(document=identifier, new=new, citation=cite(identifier, title, "", 0, len(text)))
 
@@ -69,14 +71,17 @@ class Notes:
             return False
         return True
 
-    def _note(self, name: str) -> Document:
+    def _load_note(self, name: str) -> Document:
         """Return a note by its id. Raises InputError for any other document, NotFound if there is none."""
-        found = self.monograph.document(name)
-        if found.id != note_id(found.title, found.text, self.monograph.view) or "written" not in found.metadata:
+        document = self.monograph.document(name)
+        if (
+            document.id != note_id(document.title, document.text, self.monograph.view)
+            or "written" not in document.metadata
+        ):
             raise InputError(
                 f"{name!r} is not a note", "only notes that were stored with add_note can be changed or deleted"
             )
-        return found
+        return document
 
 
 def note_id(title: str, text: str, view: str = "") -> str:

@@ -58,8 +58,8 @@ class Tool:
         """Return a model of the tool's arguments, with their descriptions and bounds; it refuses unknown arguments."""
         hints = get_type_hints(self.work, include_extras=True)
         fields: dict[str, Any] = {
-            name: (hints[name], ... if one.default is one.empty else one.default)
-            for name, one in inspect.signature(self.work).parameters.items()
+            name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
+            for name, parameter in inspect.signature(self.work).parameters.items()
         }
         return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
 
@@ -70,18 +70,18 @@ class Tool:
         function has the name, docstring and resolved types of the tool, because frameworks derive schemas from them. It
         validates its arguments itself, so that all frameworks refuse the same arguments with the same messages.
         """
-        known = self.arguments()
+        model = self.arguments()
 
         @functools.wraps(self.work)
         def answered(*arguments: Any, **named: Any) -> Any:
             try:
-                given = known.model_validate({**dict(zip(known.model_fields, arguments, strict=False)), **named})
-                return reply(self.work(**{name: getattr(given, name) for name in given.model_fields_set}))
+                validated = model.model_validate({**dict(zip(model.model_fields, arguments, strict=False)), **named})
+                return reply(self.work(**{name: getattr(validated, name) for name in validated.model_fields_set}))
             except ValidationError as error:
-                said = wrong_arguments(error)
+                message = wrong_arguments(error)
             except MonographError as error:
-                said = for_agents(error, where(self.archive))
-            return failed(said)
+                message = for_agents(error, where(self.archive))
+            return failed(message)
 
         answered.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
         answered.__annotations__ = get_type_hints(self.work, include_extras=True)
@@ -94,29 +94,29 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     Raises InputError if notes are requested for a shelf or a snapshot.
     """
     tools = Reading(archive)
-    made = [Tool(one, "reads", archive) for one in (tools.search, tools.read)]
+    offers = [Tool(method, "reads", archive) for method in (tools.search, tools.read)]
     if archive.brief().has_tree:
-        made.append(Tool(tools.outline, "reads", archive))
-    made += [Tool(one, "reads", archive) for one in (tools.entity, tools.paths, tools.stats)]
+        offers.append(Tool(tools.outline, "reads", archive))
+    offers += [Tool(method, "reads", archive) for method in (tools.entity, tools.paths, tools.stats)]
     if notes:
         if not isinstance(archive, Monograph | View):
             kind = type(archive).__name__.lower()
             raise InputError(f"{place_of(archive)} is a {kind}, which agents can only read", "serve it without notes")
         writing = Notes(archive)
-        made += [Tool(writing.add_note, "adds", archive)]
-        made += [Tool(one, "takes out", archive) for one in (writing.change_note, writing.forget_note)]
-    return made
+        offers += [Tool(writing.add_note, "adds", archive)]
+        offers += [Tool(method, "takes out", archive) for method in (writing.change_note, writing.forget_note)]
+    return offers
 
 
 def wrong_arguments(error: ValidationError) -> str:
     """Return a message for the agent that names each wrong argument of a tool and its mistake."""
-    found = error.errors()
-    said = [
-        f"{'.'.join(map(str, one['loc']))[:NAMED]!r}: "
-        + ("there is no such argument" if one["type"] == "extra_forbidden" else one["msg"])
-        for one in found[:TOLD]
+    errors = error.errors()
+    messages = [
+        f"{'.'.join(map(str, item['loc']))[:NAMED]!r}: "
+        + ("there is no such argument" if item["type"] == "extra_forbidden" else item["msg"])
+        for item in errors[:TOLD]
     ]
-    return "; ".join(said) + (f"; and {len(found) - TOLD} more" if len(found) > TOLD else "")
+    return "; ".join(messages) + (f"; and {len(errors) - TOLD} more" if len(errors) > TOLD else "")
 
 
 def as_json(reply: BaseModel) -> str:

@@ -57,9 +57,9 @@ def convention(name: str) -> Convention:
     InputError
         If the name is unknown.
     """
-    for known in CONVENTIONS:
-        if name == known:
-            return known
+    for option in CONVENTIONS:
+        if name == option:
+            return option
     raise InputError(f"{name!r} is not a convention of scores", f"use one of {', '.join(CONVENTIONS)}")
 
 
@@ -86,18 +86,20 @@ def most_diverse(
     -------
     The ids of the chosen chunks, in the order in which they were chosen.
     """
-    held = {one.chunk.id: one.vector for one in archive.fetch(ids, vectors=True) if one.vector is not None}
-    if not held or k <= 0:
+    vectors = {
+        stored.chunk.id: stored.vector for stored in archive.fetch(ids, vectors=True) if stored.vector is not None
+    }
+    if not vectors or k <= 0:
         return []
-    rows, query = np.stack(list(held.values())), np.asarray(vector, dtype=np.float32)
+    rows, query = np.stack(list(vectors.values())), np.asarray(vector, dtype=np.float32)
     length = float(np.linalg.norm(query))
-    near = rows @ (query / length if length > 0 else query)
-    chosen = [int(near.argmax())]
-    like = rows @ rows[chosen[0]]
+    query_similarity = rows @ (query / length if length > 0 else query)
+    chosen = [int(query_similarity.argmax())]
+    chosen_similarity = rows @ rows[chosen[0]]
     while len(chosen) < min(k, len(rows)):
-        worth = relevance * near - (1 - relevance) * like
-        worth[chosen] = -np.inf
-        chosen.append(int(worth.argmax()))
-        like = np.maximum(like, rows @ rows[chosen[-1]])
-    names = list(held)
-    return [names[place] for place in chosen]
+        score = relevance * query_similarity - (1 - relevance) * chosen_similarity
+        score[chosen] = -np.inf
+        chosen.append(int(score.argmax()))
+        chosen_similarity = np.maximum(chosen_similarity, rows @ rows[chosen[-1]])
+    names = list(vectors)
+    return [names[index] for index in chosen]

@@ -72,8 +72,8 @@ class Reading:
         """Find passages that answer a question, best first, each with its place. Cite them by title and span."""
         hits = self.archive.search(query, k, how, where, as_of=as_of or None)
         share = max(LEAST_TOKENS // 2, (max_tokens - OVERHEAD) // max(1, min(len(hits), 4)))
-        found, left = fitting((_found(hit, share) for hit in hits), max_tokens)
-        return SearchReply(hits=found, left_out=left)
+        texts, omitted = fitting((_found_text(hit, share) for hit in hits), max_tokens)
+        return SearchReply(hits=texts, left_out=omitted)
 
     def read(
         self,
@@ -83,32 +83,32 @@ class Reading:
         max_tokens: Tokens = 2_000,
     ) -> ReadReply:
         """Read a document, or the part that a citation names. Long texts come in pieces: continue at next_start."""
-        found = self.archive.document(document)
-        whole = found.text
-        if start > len(whole):
-            raise InputError(f"document {document!r} has {len(whole):,} characters, not {start:,}", "start earlier")
-        wanted = whole[start : len(whole) if end is None else max(start, end)]
-        text = shortened(wanted, max_tokens - OVERHEAD) if wanted else ""
+        stored = self.archive.document(document)
+        full_text = stored.text
+        if start > len(full_text):
+            raise InputError(f"document {document!r} has {len(full_text):,} characters, not {start:,}", "start earlier")
+        requested = full_text[start : len(full_text) if end is None else max(start, end)]
+        text = shortened(requested, max_tokens - OVERHEAD) if requested else ""
         stop = start + len(text)
         return ReadReply(
             text=text,
-            citation=cite(found.id, found.title, found.uri, start, stop),
-            characters=len(whole),
-            next_start=stop if stop < len(whole) else None,
+            citation=cite(stored.id, stored.title, stored.uri, start, stop),
+            characters=len(full_text),
+            next_start=stop if stop < len(full_text) else None,
         )
 
     def stats(self) -> StatsReply:
         """Count what the file contains: documents, passages and named entities."""
-        found = self.archive.stats()
+        counts = self.archive.stats()
         return StatsReply(
-            documents=found.documents,
-            chunks=found.chunks,
-            entities=found.entities,
-            characters=found.characters if isinstance(found, Stats) else None,
-            bytes=found.file_bytes if isinstance(found, Stats) else found.bytes,
+            documents=counts.documents,
+            chunks=counts.chunks,
+            entities=counts.entities,
+            characters=counts.characters if isinstance(counts, Stats) else None,
+            bytes=counts.file_bytes if isinstance(counts, Stats) else counts.bytes,
             has_tree=self.archive.brief().has_tree,
-            embedder=found.embedder,
-            extractor=found.extractor,
+            embedder=counts.embedder,
+            extractor=counts.extractor,
         )
 
     def entity(
@@ -119,15 +119,19 @@ class Reading:
         max_tokens: Tokens = 2_000,
     ) -> EntityReply:
         """List what is named together with a person, a place or a thing, and the passages that say so."""
-        found = self.archive.graph.neighbourhood(name, hops, limit)
-        names = {one.id: one.name for one in found.entities}
-        centre = [_entity(one) for one in found.entities if one.id in found.centre]
-        stored = self._stored([link.chunks[:CITED] for link in found.links])
+        neighbourhood = self.archive.graph.neighbourhood(name, hops, limit)
+        names = {entity.id: entity.name for entity in neighbourhood.entities}
+        centre = [_entity_item(entity) for entity in neighbourhood.entities if entity.id in neighbourhood.centre]
+        stored = self._stored([link.chunks[:CITED] for link in neighbourhood.links])
         room = max_tokens - OVERHEAD
-        links, more = fitting((_link(one, names, stored) for one in found.links), room * 2 // 3)
+        links, omitted_links = fitting((_link_item(link, names, stored) for link in neighbourhood.links), room * 2 // 3)
         room -= sum(map(weight, links))
-        around, left = fitting((_entity(one) for one in found.entities if one.id not in found.centre), room)
-        return EntityReply(entity=centre, around=around, links=links, left_out=left + more + found.cut)
+        around, omitted = fitting(
+            (_entity_item(entity) for entity in neighbourhood.entities if entity.id not in neighbourhood.centre), room
+        )
+        return EntityReply(
+            entity=centre, around=around, links=links, left_out=omitted + omitted_links + neighbourhood.cut
+        )
 
     def paths(
         self,
@@ -142,13 +146,16 @@ class Reading:
         stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
         items = (
             PathItem(
-                entities=[one.name for one in route.entities],
-                links=[_link(one, {known.id: known.name for known in route.entities}, stored) for one in route.links],
+                entities=[entity.name for entity in route.entities],
+                links=[
+                    _link_item(link, {entity.id: entity.name for entity in route.entities}, stored)
+                    for link in route.links
+                ],
             )
             for route in routes
         )
-        taken, left = fitting(items, max_tokens)
-        return PathsReply(paths=taken, left_out=left)
+        fitted, omitted = fitting(items, max_tokens)
+        return PathsReply(paths=fitted, left_out=omitted)
 
     def outline(
         self,
@@ -157,13 +164,16 @@ class Reading:
         max_tokens: Tokens = 2_000,
     ) -> OutlineReply:
         """Get an overview of all documents: a table of contents made of summaries, opened layer by layer."""
-        entries = list(_outlined(only_file(self.archive, "tree of summaries").tree.outline(node, layers), 0))
-        stored = self._stored([[one.id for one, _ in entries if one.layer == 0]])
-        taken, left = fitting((_entry(one, depth, stored) for one, depth in entries), max_tokens)
-        return OutlineReply(items=taken, left_out=left)
+        entries = list(_flatten(only_file(self.archive, "tree of summaries").tree.outline(node, layers), 0))
+        stored = self._stored([[entry.id for entry, _ in entries if entry.layer == 0]])
+        fitted, omitted = fitting((_outline_item(entry, depth, stored) for entry, depth in entries), max_tokens)
+        return OutlineReply(items=fitted, left_out=omitted)
 
-    def _stored(self, some: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
-        return {one.chunk.id: one for one in self.archive.fetch([name for names in some for name in names])}
+    def _stored(self, groups: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
+        return {
+            stored.chunk.id: stored
+            for stored in self.archive.fetch([chunk_id for group in groups for chunk_id in group])
+        }
 
 
 def address(document: str) -> str:
@@ -180,7 +190,7 @@ def _cite_chunk(chunk: Chunk, title: str, uri: str) -> Citation:
     return cite(chunk.document_id, title, uri, chunk.start, chunk.end)
 
 
-def _found(hit: Hit, room: int) -> FoundText:
+def _found_text(hit: Hit, room: int) -> FoundText:
     text, cut = cut_to(hit.text, room)
     return FoundText(
         text=text,
@@ -192,36 +202,36 @@ def _found(hit: Hit, room: int) -> FoundText:
     )
 
 
-def _outlined(branches: Sequence[OutlineNode], depth: int) -> Iterator[tuple[OutlineNode, int]]:
-    for one in branches:
-        yield one, depth
-        yield from _outlined(one.children, depth + 1)
+def _flatten(branches: Sequence[OutlineNode], depth: int) -> Iterator[tuple[OutlineNode, int]]:
+    for branch in branches:
+        yield branch, depth
+        yield from _flatten(branch.children, depth + 1)
 
 
-def _entry(one: OutlineNode, depth: int, stored: dict[str, StoredChunk]) -> OutlineItem:
-    known = stored.get(one.id)
+def _outline_item(node: OutlineNode, depth: int, stored: dict[str, StoredChunk]) -> OutlineItem:
+    chunk = stored.get(node.id)
     return OutlineItem(
-        id=one.id,
+        id=node.id,
         depth=depth,
-        text=one.text,
-        chunks=one.count,
-        is_summary=one.layer > 0,
-        citation=None if known is None else _cite_chunk(known.chunk, known.title, known.uri),
+        text=node.text,
+        chunks=node.count,
+        is_summary=node.layer > 0,
+        citation=None if chunk is None else _cite_chunk(chunk.chunk, chunk.title, chunk.uri),
     )
 
 
-def _entity(one: Entity) -> EntityItem:
-    return EntityItem(name=one.name, kind=one.kind, names=list(one.names[:8]), chunks=one.chunks)
+def _entity_item(entity: Entity) -> EntityItem:
+    return EntityItem(name=entity.name, kind=entity.kind, names=list(entity.names[:8]), chunks=entity.chunks)
 
 
-def _link(one: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> LinkItem:
-    cited = [stored[name] for name in one.chunks[:CITED] if name in stored]
+def _link_item(link: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> LinkItem:
+    cited = [stored[name] for name in link.chunks[:CITED] if name in stored]
     return LinkItem(
-        source=names.get(one.source, one.source),
-        target=names.get(one.target, one.target),
-        weight=round(one.weight, 3),
-        description=one.description,
-        citations=[_cite_chunk(known.chunk, known.title, known.uri) for known in cited],
+        source=names.get(link.source, link.source),
+        target=names.get(link.target, link.target),
+        weight=round(link.weight, 3),
+        description=link.description,
+        citations=[_cite_chunk(chunk.chunk, chunk.title, chunk.uri) for chunk in cited],
     )
 
 
@@ -232,16 +242,16 @@ def weight(item: BaseModel) -> int:
 
 def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
     """Return the leading items that fit into ``room`` tokens together, and the number of the remaining items."""
-    taken: list[Item] = []
-    left = 0
+    fitted: list[Item] = []
+    omitted = 0
     for item in items:
         size = weight(item)
-        if left == 0 and size <= room:
-            taken.append(item)
+        if omitted == 0 and size <= room:
+            fitted.append(item)
             room -= size
         else:
-            left += 1
-    return taken, left
+            omitted += 1
+    return fitted, omitted
 
 
 def shortened(text: str, room: int) -> str:
@@ -260,5 +270,5 @@ def shortened(text: str, room: int) -> str:
 
 def cut_to(text: str, room: int) -> tuple[str, bool]:
     """Return the text, or its beginning with a mark, and whether it was shortened."""
-    kept = shortened(text, room)
-    return (text, False) if len(kept) == len(text) else (kept.rstrip() + CUT, True)
+    beginning = shortened(text, room)
+    return (text, False) if len(beginning) == len(text) else (beginning.rstrip() + CUT, True)

@@ -50,12 +50,12 @@ class AnswerCache:
     def recall(self, key: bytes) -> Completion | None:
         """Return a stored answer, or None."""
         with self._database.read() as connection:
-            held = memo.rows(connection, memo.ANSWER, [key])
-            values = memo.values(connection, held.values())
+            rows = memo.rows(connection, memo.ANSWER, [key])
+            values = memo.values(connection, rows.values())
             for row, value in values.items():
                 with decoding(connection, f"row {row} of memo, an answer,"):
-                    made = json.loads(value)
-                    return Completion(text(made["text"]), whole(made["tokens_in"]), whole(made["tokens_out"]))
+                    stored = json.loads(value)
+                    return Completion(text(stored["text"]), whole(stored["tokens_in"]), whole(stored["tokens_out"]))
         return None
 
     def keep(self, key: bytes, made: Completion) -> None:
@@ -87,34 +87,34 @@ def stream(
         If the model does not answer, or stops in between.
     """
     prompt = context.prompt()
-    usual = LEAST if model is None else LEAST_FOR_A_MODEL
-    doubted = context.relevance < (usual if threshold is None else threshold)
+    default = LEAST if model is None else LEAST_FOR_A_MODEL
+    doubted = context.relevance < (default if threshold is None else threshold)
     if model is None or doubted or not context.citations:
         answer = quoted(context, abstained=doubted)
         yield answer.text
         yield answer
         return
     key = content_hash(memo.ANSWER, model.key, prompt, max_tokens)
-    known = memory.recall(key) if memory is not None else None
-    if known is not None:
-        answer = answered(context, Completion(known.text), model.key)
+    cached = memory.recall(key) if memory is not None else None
+    if cached is not None:
+        answer = answered(context, Completion(cached.text), model.key)
         yield answer.text
         yield replace(answer, remembered=True)
         return
-    begun = first = time.perf_counter()
-    made = Completion("")
-    answer_with = model.stream if isinstance(model, StreamingModel) else partial(_at_once, model)
+    started = first = time.perf_counter()
+    completion = Completion("")
+    answer_with = model.stream if isinstance(model, StreamingModel) else partial(_complete_at_once, model)
     for piece in answer_with(prompt, max_tokens):
         if isinstance(piece, Completion):
-            made = piece
+            completion = piece
             continue
-        first = time.perf_counter() if first == begun else first
+        first = time.perf_counter() if first == started else first
         yield piece
-    spending.note("answer", model.key, made.tokens_in, made.tokens_out)
-    if memory is not None and made.text.strip():
-        memory.keep(key, made)
-    seconds = Timings(first_token=first - begun, generation=time.perf_counter() - first)
-    yield replace(answered(context, made, model.key), seconds=seconds)
+    spending.note("answer", model.key, completion.tokens_in, completion.tokens_out)
+    if memory is not None and completion.text.strip():
+        memory.keep(key, completion)
+    seconds = Timings(first_token=first - started, generation=time.perf_counter() - first)
+    yield replace(answered(context, completion, model.key), seconds=seconds)
 
 
 def after(before: Timings, asked: Timings) -> Timings:
@@ -123,11 +123,11 @@ def after(before: Timings, asked: Timings) -> Timings:
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
 
-def _at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-    made = model.complete(prompt, max_tokens)
-    if made.text:
-        yield made.text
-    yield made
+def _complete_at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+    completion = model.complete(prompt, max_tokens)
+    if completion.text:
+        yield completion.text
+    yield completion
 
 
 def answered(context: Context, made: Completion, model: str) -> Answer:
@@ -136,14 +136,14 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     The first ``<think>`` block is removed. Citation numbers that the context does not have are removed from the text.
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
-    known = {one.number: one for one in context.citations}
-    numbers = {int(number) for found in _CITED.findall(text) for number in _NUMBER.findall(found)}
-    unknown = tuple(sorted(numbers - known.keys()))
+    citations = {citation.number: citation for citation in context.citations}
+    numbers = {int(number) for bracket in _CITED.findall(text) for number in _NUMBER.findall(bracket)}
+    unknown = tuple(sorted(numbers - citations.keys()))
     if unknown:
-        text = _BLANKS.sub("", _CITED.sub(lambda found: _kept(found[1], known.keys()), text)).strip()
+        text = _BLANKS.sub("", _CITED.sub(lambda match: _keep_known(match[1], citations.keys()), text)).strip()
     return Answer(
         text=text or ABSTENTION,
-        citations=tuple(known[number] for number in sorted(numbers & known.keys())),
+        citations=tuple(citations[number] for number in sorted(numbers & citations.keys())),
         context=context,
         model=model,
         abstained=not text or _ABSTAINS.match(text) is not None,
@@ -160,15 +160,15 @@ def quoted(context: Context, *, abstained: bool) -> Answer:
     for number in range(min(QUOTED, len(context.citations)), -1, -1):
         shown = context.citations[:number]
         lead = [] if context.best is None else [f"{MARK}{context.best.text}"]
-        text = "\n\n".join([*lead, *(f"{one.heading}\n{one.text}" for one in shown)])
+        text = "\n\n".join([*lead, *(f"{citation.heading}\n{citation.text}" for citation in shown)])
         if context.best is None or count_tokens([text])[0] <= context.budget:
             break
     return Answer(text, shown, context)
 
 
-def _kept(numbers: str, known: Collection[int]) -> str:
-    left = [number for number in _NUMBER.findall(numbers) if int(number) in known]
-    return f"[{', '.join(left)}]" if left else ""
+def _keep_known(numbers: str, known: Collection[int]) -> str:
+    kept = [number for number in _NUMBER.findall(numbers) if int(number) in known]
+    return f"[{', '.join(kept)}]" if kept else ""
 
 
 def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
@@ -181,14 +181,14 @@ def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tu
     """
     prompt = _PROMPT.format(question=" ".join(question.split()))
     key = content_hash(memo.ANSWER, model.key, prompt, MOST_TOKENS)
-    made = memory.recall(key)
-    if made is None:
-        made = model.complete(prompt, MOST_TOKENS)
-        spending.note("types", model.key, made.tokens_in, made.tokens_out)
-        memory.keep(key, made)
-    lines = [line for line in made.text.splitlines() if line.strip()]
-    said = lines[-1].rpartition(":")[2].split(",") if lines else []
-    return tuple(word.strip(" .*-\"'") for word in said[:MOST_TYPES])
+    completion = memory.recall(key)
+    if completion is None:
+        completion = model.complete(prompt, MOST_TOKENS)
+        spending.note("types", model.key, completion.tokens_in, completion.tokens_out)
+        memory.keep(key, completion)
+    lines = [line for line in completion.text.splitlines() if line.strip()]
+    words = lines[-1].rpartition(":")[2].split(",") if lines else []
+    return tuple(word.strip(" .*-\"'") for word in words[:MOST_TYPES])
 
 
 TURNS = 3
@@ -243,12 +243,12 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str
         f"Question: {turn.question}\nAnswer: {' '.join(turn.answer.text.split())[:SHOWN_CHARACTERS]}"
         for turn in turns[-TURNS:]
     )
-    made = model.complete(_REWRITE.format(turns=shown, question=question), QUESTION_TOKENS)
-    spending.note("rewrite", model.key, made.tokens_in, made.tokens_out)
-    lines = [line.strip().strip('"“”') for line in made.text.splitlines() if line.strip()]
+    completion = model.complete(_REWRITE.format(turns=shown, question=question), QUESTION_TOKENS)
+    spending.note("rewrite", model.key, completion.tokens_in, completion.tokens_out)
+    lines = [line.strip().strip('"“”') for line in completion.text.splitlines() if line.strip()]
     text = lines[-1] if lines else ""
-    good = bool(text) and len(text) <= 3 * len(question) + SHOWN_CHARACTERS
-    return text if good else question
+    is_usable = bool(text) and len(text) <= 3 * len(question) + SHOWN_CHARACTERS
+    return text if is_usable else question
 
 
 def carried(question: str, names: Sequence[str]) -> str:
@@ -265,8 +265,8 @@ def carried(question: str, names: Sequence[str]) -> str:
     telling = [word for word in words_of(question) if word not in small]
     if len(telling) >= FEW_WORDS and not _POINTS_BACK.search(question):
         return question
-    there = f" {' '.join(words_of(question))} "
-    missing = [name for name in dict.fromkeys(names) if f" {' '.join(words_of(name))} " not in there]
+    spaced_question = f" {' '.join(words_of(question))} "
+    missing = [name for name in dict.fromkeys(names) if f" {' '.join(words_of(name))} " not in spaced_question]
     return " ".join((question, *(f"({name})" for name in missing[:MOST_NAMES])))
 
 
@@ -275,7 +275,10 @@ def spoken_of(turn: Turn) -> tuple[str, ...]:
     from monograph.derive.extract.pattern import PatternExtractor
 
     query = turn.answer.query or turn.question
-    (found,) = PatternExtractor().extract([Chunk("", "", query, 0, len(query), 0)])
-    named = sorted((one for one in found.mentions if one.kind in _NAMES), key=lambda one: (one.start, -one.end))
-    titles = [one.title for one in turn.answer.context.citations[:1] if one.title]
-    return tuple(dict.fromkeys((*(one.name for one in named), *titles)))
+    (extraction,) = PatternExtractor().extract([Chunk("", "", query, 0, len(query), 0)])
+    named = sorted(
+        (mention for mention in extraction.mentions if mention.kind in _NAMES),
+        key=lambda mention: (mention.start, -mention.end),
+    )
+    titles = [citation.title for citation in turn.answer.context.citations[:1] if citation.title]
+    return tuple(dict.fromkeys((*(mention.name for mention in named), *titles)))

@@ -87,13 +87,13 @@ def best_sentence(
     confidence:
         Probability that the hits answer the question at all.
     """
-    looked_at = [place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
+    looked_at = [index for index, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
     if not looked_at or not reading.question.words:
         return None
-    places, rows = features(reading, {place: hits[place] for place in looked_at}, named)
+    positions, rows = features(reading, {index: hits[index] for index in looked_at}, named)
     scores = rows @ RANKED
     headings = np.array(
-        [_HEADING.fullmatch(hits[at].text[start:end].rstrip()) is not None for at, start, end in places]
+        [_HEADING.fullmatch(hits[index].text[start:end].rstrip()) is not None for index, start, end in positions]
     )
     if not headings.all():
         # A Markdown heading repeats the question's words, but states nothing.
@@ -102,15 +102,15 @@ def best_sentence(
     shares = np.exp(scores - scores[best])
     odds = -np.log(max(float(shares.sum()) - 1.0, 1e-6))
     holds = float(HOLDS.probability(np.array([[odds]]))[0])
-    place, start, end = places[best]
-    hit = hits[place]
-    inside = [one for one in named.get(place, ()) if start <= one.start and one.end <= end]
+    hit_index, start, end = positions[best]
+    hit = hits[hit_index]
+    inside = [mention for mention in named.get(hit_index, ()) if start <= mention.start and mention.end <= end]
     return BestSentence(
-        span=_span(hit, start, end),
+        span=_make_span(hit, start, end),
         title=hit.title,
         uri=hit.uri,
         confidence=confidence * holds,
-        within=_within(reading.question, hit, (start, end), inside),
+        within=_find_mention(reading.question, hit, (start, end), inside),
     )
 
 
@@ -121,25 +121,28 @@ def features(
 
     ``hits`` and ``named`` are by place. The features are float64 (sentences, len(RANKED)).
     """
-    read = reading.sentences([titled(hit) for hit in hits.values()])
-    places = [(place, *span) for place, some in zip(hits, read.spans, strict=True) for span in some]
-    names = [any(start <= one.start and one.end <= end for one in named.get(place, ())) for place, start, end in places]
-    at, near, has = read.at, read.near, read.has
-    title = read.titles[at.of]
-    here = np.maximum(has, title)
+    sentences = reading.sentences([titled(hit) for hit in hits.values()])
+    positions = [(index, *span) for index, spans in zip(hits, sentences.spans, strict=True) for span in spans]
+    has_name = [
+        any(start <= mention.start and mention.end <= end for mention in named.get(index, ()))
+        for index, start, end in positions
+    ]
+    layout, similarity, has = sentences.at, sentences.near, sentences.has
+    in_title = sentences.titles[layout.of]
+    here = np.maximum(has, in_title)
     most = max(hit.relevance for hit in hits.values()) or 1.0
     question = reading.question
     columns = [
-        read.odds,
-        np.maximum(at.most(near), title) @ question.weights,
-        np.array([hit.relevance / most for hit in hits.values()])[at.of],
-        read.told[:, -1] / max(1, len(runs_of(question.every, 2))),
-        np.array(names),
-        np.maximum(near, title) @ question.weights,
-        (np.maximum(here, at.before(has)) - here) @ question.weights,
-        at.number == 0,
+        sentences.odds,
+        np.maximum(layout.most(similarity), in_title) @ question.weights,
+        np.array([hit.relevance / most for hit in hits.values()])[layout.of],
+        sentences.told[:, -1] / max(1, len(runs_of(question.every, 2))),
+        np.array(has_name),
+        np.maximum(similarity, in_title) @ question.weights,
+        (np.maximum(here, layout.before(has)) - here) @ question.weights,
+        layout.number == 0,
     ]
-    return places, np.stack(columns, axis=1).astype(np.float64)
+    return positions, np.stack(columns, axis=1).astype(np.float64)
 
 
 def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCounter) -> BestSentence | None:
@@ -148,41 +151,41 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
     The stretch contains the requested name, date or number if there is one and it fits.
     """
     inner = best.within
-    wanted = None if inner is None else (inner.start - best.span.start, inner.end - best.span.start)
-    start, end = excerpt(asked, best.text, wanted, budget, count)
+    target = None if inner is None else (inner.start - best.span.start, inner.end - best.span.start)
+    start, end = excerpt(asked, best.text, target, budget, count)
     if start == end:
         return None
-    one = best.span
-    span = Span(one.document_id, one.start + start, one.start + end, one.text[start:end])
-    whole = inner is not None and span.start <= inner.start and inner.end <= span.end
-    return BestSentence(span, best.title, best.uri, best.confidence, inner if whole else None)
+    original = best.span
+    span = Span(original.document_id, original.start + start, original.start + end, original.text[start:end])
+    is_whole = inner is not None and span.start <= inner.start and inner.end <= span.end
+    return BestSentence(span, best.title, best.uri, best.confidence, inner if is_whole else None)
 
 
-def _within(asked: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
+def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
     """Return the mention in a sentence that is nearest to the question's words in it."""
-    if asked.kind not in _NARROW or not inside:
+    if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
-        return _span(hit, inside[0].start, inside[0].end)
+        return _make_span(hit, inside[0].start, inside[0].end)
     start, end = sentence
-    stems = set(asked.stems)
-    said = [
-        (found.start(), found.end())
-        for found in _WORD.finditer(hit.text, start, end)
-        if not stems.isdisjoint(map(stem, words_of(found[0])))
+    stems = set(question.stems)
+    matches = [
+        (match.start(), match.end())
+        for match in _WORD.finditer(hit.text, start, end)
+        if not stems.isdisjoint(map(stem, words_of(match[0])))
     ]
     best = min(
         inside,
-        key=lambda one: (
-            not may_answer(one, hit.text),
-            sum(math.log1p(max(0, first - one.end, one.start - last)) for first, last in said),
-            one.start,
+        key=lambda mention: (
+            not may_answer(mention, hit.text),
+            sum(math.log1p(max(0, first - mention.end, mention.start - last)) for first, last in matches),
+            mention.start,
         ),
     )
-    return _span(hit, best.start, best.end)
+    return _make_span(hit, best.start, best.end)
 
 
-def _span(hit: Hit, start: int, end: int) -> Span:
+def _make_span(hit: Hit, start: int, end: int) -> Span:
     chunk = hit.chunk
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, hit.text[start:end])
 
@@ -203,18 +206,29 @@ def excerpt(
     It is the paragraph with the highest value, or the best whole words of it that fit. A heading is chosen only if
     there is nothing else. ``wanted`` is (start, end) of the part of the text that is most likely the answer.
     """
-    words = [found.span() for found in _WRITTEN.finditer(text)]
+    words = [match.span() for match in _WRITTEN.finditer(text)]
     if not words:
         return 0, 0
     if _BLANK_LINE.search(text) is None and count([text[words[0][0] : words[-1][1]]])[0] <= budget:
         return words[0][0], words[-1][1]
-    value = _values(asked, text, words, wanted)
-    opens = [0, *(at for at, (one, two) in enumerate(pairwise(words), 1) if _BLANK_LINE.search(text, one[1], two[0]))]
-    paragraphs = list(pairwise([*opens, len(words)]))
-    prose = [one for one in paragraphs if not _HEADING.fullmatch(text[words[one[0]][0] : words[one[1] - 1][1]])]
-    first, last = max(prose or paragraphs, key=lambda some: (value[some[0] : some[1]].sum(), some))
+    value = _value_words(asked, text, words, wanted)
+    starts = [
+        0,
+        *(
+            index
+            for index, (previous, following) in enumerate(pairwise(words), 1)
+            if _BLANK_LINE.search(text, previous[1], following[0])
+        ),
+    ]
+    paragraphs = list(pairwise([*starts, len(words)]))
+    prose = [
+        paragraph
+        for paragraph in paragraphs
+        if not _HEADING.fullmatch(text[words[paragraph[0]][0] : words[paragraph[1] - 1][1]])
+    ]
+    first, last = max(prose or paragraphs, key=lambda paragraph: (value[paragraph[0] : paragraph[1]].sum(), paragraph))
     if count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
-        begin, end = _stretch(text, words[first:last], value[first:last], budget, count)
+        begin, end = _find_stretch(text, words[first:last], value[first:last], budget, count)
         first, last = first + begin, first + end
     # The tokens of the single words add up only approximately to those of the stretch.
     while last > first and count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
@@ -222,31 +236,33 @@ def excerpt(
     return (words[first][0], words[last - 1][1]) if last > first else (0, 0)
 
 
-def _stretch(
+def _find_stretch(
     text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
     """Return (first, last) of the words with the highest value that fit, counting the tokens of each word alone."""
     costs = np.maximum(count([text[start:end] for start, end in words]), 1)
     spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
-    sought = np.flatnonzero(value)
-    middle = float(sought.mean()) if len(sought) else len(words) / 2
+    valued = np.flatnonzero(value)
+    middle = float(valued.mean()) if len(valued) else len(words) / 2
     best, first, last = -np.inf, 0, 0
     for begin in range(len(words)):
         end = int(np.searchsorted(spent, spent[begin] + budget, side="right")) - 1
         breaks = (begin == 0 or text[words[begin - 1][1] - 1] in _CLOSES) + (text[words[end - 1][1] - 1] in _CLOSES)
-        worth = gained[end] - gained[begin] + BREAK * breaks - AWAY * abs((begin + end) / 2 - middle)
-        if end > begin and worth > best:
-            best, first, last = worth, begin, end
+        score = gained[end] - gained[begin] + BREAK * breaks - AWAY * abs((begin + end) / 2 - middle)
+        if end > begin and score > best:
+            best, first, last = score, begin, end
     return first, last
 
 
-def _values(asked: QueryTerms, text: str, words: Sequence[tuple[int, int]], wanted: tuple[int, int] | None) -> Float64:
+def _value_words(
+    question: QueryTerms, text: str, words: Sequence[tuple[int, int]], target: tuple[int, int] | None
+) -> Float64:
     """Return the value of each word: float64 (words,)."""
-    stems = set(asked.stems)
-    told = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
-    first, last = wanted or (0, 0)
+    stems = set(question.stems)
+    matching = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
+    first, last = target or (0, 0)
     return np.array(
-        [one + WANTED * (start < last and first < end) for one, (start, end) in zip(told, words, strict=True)]
+        [base + WANTED * (start < last and first < end) for base, (start, end) in zip(matching, words, strict=True)]
     )
 
 
@@ -296,16 +312,16 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
     """Return the features of a question and its first hits for the model: float64 (2,)."""
     passages = list(map(titled, hits))
-    coverage = _coverage(reading.question, hits, reading.nearness(passages))
+    coverage = _measure_coverage(reading.question, hits, reading.nearness(passages))
     return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
 
 
-def _coverage(asked: QueryTerms, looked_at: Sequence[Hit], near: Float64) -> float:
-    if _YES_OR_NO.match(asked.text):
-        return _covered(asked, _with(near, range(len(near))))
+def _measure_coverage(question: QueryTerms, looked_at: Sequence[Hit], similarity: Float64) -> float:
+    if _YES_OR_NO.match(question.text):
+        return _cover_words(question, _combine_rows(similarity, range(len(similarity))))
     paths = [() if hit.path is None else hit.path.nodes for hit in looked_at]
-    led = [place for place, nodes in enumerate(paths) if any(node.kind == "entity" for node in nodes)]
-    return max(_covered(asked, near), LED * _covered(asked, _with(near, led)))
+    led_indices = [index for index, nodes in enumerate(paths) if any(node.kind == "entity" for node in nodes)]
+    return max(_cover_words(question, similarity), LED * _cover_words(question, _combine_rows(similarity, led_indices)))
 
 
 def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
@@ -314,10 +330,10 @@ def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
 
-def _with(near: Float64, others: Sequence[int]) -> Float64:
-    """Return the rows, and the maximum of each row with each of the rows ``others``."""
-    return np.concatenate([near, *(np.maximum(near, near[other]) for other in others)])
+def _combine_rows(similarity: Float64, indices: Sequence[int]) -> Float64:
+    """Return the rows, and the maximum of each row with each of the rows ``indices``."""
+    return np.concatenate([similarity, *(np.maximum(similarity, similarity[index]) for index in indices)])
 
 
-def _covered(asked: QueryTerms, near: Float64) -> float:
-    return float(min(1.0, np.exp((np.log(_FLOOR + near) @ asked.weights).max())))
+def _cover_words(question: QueryTerms, similarity: Float64) -> float:
+    return float(min(1.0, np.exp((np.log(_FLOOR + similarity) @ question.weights).max())))

@@ -44,26 +44,26 @@ def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packin
     question = query_terms(reader, text)
     named = of_kind(reader, question, hits)
     # The beginning of a document is read in order: its sentences are not scored.
-    is_opening, whole = over is not None and over.opening, over is not None and over.whole
+    is_opening, is_whole = over is not None and over.opening, over is not None and over.whole
     reading = Reading(question, map(titled, hits[:LOOKED_AT])) if is_opening else read_hits(question, hits)
     relevance = confidence(reading, hits)
-    made = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
-    if whole and made.citations:
-        return replace(made, relevance=1.0)  # A question about a whole document is not answered by one sentence.
+    context = pack(reading, hits, packing, relations(hits), candidates(named, hits), over)
+    if is_whole and context.citations:
+        return replace(context, relevance=1.0)  # A question about a whole document is not answered by one sentence.
     best = best_sentence(reading, hits, named, relevance)
     if best is not None:
         best = fitted(question, best, packing.budget - packing.count([MARK])[0], packing.count)
-    return replace(made, relevance=relevance, best=best)
+    return replace(context, relevance=relevance, best=best)
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return the graph paths to the best hits as texts, each once; only paths with at least two entities."""
-    told = [
+    paths = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
         for hit in hits[:LOOKED_AT]
         if hit.path is not None and sum(node.kind == "entity" for node in hit.path.nodes) > 1
     ]
-    return tuple(dict.fromkeys(told))[:RELATIONS]
+    return tuple(dict.fromkeys(paths))[:RELATIONS]
 
 
 def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
@@ -73,16 +73,16 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
     """
     if not question.kinds:
         return {}
-    every = frozenset(question.every)
-    places = {hit.chunk.id: place for place, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None}
-    texts = {identifier: hits[place].chunk.text for identifier, place in places.items()}
+    question_words = frozenset(question.every)
+    index_by_id = {hit.chunk.id: index for index, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None}
+    texts = {identifier: hits[index].chunk.text for identifier, index in index_by_id.items()}
     return {
-        places[identifier]: [one for one in some if not _is_said(one.name, every)]
-        for identifier, some in reader.named_in(texts, question.kinds).items()
+        index_by_id[identifier]: [mention for mention in mentions if not _is_in_question(mention.name, question_words)]
+        for identifier, mentions in reader.named_in(texts, question.kinds).items()
     }
 
 
-def _is_said(name: str, words: frozenset[str]) -> bool:
+def _is_in_question(name: str, words: frozenset[str]) -> bool:
     """Return whether all words of a name are among ``words``."""
     if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
         return False
@@ -95,8 +95,10 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
     ``named`` has the mentions of the kind that the question asks for, by the place of the hit: see :func:`of_kind`.
     """
     weights: dict[str, float] = {}
-    for place, mentions in named.items():
-        hit = hits[place]
-        for name in {" ".join(name.split()) for name in {one.name for one in mentions if may_answer(one, hit.text)}}:
+    for index, mentions in named.items():
+        hit = hits[index]
+        for name in {
+            " ".join(name.split()) for name in {mention.name for mention in mentions if may_answer(mention, hit.text)}
+        }:
             weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]

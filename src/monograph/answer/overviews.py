@@ -80,17 +80,19 @@ def overview(
     """Return the summaries that belong to the hits; None if the file has no tree, or no summary belongs to them."""
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
-    named = _longest(_documents_named(connection, question)) if may_be_about_a_whole(question) else {}
+    named = _keep_longest(_find_documents(connection, question)) if may_be_about_a_whole(question) else {}
     if named and is_about_a_whole(question, named):
-        made = _of_whole(connection, sorted({row for rows in named.values() for row in rows}), hits, allowed, budget)
+        result = _load_whole(
+            connection, sorted({row for rows in named.values() for row in rows}), hits, allowed, budget
+        )
     elif is_about_a_whole(question):
-        made = _of_whole(connection, [], hits, allowed, budget)
+        result = _load_whole(connection, [], hits, allowed, budget)
     else:
-        made = Overview(tuple(hits), _hits(connection, _above(connection, hits), allowed))
-    return made if made.summaries else None
+        result = Overview(tuple(hits), _load_hits(connection, _find_above(connection, hits), allowed))
+    return result if result.summaries else None
 
 
-def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
+def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
     """Return the summaries above the hits, first those above the most and best hits.
 
     Return none if the hits come from many documents: then each hit has another subject and needs the budget itself.
@@ -99,76 +101,89 @@ def _above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []
     hits_of = {hit.chunk.id: hit for hit in looked_at}
-    found = {row: hits_of[one] for one, row in chunks.rows_of(connection, hits_of).items()}
-    over: dict[int, list[int]] = {}
-    for row, nodes in store.ancestors(connection, list(found)).items():
+    hit_by_row = {row: hits_of[chunk_id] for chunk_id, row in chunks.rows_of(connection, hits_of).items()}
+    ranks_above: dict[int, list[int]] = {}
+    for row, nodes in store.ancestors(connection, list(hit_by_row)).items():
         for node in nodes[:LAYERS]:
-            over.setdefault(node, []).append(found[row].rank)
-    held = store.load(connection, over)
-    weights = {node: fsum(1.0 / (1.0 + rank) for rank in ranks) for node, ranks in over.items() if len(ranks) >= LEAST}
-    return sorted(weights, key=lambda node: (-weights[node], held[node].key))[:MOST_NODES]
+            ranks_above.setdefault(node, []).append(hit_by_row[row].rank)
+    loaded = store.load(connection, ranks_above)
+    weights = {
+        node: fsum(1.0 / (1.0 + rank) for rank in ranks) for node, ranks in ranks_above.items() if len(ranks) >= LEAST
+    }
+    return sorted(weights, key=lambda node: (-weights[node], loaded[node].key))[:MOST_NODES]
 
 
-def _of_whole(connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int) -> Overview:
+def _load_whole(
+    connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int
+) -> Overview:
     """Return the overview of the named documents, or of the only one, with their beginnings; else of the whole file."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
-    asked = named or chunks.of_which_documents(connection, allowed, 2)
-    if not named and len(asked) > 1:
-        over = _hits(connection, store.from_the_top(connection, most), allowed)
-        return Overview(tuple(hits), over, WHOLE_SHARE, whole=True)
-    under = [row for number in asked for row in chunks.rows_of_document(connection, number)]
-    nodes = {node for some in store.ancestors(connection, under).values() for node in some}
-    held = store.load(connection, nodes)
-    ordered = sorted(nodes, key=lambda node: (-held[node].layer, held[node].rank, held[node].key))
-    first = chunks.openings(connection, asked, allowed, 1 + budget // CHUNK_TOKENS)
+    document_rows = named or chunks.of_which_documents(connection, allowed, 2)
+    if not named and len(document_rows) > 1:
+        summary_hits = _load_hits(connection, store.from_the_top(connection, most), allowed)
+        return Overview(tuple(hits), summary_hits, WHOLE_SHARE, whole=True)
+    chunk_rows = [row for number in document_rows for row in chunks.rows_of_document(connection, number)]
+    nodes = {node for group in store.ancestors(connection, chunk_rows).values() for node in group}
+    loaded = store.load(connection, nodes)
+    ordered = sorted(nodes, key=lambda node: (-loaded[node].layer, loaded[node].rank, loaded[node].key))
+    first = chunks.openings(connection, document_rows, allowed, 1 + budget // CHUNK_TOKENS)
     opening = [
-        Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, (Origin("tree", rank, 0.0),), valid=one.valid)
-        for rank, one in enumerate(chunks.load(connection, first))
+        Hit(
+            chunk.chunk,
+            0.0,
+            rank,
+            chunk.title,
+            chunk.uri,
+            chunk.metadata,
+            (Origin("tree", rank, 0.0),),
+            valid=chunk.valid,
+        )
+        for rank, chunk in enumerate(chunks.load(connection, first))
     ]
-    over = _hits(connection, ordered[:most], allowed, asked)
-    return Overview(tuple(opening), over, WHOLE_SHARE, whole=True, opening=True)
+    summary_hits = _load_hits(connection, ordered[:most], allowed, document_rows)
+    return Overview(tuple(opening), summary_hits, WHOLE_SHARE, whole=True, opening=True)
 
 
-def _hits(
+def _load_hits(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
     """Return summaries as hits, in order, each reduced to its quotable part: see :func:`quotable`."""
-    found = quotable(connection, nodes, allowed, named)
-    rows = store.load(connection, found)
-    nearest = chunks.load(connection, (rows[node].nearest or 0 for node in found))
+    permitted = quotable(connection, nodes, allowed, named)
+    rows = store.load(connection, permitted)
+    nearest = chunks.load(connection, (rows[node].nearest or 0 for node in permitted))
     return tuple(
-        Hit(one.chunk, 0.0, rank, "", "", {}, (Origin("tree", rank, 0.0),), summary=summary)
-        for rank, (one, summary) in enumerate(zip(nearest, found.values(), strict=True))
+        Hit(chunk.chunk, 0.0, rank, "", "", {}, (Origin("tree", rank, 0.0),), summary=summary)
+        for rank, (chunk, summary) in enumerate(zip(nearest, permitted.values(), strict=True))
     )
 
 
-def _documents_named(connection: Connection, question: str) -> dict[str, list[int]]:
+def _find_documents(connection: Connection, question: str) -> dict[str, list[int]]:
     """Return the documents that a question names, by the name that occurs in it, even within a longer name."""
-    there = f" {' '.join(words_of(question))} "
-    found: dict[str, list[int]] = {}
+    question_text = f" {' '.join(words_of(question))} "
+    rows_by_name: dict[str, list[int]] = {}
     for row, title, uri in documents.names(connection):
-        for name in _names(title, uri):
-            if f" {' '.join(words_of(name))} " in there:
-                found.setdefault(name, []).append(row)
+        for name in _list_names(title, uri):
+            if f" {' '.join(words_of(name))} " in question_text:
+                rows_by_name.setdefault(name, []).append(row)
                 break
-    return found
+    return rows_by_name
 
 
-def _longest(found: Mapping[str, list[int]]) -> dict[str, list[int]]:
+def _keep_longest(rows_by_name: Mapping[str, list[int]]) -> dict[str, list[int]]:
     """Return the documents whose names are not part of a longer name in the question."""
-    words = {name: f" {' '.join(words_of(name))} " for name in found}
+    words = {name: f" {' '.join(words_of(name))} " for name in rows_by_name}
     return {
         name: rows
-        for name, rows in found.items()
+        for name, rows in rows_by_name.items()
         if not any(words[name] != other and words[name] in other for other in words.values())
     }
 
 
-def _names(title: str, uri: str) -> Iterable[str]:
+def _list_names(title: str, uri: str) -> Iterable[str]:
     """Yield the names of a document: its title, the title's head if it has several words, and its file name."""
     if words_of(title):
         yield title
-    head = title[: min((at for mark in _HEADS if (at := title.find(mark)) > 0), default=0)]
+    head = title[: min((index for mark in _HEADS if (index := title.find(mark)) > 0), default=0)]
     if len(words_of(head)) > 1:
         yield head
     file = uri.rstrip("/").rpartition("/")[2]
@@ -191,31 +206,35 @@ def quotable(
     sources = summaries.sources_of(connection, quoting)
     own_words = gists.keys() - sources.keys()
     if allowed != EVERYTHING or documents is not None:
-        within = allowed if documents is None else filters.within(allowed, documents)
-        named = list(dict.fromkeys(one.chunk_id for some in sources.values() for one in some))
-        held = chunks.rows_of(connection, named, within)
-        sources = {node: [one for one in some if one.chunk_id in held] for node, some in sources.items()}
+        inner_filter = allowed if documents is None else filters.within(allowed, documents)
+        chunk_ids = list(dict.fromkeys(source.chunk_id for group in sources.values() for source in group))
+        permitted = chunks.rows_of(connection, chunk_ids, inner_filter)
+        sources = {
+            node: [source for source in group if source.chunk_id in permitted] for node, group in sources.items()
+        }
         if own_words:
-            own_words -= store.barred(connection, within)
-    under = summaries.ids_under(connection, sorted(own_words))
-    made: dict[int, Summary] = {}
+            own_words -= store.barred(connection, inner_filter)
+    chunk_ids_under = summaries.ids_under(connection, sorted(own_words))
+    result: dict[int, Summary] = {}
     for node in dict.fromkeys(nodes):
         row = rows.get(node)
         if row is not None and sources.get(node):
-            made[node] = _quoting(row, gists[node], sources[node])
+            result[node] = _quote(row, gists[node], sources[node])
         elif row is not None and node in own_words:
-            made[node] = Summary(row.key.hex(), row.layer, gists[node].text, under[node])
-    return made
+            result[node] = Summary(row.key.hex(), row.layer, gists[node].text, chunk_ids_under[node])
+    return result
 
 
-def _quoting(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
+def _quote(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
     """Return a summary of only those sentences that have these sources, each on a line."""
     text, moved = "", []
-    for one in sorted(sources, key=lambda one: (one.start, one.end)):
+    for source in sorted(sources, key=lambda source: (source.start, source.end)):
         text += "\n" if text else ""
-        moved.append(replace(one, start=len(text), end=len(text) + one.end - one.start))
-        text += gist.text[one.start : one.end]
-    return Summary(row.key.hex(), row.layer, text, tuple(dict.fromkeys(one.chunk_id for one in moved)), tuple(moved))
+        moved.append(replace(source, start=len(text), end=len(text) + source.end - source.start))
+        text += gist.text[source.start : source.end]
+    return Summary(
+        row.key.hex(), row.layer, text, tuple(dict.fromkeys(source.chunk_id for source in moved)), tuple(moved)
+    )
 
 
 STAND_IN = "this document"
@@ -272,7 +291,7 @@ _BROAD = (
 )
 
 
-def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
+def _compile_questions(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
     """Return the expression for questions about a whole, given its expressions in English, German and Spanish.
 
     ``repeated`` is ``*`` or ``?``: how often a larger whole ("of this archive") may follow.
@@ -311,13 +330,13 @@ def _asking_for(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern
     )
 
 
-_ASKED = _asking_for(_WHOLE, _GANZES, _TODO, "*")
-_ASKED_OF_ANYTHING = _asking_for(r"\S.*?", r"\S.*?", r"\S.*?", "?")
+_ASKED = _compile_questions(_WHOLE, _GANZES, _TODO, "*")
+_ASKED_OF_ANYTHING = _compile_questions(r"\S.*?", r"\S.*?", r"\S.*?", "?")
 _ASIDE = regex(r"\s*\([^()]*\)\W*$")
 _QUOTES = str.maketrans("", "", '"“”„«»‘*`')
 
 
-def _bare(text: str) -> str:
+def _strip_marks(text: str) -> str:
     """Return a question without parentheses at its end, and without marks of quotation or emphasis."""
     while (shorter := _ASIDE.sub("", text)) != text:
         text = shorter
@@ -337,11 +356,11 @@ def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
     if len(question) > LONGEST:
         return False
     text = question
-    for name in sorted(names, key=lambda one: (-len(one), one)):
+    for name in sorted(names, key=lambda candidate: (-len(candidate), candidate)):
         text = re.sub(r"\W+".join(map(re.escape, re.findall(r"\w+", name))), f" {STAND_IN} ", text, flags=re.IGNORECASE)
-    return _ASKED.search(_bare(text)) is not None
+    return _ASKED.search(_strip_marks(text)) is not None
 
 
 def may_be_about_a_whole(question: str) -> bool:
     """Return whether a question is about a whole if some part of it is the name of a document."""
-    return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_bare(question)) is not None
+    return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_strip_marks(question)) is not None

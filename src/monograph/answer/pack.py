@@ -120,15 +120,15 @@ def pack(
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
-    units = _different(_in_order(pieces) if opening else _units(reading, pieces, packing.cut), pieces)
+    units = _drop_repeats(_read_in_order(pieces) if opening else _score_units(reading, pieces, packing.cut), pieces)
     if over is None:
-        chosen = _fitting(units, pieces, packing)
+        chosen = _fit_budget(units, pieces, packing)
     else:
-        pieces, chosen = _with_summaries(units, pieces, over, packing)
+        pieces, chosen = _add_summaries(units, pieces, over, packing)
     preamble = (tuple(relations), tuple(candidates))
     while True:
-        citations = _citations(chosen, pieces, packing.order)
-        named = tuple(name for name in preamble[1] if any(name in one.text for one in citations))
+        citations = _cite_pieces(chosen, pieces, packing.order)
+        named = tuple(name for name in preamble[1] if any(name in citation.text for citation in citations))
         text = rendered(citations, preamble[0], named) if citations else ""
         tokens = int(packing.count([text])[0]) if text else 0
         if tokens <= packing.budget:
@@ -136,7 +136,7 @@ def pack(
         if preamble[0] or named:
             preamble = (preamble[0][:-1], named[:-1])
         else:
-            chosen = _less(chosen, pieces, tokens / packing.budget)
+            chosen = _shrink(chosen, pieces, tokens / packing.budget)
     return Context(
         question=reading.question.text,
         citations=citations,
@@ -150,12 +150,12 @@ def pack(
     )
 
 
-def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
+def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
     """Return the sentences that are worth their tokens, best first."""
-    places = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
-    passages = [one for piece in pieces for one in titled_parts(piece)]
+    positions = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
+    passages = [titled_part for piece in pieces for titled_part in titled_parts(piece)]
     units, least = [], least_value(cut)
-    for (number, part), passage, scores in zip(places, passages, score_sentences(reading, passages), strict=True):
+    for (number, part), passage, scores in zip(positions, passages, score_sentences(reading, passages), strict=True):
         hit = pieces[number].hit
         prior = RANK * math.log1p(hit.rank)
         if hit.summary is not None:
@@ -169,40 +169,40 @@ def _units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_
             if keep
         ]
     units.sort(key=lambda unit: (-unit.value, unit.piece, unit.part, unit.start))
-    far = units[0].value - FAR if units and cut > 0 else -np.inf
-    return [unit for unit in units if unit.value >= far]
+    lowest = units[0].value - FAR if units and cut > 0 else -np.inf
+    return [unit for unit in units if unit.value >= lowest]
 
 
-def _different(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
+def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
     """Return units without sentences of earlier units, ignoring white space; drop a summary that has nothing new."""
-    said: set[str] = set()
-    different = []
+    seen: set[str] = set()
+    result = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
         sentences = [" ".join(unit.text[start:end].split()) for start, end in spans]
-        fresh = [len(one) < REPEATED or one not in said for one in sentences]
-        said.update(sentences)
-        if all(fresh) or (any(fresh) and pieces[unit.piece].hit.summary is not None):
-            different.append(unit)
+        is_new = [len(sentence) < REPEATED or sentence not in seen for sentence in sentences]
+        seen.update(sentences)
+        if all(is_new) or (any(is_new) and pieces[unit.piece].hit.summary is not None):
+            result.append(unit)
         else:
-            different += [
+            result += [
                 unit._replace(start=unit.start + start, end=unit.start + end, text=unit.text[start:end])
-                for start, end in runs(spans, fresh)
+                for start, end in runs(spans, is_new)
             ]
-    return different
+    return result
 
 
-def _in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
+def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
     """Return all sentences in reading order; of several pieces the first sentence of each, then the second of each."""
-    places = [
-        (at, number, part, start, end)
+    positions = [
+        (index, number, part, start, end)
         for number, piece in enumerate(pieces)
-        for at, (part, start, end) in enumerate(
-            (part, start, end) for part, one in enumerate(piece.parts) for start, end in split(one.text)
+        for index, (part, start, end) in enumerate(
+            (part, start, end) for part, piece_part in enumerate(piece.parts) for start, end in split(piece_part.text)
         )
     ]
     return [
-        _Unit(number, part, start, end, pieces[number].parts[part].text[start:end], -float(place))
-        for place, (_, number, part, start, end) in enumerate(sorted(places))
+        _Unit(number, part, start, end, pieces[number].parts[part].text[start:end], -float(index))
+        for index, (_, number, part, start, end) in enumerate(sorted(positions))
     ]
 
 
@@ -229,66 +229,68 @@ class _Room:
         return chosen
 
 
-def _fitting(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
+def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
     """Return the best units that fit the budget; at least one."""
     return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
 
 
-def _with_summaries(
-    units: Sequence[_Unit], pieces: Sequence[CitedPiece], over: Overview, packing: Packing
+def _add_summaries(
+    units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
     """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages."""
-    every = [*pieces, *gather(over.summaries)]
-    room = _Room(packing.budget, every, packing.count)
-    share = int(packing.budget * over.share)
+    all_pieces = [*pieces, *gather(overview.summaries)]
+    room = _Room(packing.budget, all_pieces, packing.count)
+    share = int(packing.budget * overview.share)
     passages = room.take(units, max(0, room.left - share))
-    if not passages and not over.whole:
-        return every, _fitting(units, pieces, packing)
-    added = room.take(_unsaid(_said(every, len(pieces)), passages), share)
-    taken = set(map(id, passages))
-    passages += room.take(_without([unit for unit in units if id(unit) not in taken], added))
-    added = _unsaid(added, passages)  # neighbouring units may together contain an added sentence
+    if not passages and not overview.whole:
+        return all_pieces, _fit_budget(units, pieces, packing)
+    added = room.take(_drop_included(_split_summaries(all_pieces, len(pieces)), passages), share)
+    used_ids = set(map(id, passages))
+    passages += room.take(_drop_containing([unit for unit in units if id(unit) not in used_ids], added))
+    added = _drop_included(added, passages)  # neighbouring units may together contain an added sentence
     passages.sort(key=lambda unit: -unit.value)
     if not passages and not added:
-        return every, list(units[:1])
+        return all_pieces, list(units[:1])
     values = [unit.value for unit in passages] or [0.0]
-    first = max(values) + len(added) if over.whole else min(values) - 1.0
-    added = [unit._replace(value=first - place) for place, unit in enumerate(added)]
-    return every, [*added, *passages] if over.whole else [*passages, *added]
+    first = max(values) + len(added) if overview.whole else min(values) - 1.0
+    added = [unit._replace(value=first - index) for index, unit in enumerate(added)]
+    return all_pieces, [*added, *passages] if overview.whole else [*passages, *added]
 
 
-def _said(every: Sequence[CitedPiece], first: int) -> list[_Unit]:
+def _split_summaries(all_pieces: Sequence[CitedPiece], first: int) -> list[_Unit]:
     """Return the sentences of summaries, the pieces from ``first`` on, in the order in which they are added."""
     units = []
-    for number, piece in enumerate(every[first:], first):
+    for number, piece in enumerate(all_pieces[first:], first):
         summary, text = piece.hit.summary, piece.hit.text
-        spans = [(one.start, one.end) for one in summary.sources] if summary and summary.sources else split(text)
+        spans = (
+            [(source.start, source.end) for source in summary.sources] if summary and summary.sources else split(text)
+        )
         units += [_Unit(number, 0, start, end, text[start:end], 0.0) for start, end in spans]
     return units
 
 
-def _unsaid(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
     """Return the units whose text occurs neither in ``others`` nor in an earlier unit."""
     pieces: dict[int, list[str]] = {}
     for unit in sorted(others, key=lambda unit: (unit.piece, unit.part, unit.start)):
         pieces.setdefault(unit.piece, []).append(unit.text)
-    there = [" ".join(" ".join(texts).split()) for texts in pieces.values()]
-    left = []
+    included_texts = [" ".join(" ".join(texts).split()) for texts in pieces.values()]
+    remaining = []
     for unit in units:
         text = " ".join(unit.text.split())
-        if not any(text in one for one in there):
-            there.append(text)
-            left.append(unit)
-    return left
+        if not any(text in included for included in included_texts):
+            included_texts.append(text)
+            remaining.append(unit)
+    return remaining
 
 
-def _without(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
+def _drop_containing(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
     """Return the units that contain none of the texts of ``others``."""
-    there = [" ".join(unit.text.split()) for unit in others]
-    return [unit for unit in units if not any(one in " ".join(unit.text.split()) for one in there)]
+    texts = [" ".join(unit.text.split()) for unit in others]
+    return [unit for unit in units if not any(text in " ".join(unit.text.split()) for text in texts)]
 
 
-def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
+def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
     """Return units without the worst, for a token count ``excess`` times the budget; shorten a unit that is alone."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
@@ -301,28 +303,28 @@ def _less(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) 
     return [unit._replace(end=unit.start + len(text), text=text)] if text else []
 
 
-def _citations(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
+def _cite_pieces(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
     """Return the citations of the pieces with kept sentences, numbered in order."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))
     if order == "edges":
         ranked = ranked[::2] + ranked[1::2][::-1]
     return tuple(
-        cite(pieces[number], place, _spans(chosen, number, pieces[number]), best[number])
-        for place, number in enumerate(ranked, 1)
+        cite(pieces[number], citation_number, _join_spans(chosen, number, pieces[number]), best[number])
+        for citation_number, number in enumerate(ranked, 1)
     )
 
 
-def _spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
+def _join_spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
     """Return the kept spans of each part of a piece, in reading order; join spans separated by white space only."""
-    kept_of: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
+    kept_spans: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
     for unit in sorted(unit for unit in chosen if unit.piece == number):
-        some, text = kept_of[unit.part], piece.parts[unit.part].text
-        if some and not text[some[-1][1] : unit.start].strip():
-            some[-1] = (some[-1][0], unit.end)
+        spans, text = kept_spans[unit.part], piece.parts[unit.part].text
+        if spans and not text[spans[-1][1] : unit.start].strip():
+            spans[-1] = (spans[-1][0], unit.end)
         else:
-            some.append((unit.start, unit.end))
-    return kept_of
+            spans.append((unit.start, unit.end))
+    return kept_spans
 
 
 def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
@@ -330,8 +332,8 @@ def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int
     hit, summary = piece.hit, piece.hit.summary
     kept = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
-        for part, some in zip(piece.parts, spans, strict=True)
-        for start, end in some
+        for part, part_spans in zip(piece.parts, spans, strict=True)
+        for start, end in part_spans
     )
     return Citation(
         number=number,
@@ -339,7 +341,7 @@ def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int
         uri="" if summary else hit.uri,
         page=_page(hit),
         chunks=piece.chunks,
-        spans=kept if summary is None else _repeated(summary, spans[0]),
+        spans=kept if summary is None else _trace_quotes(summary, spans[0]),
         text=joined(kept),
         summary=summary is not None,
         value=value,
@@ -361,10 +363,10 @@ def _page(hit: Hit) -> str:
     return "" if hit.summary else str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
 
 
-def _repeated(summary: Summary, kept: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+def _trace_quotes(summary: Summary, kept_spans: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
     """Return the spans of documents that the kept part of a summary quotes word for word."""
     return tuple(
-        Span(one.document_id, one.document_start, one.document_end, summary.text[one.start : one.end])
-        for one in summary.sources
-        if any(start <= one.start and one.end <= end for start, end in kept)
+        Span(source.document_id, source.document_start, source.document_end, summary.text[source.start : source.end])
+        for source in summary.sources
+        if any(start <= source.start and source.end <= end for start, end in kept_spans)
     )

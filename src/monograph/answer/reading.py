@@ -131,14 +131,14 @@ def query_terms(reader: Reader, text: str) -> QueryTerms:
 
 def telling_words(text: str) -> tuple[str, ...]:
     """Return the folded content words of a question, without function words; all its words if none is left."""
-    every = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
+    all_words = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
     telling = [
         word
-        for word in every
+        for word in all_words
         if word not in small and word not in ASKING_WORDS and (len(word) > 1 or not word.isascii() or word.isdigit())
     ]
-    return tuple((telling or every)[:MOST_WORDS])
+    return tuple((telling or all_words)[:MOST_WORDS])
 
 
 def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
@@ -153,7 +153,7 @@ def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[st
         weights=weights / weights.sum() if words else weights,
         every=tuple(terms.words_of(text)),
         kinds=kinds,
-        kind=next((name for name, some in _KINDS if kinds.intersection(some)), "other"),
+        kind=next((name for name, group in _KINDS if kinds.intersection(group)), "other"),
     )
 
 
@@ -229,24 +229,27 @@ class Reading:
     def __init__(self, question: QueryTerms, passages: Iterable[TitledText]) -> None:
         self.question = question
         distinct = list(dict.fromkeys(passages))
-        self._place = {one: place for place, one in enumerate(distinct)}
-        self._spans = units_of_texts([one.text for one in distinct])
-        titles = list(dict.fromkeys(one.title for one in distinct))
-        texts = [*(one.text for one in distinct), *titles]
-        rows, wholes = compare(question, texts, [*self._spans, *([(0, len(one))] for one in titles)])
-        title = {one: len(distinct) + place for place, one in enumerate(titles)}
-        self._wholes, self._titles = wholes[: len(distinct)], wholes[[title[one.title] for one in distinct]]
+        self._index = {passage: index for index, passage in enumerate(distinct)}
+        self._spans = units_of_texts([passage.text for passage in distinct])
+        titles = list(dict.fromkeys(passage.title for passage in distinct))
+        texts = [*(passage.text for passage in distinct), *titles]
+        rows, text_rows = compare(question, texts, [*self._spans, *([(0, len(title))] for title in titles)])
+        title_row = {title: len(distinct) + index for index, title in enumerate(titles)}
+        self._text_rows, self._titles = (
+            text_rows[: len(distinct)],
+            text_rows[[title_row[passage.title] for passage in distinct]],
+        )
         self._ends = np.cumsum([0, *map(len, self._spans)])
         self._rows = rows[: self._ends[-1]]
-        self._columns = self._columns_of(*self._parts(range(len(distinct))))
+        self._columns = self._compute_features(*self._slice_rows(range(len(distinct))))
 
     def nearness(self, passages: Sequence[TitledText]) -> Float64:
         """Return the similarity of passages and their titles to each word of the question, float64 (passages, words).
 
         1 if a passage has the word, else the highest cosine of any of its words, at least 0.
         """
-        places, size = [self._place[one] for one in passages], len(self.question.words)
-        near: Float64 = np.maximum(self._titles[places], self._wholes[places])[:, :size]
+        indices, size = [self._index[passage] for passage in passages], len(self.question.words)
+        near: Float64 = np.maximum(self._titles[indices], self._text_rows[indices])[:, :size]
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
@@ -254,56 +257,60 @@ class Reading:
 
         A sequence that occurs several times in a passage counts once.
         """
-        return int(self._wholes[[self._place[one] for one in passages], -1].max())
+        return int(self._text_rows[[self._index[passage] for passage in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:
         """Return the sentences of passages, in order, with their features."""
-        places = [self._place[one] for one in passages]
-        near, has, told, titles, at = self._parts(places)
-        columns = self._columns[self._numbers(places)]
+        indices = [self._index[passage] for passage in passages]
+        near, has, clues, titles, layout = self._slice_rows(indices)
+        columns = self._columns[self._row_numbers(indices)]
         odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
-        return Sentences([self._spans[one] for one in places], at, near, has, told, titles, columns[:, 0], odds)
-
-    def _numbers(self, places: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the row numbers of the sentences of passages."""
-        return np.concatenate(
-            [np.zeros(0, np.int64), *(np.arange(self._ends[one], self._ends[one + 1]) for one in places)]
+        return Sentences(
+            [self._spans[index] for index in indices], layout, near, has, clues, titles, columns[:, 0], odds
         )
 
-    def _parts(self, places: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return (similarities, contained words, further features, titles, positions) of the sentences of passages."""
-        size, rows = len(self.question.words), self._rows[self._numbers(places)]
-        held = [one for one in places if self._spans[one]]
-        at = Places(np.array([len(self._spans[one]) for one in held], dtype=np.int64))
-        titles = self._titles[np.array(held, dtype=np.int64), size : 2 * size]
-        return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, at
+    def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return the row numbers of the sentences of passages."""
+        return np.concatenate(
+            [np.zeros(0, np.int64), *(np.arange(self._ends[index], self._ends[index + 1]) for index in indices)]
+        )
 
-    def _columns_of(self, near: Float64, has: Float64, told: Float64, titles: Float64, at: Places) -> Float64:
+    def _slice_rows(self, indices: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
+        """Return (similarities, contained words, further features, titles, positions) of the sentences of passages."""
+        size, rows = len(self.question.words), self._rows[self._row_numbers(indices)]
+        non_empty = [index for index in indices if self._spans[index]]
+        layout = Places(np.array([len(self._spans[index]) for index in non_empty], dtype=np.int64))
+        titles = self._titles[np.array(non_empty, dtype=np.int64), size : 2 * size]
+        return rows[:, :size], rows[:, size : 2 * size], rows[:, 2 * size :], titles, layout
+
+    def _compute_features(
+        self, near: Float64, has: Float64, clues: Float64, titles: Float64, layout: Places
+    ) -> Float64:
         """Return the features of sentences for the model: float64 (sentences, features)."""
         if not len(near):
             return np.zeros((0, len(SENTENCE.weights)))
-        names, dated, amounts, pointing, _ = told.T
+        names, dated, amounts, pointing, _ = clues.T
         weights, kind_asked = self.question.weights, self.question.kind
-        share, meant = has @ weights, near @ weights
-        best = at.most(meant)
-        rare = at.rarity(has) * weights
+        share, mean = has @ weights, near @ weights
+        best = layout.most(mean)
+        rare = layout.rarity(has) * weights
         rare /= np.maximum(rare.sum(axis=1, keepdims=True), 1e-9)
         # Weights of the question's words that are not in the title: (titles, words).
-        left = np.where(titles > 0, 0.0, weights)
-        total = left.sum(axis=1, keepdims=True)
-        beyond: Float64 = left / np.where(total > 0, total, 1.0)
-        wanted = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
+        remaining = np.where(titles > 0, 0.0, weights)
+        total = remaining.sum(axis=1, keepdims=True)
+        untitled_weights: Float64 = remaining / np.where(total > 0, total, 1.0)
+        by_kind = {"person": names, "place": names, "date": dated, "quantity": amounts, "other": names}
         columns = [
-            (has * rare[at.of]).sum(axis=1),
-            (near * beyond[at.of]).sum(axis=1),
-            meant - best,
-            at.rank(meant),
-            np.maximum(has, at.before(has)) @ weights - share,
-            np.log(at.counts)[at.of],
-            at.number == 0,
+            (has * rare[layout.of]).sum(axis=1),
+            (near * untitled_weights[layout.of]).sum(axis=1),
+            mean - best,
+            layout.rank(mean),
+            np.maximum(has, layout.before(has)) @ weights - share,
+            np.log(layout.counts)[layout.of],
+            layout.number == 0,
             pointing,
             best,
-            *(wanted[kind] * (kind_asked == kind) for kind in wanted),
+            *(by_kind[kind] * (kind_asked == kind) for kind in by_kind),
             amounts * (kind_asked == "other"),
         ]
         return np.stack(columns, axis=1).astype(np.float64)
@@ -346,7 +353,7 @@ class Places:
 
 def read_hits(question: QueryTerms, hits: Sequence[Hit]) -> Reading:
     """Compare hits, and the pieces that they form, with a question."""
-    return Reading(question, [*map(titled, hits), *(one for piece in gather(hits) for one in titled_parts(piece))])
+    return Reading(question, [*map(titled, hits), *(part for piece in gather(hits) for part in titled_parts(piece))])
 
 
 def titled(hit: Hit) -> TitledText:
@@ -369,19 +376,19 @@ def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
     for hit in hits:
         if hit.summary is None:
             documents.setdefault(hit.chunk.document_id, {}).setdefault(hit.chunk.id, hit)
-    for some in documents.values():
-        ordered = sorted(some.values(), key=lambda hit: (hit.chunk.start, hit.chunk.ordinal))
+    for by_id in documents.values():
+        ordered = sorted(by_id.values(), key=lambda hit: (hit.chunk.start, hit.chunk.ordinal))
         ends = accumulate((hit.chunk.end for hit in ordered), max)
-        apart = [
-            two.chunk.start > end and two.chunk.ordinal != one.chunk.ordinal + 1
-            for end, (one, two) in zip(ends, pairwise(ordered), strict=False)
+        breaks = [
+            second.chunk.start > end and second.chunk.ordinal != first.chunk.ordinal + 1
+            for end, (first, second) in zip(ends, pairwise(ordered), strict=False)
         ]
-        cuts = [0, *(at for at, cut in enumerate(apart, 1) if cut), len(ordered)]
-        pieces += [_piece(ordered[first:last]) for first, last in pairwise(cuts)]
+        cuts = [0, *(index for index, is_break in enumerate(breaks, 1) if is_break), len(ordered)]
+        pieces += [_join_hits(ordered[first:last]) for first, last in pairwise(cuts)]
     return sorted(pieces, key=lambda piece: piece.hit.rank)
 
 
-def _piece(hits: Sequence[Hit]) -> CitedPiece:
+def _join_hits(hits: Sequence[Hit]) -> CitedPiece:
     """Return the piece of adjacent hits of one document, given in reading order."""
     parts: list[PiecePart] = []
     for chunk in (hit.chunk for hit in hits):
@@ -395,7 +402,7 @@ def _piece(hits: Sequence[Hit]) -> CitedPiece:
 
 
 @cache
-def _clues() -> CompiledClues:
+def _load_clues() -> CompiledClues:
     return compiled.Clues(_CLUES)
 
 
@@ -425,11 +432,11 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
     occurs in it in any inflected form; number of different triples of consecutive words of the question in it.
     """
     vectors, words = stored_vectors().view(np.uint16), list(question.words)
-    terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _clues())
+    terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _load_clues())
     rows = np.empty((sum(map(len, stretches)), 2 * len(words) + TOLD))
-    wholes = np.empty((len(texts), 2 * len(words) + TOLD_OF_TEXT))
-    terms.compare(list(texts), stretches, rows, wholes)
-    return rows, wholes
+    text_rows = np.empty((len(texts), 2 * len(words) + TOLD_OF_TEXT))
+    terms.compare(list(texts), stretches, rows, text_rows)
+    return rows, text_rows
 
 
 def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
@@ -440,22 +447,22 @@ def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
 
 def units(text: str) -> tuple[tuple[int, int], ...]:
     """Return (start, end) of the sentences of a text; brief sentences are joined."""
-    return _units(text, sentence_spans(text))
+    return _join_sentences(text, sentence_spans(text))
 
 
 def units_of_texts(texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:
     """Return the :func:`units` of several texts."""
-    return list(map(_units, texts, spans_of_texts(texts)))
+    return list(map(_join_sentences, texts, spans_of_texts(texts)))
 
 
-def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+def _join_sentences(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     lengths = [end - start for start, end in sentences]
     if max(lengths, default=0) <= WRAPPED and sum(lengths) >= BRIEF * len(lengths):
         return tuple(sentences)  # The common case.
     spans = [
         part
         for span in sentences
-        for line in _lines(text, *span)
+        for line in _split_lines(text, *span)
         for part in ((line,) if line[1] - line[0] <= LONGEST_SENTENCE else cut(text, *line, LONGEST_SENTENCE))
     ]
     if sum(end - start for start, end in spans) >= BRIEF * len(spans):
@@ -470,12 +477,12 @@ def _units(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[int, int]
     return tuple(joined)
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the span of a sentence, or the spans of its lines if it is too long for wrapped prose."""
     if end - start <= WRAPPED:
         yield start, end
         return
-    at = start
+    offset = start
     for line in text[start:end].splitlines(keepends=True):
-        yield from trimmed(text, at, at + len(line))
-        at += len(line)
+        yield from trimmed(text, offset, offset + len(line))
+        offset += len(line)

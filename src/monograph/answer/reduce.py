@@ -64,14 +64,17 @@ class SentenceScores:
 
 def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[SentenceScores]:
     """Return the scores of the sentences of each passage, in order."""
-    read = reading.sentences(passages)
-    costs = np.array([end - start + SMALLEST_COST for some in read.spans for start, end in some], dtype=np.float64)
-    values = -np.logaddexp(0.0, -read.odds) - np.log(costs)
-    share = read.shares.tolist()
+    sentences = reading.sentences(passages)
+    costs = np.array(
+        [end - start + SMALLEST_COST for passage_spans in sentences.spans for start, end in passage_spans],
+        dtype=np.float64,
+    )
+    values = -np.logaddexp(0.0, -sentences.odds) - np.log(costs)
+    share = sentences.shares.tolist()
     scores, end = [], 0
-    for spans in read.spans:
-        own = slice(end, end := end + len(spans))
-        scores.append(SentenceScores(spans, values[own], any(share[own])))
+    for spans in sentences.spans:
+        passage_slice = slice(end, end := end + len(spans))
+        scores.append(SentenceScores(spans, values[passage_slice], any(share[passage_slice])))
     return scores
 
 
@@ -129,26 +132,26 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
     """
     least = least_value(cut)
     scores = score_sentences(reading, list(map(titled, hits)))
-    made = []
-    for hit, one in zip(hits, scores, strict=True):
-        best = float(one.values.max()) if len(one.values) else -np.inf
-        chosen = kept(one, len(hit.text), least)
-        spans = _spans(hit, runs(one.spans, chosen.tolist()))
-        made.append(ReducedHit(hit, spans, best - RANK * float(np.log1p(hit.rank))))
-    return sorted(made, key=lambda one: (-one.value, one.hit.rank))
+    result = []
+    for hit, sentence_scores in zip(hits, scores, strict=True):
+        best = float(sentence_scores.values.max()) if len(sentence_scores.values) else -np.inf
+        chosen = kept(sentence_scores, len(hit.text), least)
+        spans = _make_spans(hit, runs(sentence_scores.spans, chosen.tolist()))
+        result.append(ReducedHit(hit, spans, best - RANK * float(np.log1p(hit.rank))))
+    return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
     """Return the chosen spans in order, with neighbours joined."""
-    found: list[tuple[int, int]] = []
-    before = False
+    joined: list[tuple[int, int]] = []
+    was_kept = False
     for (start, end), keep in zip(spans, chosen, strict=True):
-        if keep and before:
-            found[-1] = (found[-1][0], end)
+        if keep and was_kept:
+            joined[-1] = (joined[-1][0], end)
         elif keep:
-            found.append((start, end))
-        before = keep
-    return found
+            joined.append((start, end))
+        was_kept = keep
+    return joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,40 +204,40 @@ def reduce_to_windows(
     One reduced hit for each hit, nearest window first; ``value`` is its cosine. A summary is kept whole.
     """
     sentences = [sentence_spans(hit.text) for hit in hits]
-    cuts = [_cuts(len(some), windows) for some in sentences]
+    cuts = [_list_window_ranges(len(spans), windows) for spans in sentences]
     texts = [
-        hit.text[some[first][0] : some[last - 1][1]]
-        for hit, some, places in zip(hits, sentences, cuts, strict=True)
-        for first, last in places
+        hit.text[spans[first][0] : spans[last - 1][1]]
+        for hit, spans, ranges in zip(hits, sentences, cuts, strict=True)
+        for first, last in ranges
     ]
     cosines = embedder.embed(texts, "document") @ embedder.embed([question], "query")[0] if texts else np.zeros(0)
-    made, at = [], 0
-    for hit, some, places in zip(hits, sentences, cuts, strict=True):
-        own = cosines[at : at + len(places)]
-        at += len(places)
-        if not places:
-            made.append(ReducedHit(hit, (), -1.0))
+    result, offset = [], 0
+    for hit, spans, ranges in zip(hits, sentences, cuts, strict=True):
+        hit_cosines = cosines[offset : offset + len(ranges)]
+        offset += len(ranges)
+        if not ranges:
+            result.append(ReducedHit(hit, (), -1.0))
             continue
-        best = int(np.argmax(own))
-        first, last = places[best]
-        start = some[max(0, first - windows.extension)][0]
-        end = some[min(len(some), last + windows.extension) - 1][1]
-        made.append(ReducedHit(hit, _spans(hit, [(start, end)]), float(own[best])))
-    return sorted(made, key=lambda one: (-one.value, one.hit.rank))
+        best = int(np.argmax(hit_cosines))
+        first, last = ranges[best]
+        start = spans[max(0, first - windows.extension)][0]
+        end = spans[min(len(spans), last + windows.extension) - 1][1]
+        result.append(ReducedHit(hit, _make_spans(hit, [(start, end)]), float(hit_cosines[best])))
+    return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
 
 
-def _cuts(count: int, windows: Windows) -> list[tuple[int, int]]:
+def _list_window_ranges(count: int, windows: Windows) -> list[tuple[int, int]]:
     """Return (first, last) of each window over ``count`` sentences; the last window ends with the last sentence."""
     step = windows.window - windows.overlap
     firsts = range(0, max(1, count - windows.window + step), step) if count else ()
     return [(first, min(count, first + windows.window)) for first in firsts if first < count]
 
 
-def _spans(hit: Hit, places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+def _make_spans(hit: Hit, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
     """Return parts of a hit's chunk as spans of its document; nothing for a summary."""
     chunk = hit.chunk
     return tuple(
         Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in places
+        for start, end in ranges
         if hit.summary is None
     )

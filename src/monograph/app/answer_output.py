@@ -18,9 +18,9 @@ NEAREST = 3
 
 def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr: bool = False) -> None:
     """Print a warning before passages that may be irrelevant to the question."""
-    said = doubt_of(question, hits, confidence)
-    if said:
-        output.console(stderr=stderr).print_text(f"{said}\n")
+    warning = doubt_of(question, hits, confidence)
+    if warning:
+        output.console(stderr=stderr).print_text(f"{warning}\n")
 
 
 def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
@@ -47,12 +47,12 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
         out.print(f"most likely: {best(answer.best)}")
     if answer.citations:
         out.print_text("\nsources:")
-        for one in answer.citations:
-            out.print(f"  {source(one)}")
+        for citation in answer.citations:
+            out.print(f"  {source(citation)}")
     elif answer.context.citations and (answer.model or answer.abstained):
         out.print_text("\nnearest passages:" if answer.abstained else "\nthe answer cites nothing; the model read:")
-        for one in answer.context.citations[:NEAREST]:
-            out.print(f"  {source(one)}")
+        for citation in answer.context.citations[:NEAREST]:
+            out.print(f"  {source(citation)}")
     if not with_model:
         out.print_text(f"\n{NO_MODEL}")
     if explain:
@@ -63,16 +63,16 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
 
 def source(citation: Citation) -> str:
     """Return a citation on one line: number, name and place."""
-    places = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
-    where = " · ".join(part for part in (citation.uri, f"characters {places}" if places else "") if part)
+    positions = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
+    where = " · ".join(part for part in (citation.uri, f"characters {positions}" if positions else "") if part)
     return f"{citation.heading}  {where}".rstrip()
 
 
 def best(sentence: BestSentence) -> str:
     """Return the best sentence on one line: confidence, the answer in it, its document and place."""
-    one, inner = sentence.span, sentence.within
-    said = (f"{sentence.confidence:.0%}", inner.text if inner else "", sentence.title or sentence.uri)
-    return " · ".join(part for part in (*said, f"characters {one.start}–{one.end}") if part)
+    span, answer_span = sentence.span, sentence.within
+    parts = (f"{sentence.confidence:.0%}", answer_span.text if answer_span else "", sentence.title or sentence.uri)
+    return " · ".join(part for part in (*parts, f"characters {span.start}–{span.end}") if part)
 
 
 def explanation(answer: Answer) -> list[str]:
@@ -96,9 +96,9 @@ def as_object(value: Answer | Context) -> dict[str, Any]:
     """Convert an answer or a context to JSON types, without the hits of the context."""
     from monograph.values import Answer
 
-    made: dict[str, Any] = output.as_json(value)
-    (made["context"] if isinstance(value, Answer) else made).pop("hits")
+    result: dict[str, Any] = output.as_json(value)
+    (result["context"] if isinstance(value, Answer) else result).pop("hits")
     if isinstance(value, Answer):
-        made["confidence"] = value.confidence
-        made["best"] = made["context"].pop("best") if value.best else None
-    return made
+        result["confidence"] = value.confidence
+        result["best"] = result["context"].pop("best") if value.best else None
+    return result

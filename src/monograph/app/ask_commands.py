@@ -76,21 +76,21 @@ def ask(
       monograph ask notes.mono "who repaired the generator?" \
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
-    chosen = load(model, api_key)
-    with opened_archive(file, trust=trust, create=False, model=chosen, reranker=reranker) as whole:
-        archive = narrowed_archive(whole, within, as_of)
-        asked, condition = query_of(question), where_of(where or [])
-        warn_of_no_hits(k, asked)
+    language_model = load(model, api_key)
+    with opened_archive(file, trust=trust, create=False, model=language_model, reranker=reranker) as full_archive:
+        archive = narrowed_archive(full_archive, within, as_of)
+        query, condition = query_of(question), where_of(where or [])
+        warn_of_no_hits(k, query)
         warn_of_keys(archive, condition)
         choices: dict[str, Any] = {"k": k, "how": how, "where": condition, "threshold": threshold}
         if json_output:
-            output.print_json(answer_output.as_object(archive.ask(asked, budget, **choices)))
+            output.print_json(answer_output.as_object(archive.ask(query, budget, **choices)))
             return
         from monograph.values import Answer
 
-        for piece in archive.stream(asked, budget, **choices):
+        for piece in archive.stream(query, budget, **choices):
             if isinstance(piece, Answer):
-                answer_output.print_end(piece, with_model=chosen is not None, explain=explain)
+                answer_output.print_end(piece, with_model=language_model is not None, explain=explain)
             else:
                 output.print_piece(piece)
 
@@ -123,13 +123,13 @@ def context(
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-        archive = narrowed_archive(whole, within, as_of)
-        asked, condition = query_of(question), where_of(where or [])
-        warn_of_no_hits(k, asked)
+    with opened_archive(file, trust=trust, create=False, reranker=reranker) as full_archive:
+        archive = narrowed_archive(full_archive, within, as_of)
+        query, condition = query_of(question), where_of(where or [])
+        warn_of_no_hits(k, query)
         warn_of_keys(archive, condition)
-        found = archive.context(
-            asked,
+        result = archive.context(
+            query,
             budget,
             k=k,
             how=how,
@@ -139,11 +139,11 @@ def context(
             threshold=threshold or 0.0,
         )
         if json_output:
-            output.print_json(answer_output.as_object(found))
+            output.print_json(answer_output.as_object(result))
             return
         # Standard output may be piped to a model, so the warning goes to standard error.
-        answer_output.print_doubt(asked, found.hits, found.relevance, stderr=True)
-        text = found.prompt() if prompt else found.markdown() if markdown else found.text
+        answer_output.print_doubt(query, result.hits, result.relevance, stderr=True)
+        text = result.prompt() if prompt else result.markdown() if markdown else result.text
         output.console().print_text(text or "nothing found")
 
 
@@ -174,10 +174,12 @@ def chat(
     """
     from monograph.app.chat import Chat
 
-    with opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as whole:
+    with opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as full_archive:
         warn_of_no_hits(k)
         Chat(
-            narrowed_archive(whole, within, as_of), {"budget": budget, "k": k, "how": how}, with_model=bool(model)
+            narrowed_archive(full_archive, within, as_of),
+            {"budget": budget, "k": k, "how": how},
+            with_model=bool(model),
         ).run(as_json=json_output)
 
 

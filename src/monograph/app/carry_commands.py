@@ -42,18 +42,18 @@ def export(
         opened(file, create=False) as monograph,
         working("export", quiet=quiet) as on_progress,
     ):
-        made = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
+        exported = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
 
     def show() -> None:
         out = output.console()
-        counts = f"{made.documents:,} documents, {made.chunks:,} chunks, {made.vectors:,} vectors"
-        if made.graph:
-            counts += f", {made.entities:,} entities"
-        out.print(f"{made.path}: {counts}; {output.in_bytes(made.size)}")
-        if not made.graph and not no_graph:
+        counts = f"{exported.documents:,} documents, {exported.chunks:,} chunks, {exported.vectors:,} vectors"
+        if exported.graph:
+            counts += f", {exported.entities:,} entities"
+        out.print(f"{exported.path}: {counts}; {output.in_bytes(exported.size)}")
+        if not exported.graph and not no_graph:
             out.print(f"no graph; to build it: monograph build {file}")
 
-    return Result(made, show)
+    return Result(exported, show)
 
 
 def kinds() -> list[str]:
@@ -103,25 +103,25 @@ def take_over(
     from monograph.settings import Settings
 
     store = carrying.store_of(kind, source, collection)  # This fails before a new file is created.
-    chosen = load_embedder(embedder) if embedder else None
+    loaded_embedder = load_embedder(embedder) if embedder else None
     settings = Settings(history=True) if history else None
     with (
         opened(
             file,
             trust=trust,
             named=[embedder],
-            embedder=chosen,
+            embedder=loaded_embedder,
             settings=settings,
             vector_index=vector_index or None,
         ) as monograph,
         working("import", quiet=quiet) as on_progress,
     ):
         report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
-        given = monograph.embedder.spec.startswith("given:")
+        has_given_vectors = monograph.embedder.spec.startswith("given:")
 
     def show() -> None:
         output.print_report(report, str(file))
-        if given:
+        if has_given_vectors:
             output.console().print(
                 "the vectors were imported, but no model embeds questions: searches use words and names. To search by"
                 " meaning too, import into a new file with --embedder or --no-vectors, or run"

@@ -39,7 +39,7 @@ class Chat:
         """Read and answer lines until the input ends or ``/quit`` is entered."""
         if not as_json and sys.stdin.isatty():
             output.console().print(f"{place_of(self._archive)}: type a question.  {_HELP}")
-        for line in _lines():
+        for line in _read_lines():
             if line == "/quit":
                 return
             if as_json:
@@ -53,7 +53,7 @@ class Chat:
         try:
             for piece in self._archive.stream(question, history=self._turns, **self._choices):
                 if isinstance(piece, Answer):
-                    self._keep(question, piece)
+                    self._add_turn(question, piece)
                     answer_output.print_end(piece, with_model=self._with_model or len(self._turns) > 1, explain=False)
                 else:
                     output.print_piece(piece)
@@ -64,44 +64,46 @@ class Chat:
     def _answer_as_json(self, question: str) -> None:
         try:
             answer = self._archive.ask(question, history=self._turns, **self._choices)
-            self._keep(question, answer)
-            made = answer_output.as_object(answer)
+            self._add_turn(question, answer)
+            reply = answer_output.as_object(answer)
         except MonographError as error:
-            made = {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
-        output.print_json(made, indent=None)
+            reply = {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
+        output.print_json(reply, indent=None)
 
-    def _keep(self, question: str, answer: Answer) -> None:
+    def _add_turn(self, question: str, answer: Answer) -> None:
         self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
 
     def _command(self, line: str) -> None:
         name, _, rest = line.partition(" ")
-        known = self._commands.get(name)
-        if known is None:
+        run_command = self._commands.get(name)
+        if run_command is None:
             output.console().print(_HELP)
         elif not self._turns and name != "/new":
             output.console().print("no question was asked yet")
         else:
-            known(rest.strip())
+            run_command(rest.strip())
 
-    def _shown(self) -> tuple[Citation, ...]:
+    def _citations(self) -> tuple[Citation, ...]:
         return self._turns[-1].answer.context.citations
 
     def _sources(self, _: str) -> None:
-        for one in self._shown():
-            output.console().print(answer_output.source(one))
+        for citation in self._citations():
+            output.console().print(answer_output.source(citation))
 
     def _open(self, number: str) -> None:
-        found = next((one for one in self._shown() if str(one.number) == number.strip("[]")), None)
-        if found is None or not self._opened(found):
-            output.console().print(f"/open takes a number from 1 to {len(self._shown())}")
+        citation = next(
+            (candidate for candidate in self._citations() if str(candidate.number) == number.strip("[]")), None
+        )
+        if citation is None or not self._print_chunks(citation):
+            output.console().print(f"/open takes a number from 1 to {len(self._citations())}")
 
-    def _opened(self, found: Citation) -> bool:
+    def _print_chunks(self, citation: Citation) -> bool:
         """Print the chunks of a citation with their neighbours; return False if they are not stored."""
-        stored = self._archive.fetch(found.chunks[:1])
-        for chunk in (one.chunk for one in stored):
+        stored = self._archive.fetch(citation.chunks[:1])
+        for chunk in (stored_chunk.chunk for stored_chunk in stored):
             chunks = self._archive.chunks(chunk.document_id)
-            near = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(found.chunks) + 1]
-            document_output.print_neighbours(chunk, near, len(chunks))
+            neighbours = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(citation.chunks) + 1]
+            document_output.print_neighbours(chunk, neighbours, len(chunks))
         return bool(stored)
 
     def _why(self, _: str) -> None:
@@ -116,11 +118,11 @@ class Chat:
         self._turns = []
 
 
-def _lines() -> Iterator[str]:
+def _read_lines() -> Iterator[str]:
     """Yield the entered lines, without empty ones."""
-    shown = sys.stdin.isatty()
+    is_terminal = sys.stdin.isatty()
     while True:
-        if shown:
+        if is_terminal:
             output.print_piece("\n? ")
         line = sys.stdin.readline()
         if not line:

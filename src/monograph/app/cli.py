@@ -68,11 +68,11 @@ class _Commands(UserDict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = self.data[name].partition(".")
-        found = getattr(import_module(f"monograph.app.{module}"), attribute)
-        if not isinstance(found, typer.Typer):
-            function, found = found, typer.Typer(add_completion=False, rich_markup_mode=None)
-            found.command(name, help=as_written(function.__doc__ or ""))(function)
-        return typer.main.get_command(found)
+        loaded = getattr(import_module(f"monograph.app.{module}"), attribute)
+        if not isinstance(loaded, typer.Typer):
+            function, loaded = loaded, typer.Typer(add_completion=False, rich_markup_mode=None)
+            loaded.command(name, help=as_written(function.__doc__ or ""))(function)
+        return typer.main.get_command(loaded)
 
 
 class _AllCommands(CommandGroup):

@@ -47,7 +47,7 @@ WRONG_USAGE = 2
 DONE_WITH_PROBLEMS = 3
 INTERRUPTED = 130
 
-_OF_THE_FILE = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
+_FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
 """Input errors that depend on the file: the typed value is valid for other files."""
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
@@ -149,9 +149,9 @@ def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
     if where is None or missing is None:
         return
     out = output.console(stderr=True)
-    for key, near in missing(where).items():
+    for key, similar in missing(where).items():
         out.print(
-            f"no document has the key {shown(key)}" + (f"; perhaps {', '.join(map(shown, near))}" if near else "")
+            f"no document has the key {shown(key)}" + (f"; perhaps {', '.join(map(shown, similar))}" if similar else "")
         )
 
 
@@ -188,7 +188,7 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
     that prints its result itself takes ``json_output`` and returns None.
     """
     signature = inspect.signature(work, eval_str=True)
-    own = [one for name, one in signature.parameters.items() if name != "json_output"]
+    own_parameters = [parameter for name, parameter in signature.parameters.items() if name != "json_output"]
     option = inspect.Parameter("json_output", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
 
     @wraps(work)
@@ -205,7 +205,7 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
             if result.problems:
                 raise typer.Exit(DONE_WITH_PROBLEMS)
 
-    run.__signature__ = signature.replace(parameters=[*own, option])  # type: ignore[attr-defined]
+    run.__signature__ = signature.replace(parameters=[*own_parameters, option])  # type: ignore[attr-defined]
     return run
 
 
@@ -227,8 +227,8 @@ def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
             out.print(f"error: {error.message}", style="red")
             if hint:
                 out.print(f"  try: {hint}")
-        wrong = isinstance(error, InputError) and not isinstance(error, _OF_THE_FILE)
-        raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
+        is_wrong_usage = isinstance(error, InputError) and not isinstance(error, _FILE_DEPENDENT)
+        raise typer.Exit(WRONG_USAGE if is_wrong_usage else FAILED) from None
     except KeyboardInterrupt:
         output.console(stderr=True).print(
             "interrupted: everything stored so far is safe; run the same command to continue"
@@ -247,13 +247,22 @@ def _refuse_swapped() -> None:
     context = get_current_context(silent=True)
     if context is None or "file" not in context.params:
         return
-    first, *others = (context.params[str(one.name)] for one in context.command.params if isinstance(one, TyperArgument))
+    first, *other_values = (
+        context.params[str(parameter.name)]
+        for parameter in context.command.params
+        if isinstance(parameter, TyperArgument)
+    )
     if str(first).endswith(SUFFIX) or _opens(str(first)):
         return
-    listed = [text for one in others for text in (one if isinstance(one, list | tuple) else [one]) if text is not None]
-    files = [one for one in listed if str(one).endswith(SUFFIX) and os.path.isfile(one)]  # noqa: PTH113
+    flat_values = [
+        text
+        for value in other_values
+        for text in (value if isinstance(value, list | tuple) else [value])
+        if text is not None
+    ]
+    files = [value for value in flat_values if str(value).endswith(SUFFIX) and os.path.isfile(value)]  # noqa: PTH113
     if files:
-        rest = [str(one) for one in (first, *listed) if one != files[0]]
+        rest = [str(value) for value in (first, *flat_values) if value != files[0]]
         raise InputError(
             f"FILE comes first: {first} is not a .mono file, but {files[0]} is",
             shlex.join([*context.command_path.split(), str(files[0]), *rest]),
@@ -272,13 +281,13 @@ def _opens(address: str) -> bool:
 @contextmanager
 def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     """Show the progress of long work. SIGTERM interrupts it as Ctrl-C does: stored work is kept and reported."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if _in_main_thread() else None
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if _in_main_thread() else None
     try:
         with output.progress(phase, quiet=quiet) as on_progress:
             yield on_progress
     finally:
-        if before is not None:
-            signal.signal(signal.SIGTERM, before)
+        if previous_handler is not None:
+            signal.signal(signal.SIGTERM, previous_handler)
 
 
 def _in_main_thread() -> bool:

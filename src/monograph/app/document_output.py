@@ -35,13 +35,13 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
 
 def headed(title: str, metadata: Metadata) -> str:
     """Return the headings above a chunk: its document's title, and the section."""
-    return " › ".join(one for one in (title, section_of(title, metadata)) if one)
+    return " › ".join(heading for heading in (title, section_of(title, metadata)) if heading)
 
 
 def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
     """Return (title, uri or else id) of a document by its id; an empty title and the id if it is unknown."""
-    found = documents.get(identifier)
-    return ("", identifier) if found is None else (found.title, found.uri or found.id)
+    document = documents.get(identifier)
+    return ("", identifier) if document is None else (document.title, document.uri or document.id)
 
 
 def section_of(title: str, metadata: Metadata) -> str:
@@ -54,8 +54,8 @@ def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite
 
-    cited = cite(metadata)
-    return f"{cited} of {place}" if cited else place
+    position = cite(metadata)
+    return f"{position} of {place}" if position else place
 
 
 def _shortened(text: str) -> str:
@@ -68,10 +68,10 @@ def _indented(text: str) -> str:
 
 def print_documents(documents: Sequence[Document]) -> None:
     """Print one line for each document."""
-    made = Table("id", "title", "uri", folding=["id", "title", "uri"])
+    table = Table("id", "title", "uri", folding=["id", "title", "uri"])
     for document in documents:
-        made.add_row(document.id, document.title, document.uri)
-    console().print(made)
+        table.add_row(document.id, document.title, document.uri)
+    console().print(table)
 
 
 def print_document(document: Document) -> None:
@@ -91,18 +91,18 @@ def print_document(document: Document) -> None:
 
 def print_versions(versions: Sequence[Version]) -> None:
     """Print one line for each version of a document, oldest first."""
-    for one in versions:
-        console().print(f"{one.valid}  {one.title}  {one.characters:,} characters  [{one.id}]")
+    for version in versions:
+        console().print(f"{version.valid}  {version.title}  {version.characters:,} characters  [{version.id}]")
 
 
 def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
     """Print a chunk among the chunks before and after it."""
     out = console()
-    for one in near:
-        mark = "▶" if one.id == chunk.id else " "
+    for neighbour in near:
+        mark = "▶" if neighbour.id == chunk.id else " "
         out.print(
-            f"{mark} {one.ordinal + 1} of {count}  {one.start}-{one.end}  [{one.id}]",
-            style="bold" if one.id == chunk.id else "dim",
+            f"{mark} {neighbour.ordinal + 1} of {count}  {neighbour.start}-{neighbour.end}  [{neighbour.id}]",
+            style="bold" if neighbour.id == chunk.id else "dim",
         )
-        out.print_text(_indented(one.text))
+        out.print_text(_indented(neighbour.text))
         out.print()

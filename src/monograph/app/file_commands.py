@@ -51,10 +51,10 @@ def backup(
         Monograph.open(file, create=False, key=key_of(file)) as monograph,
         working("backup", quiet=quiet) as on_progress,
     ):
-        made = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
-    size = made.stat().st_size
-    said = f"{made}: {output.in_bytes(size)}, checked"
-    return Result({"copy": str(made), "bytes": size}, lambda: output.console().print(said))
+        copied = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
+    size = copied.stat().st_size
+    message = f"{copied}: {output.in_bytes(size)}, checked"
+    return Result({"copy": str(copied), "bytes": size}, lambda: output.console().print(message))
 
 
 @command
@@ -72,11 +72,11 @@ def encrypt(file: FileArgument) -> Result:
 
     copies.require_plain(file)
     copies.encrypt(file, new_key(file))
-    said = (
+    message = (
         f"{file}: encrypted. Earlier copies and backups are not encrypted, and the disk may still contain old bytes, "
         "which Monograph cannot erase"
     )
-    return Result({"file": str(file), "encrypted": True}, lambda: output.console().print(said))
+    return Result({"file": str(file), "encrypted": True}, lambda: output.console().print(message))
 
 
 @command
@@ -92,8 +92,8 @@ def decrypt(file: FileArgument) -> Result:
     from monograph.library import copies
 
     copies.decrypt(file, key_to_decrypt(file))
-    said = f"{file}: decrypted"
-    return Result({"file": str(file), "encrypted": False}, lambda: output.console().print(said))
+    message = f"{file}: decrypted"
+    return Result({"file": str(file), "encrypted": False}, lambda: output.console().print(message))
 
 
 @command
@@ -107,10 +107,10 @@ def remove(
 
     The next sync adds a file again if it is still in a synced folder: delete or move it as well.
     """
-    return _removed(file, names, forget, trust=trust)
+    return _remove(file, names, forget, trust=trust)
 
 
-def _removed(file: Path, names: list[str], forget: bool | None, *, trust: bool) -> Result:
+def _remove(file: Path, names: list[str], forget: bool | None, *, trust: bool) -> Result:
     with opened(file, trust=trust, create=False) as monograph:
         return report_result(monograph.remove(names, forget=forget), file)
 
@@ -143,11 +143,11 @@ def forget(
     if not versions_before:
         if not names:
             raise typer.BadParameter("name documents, or give --versions-before TIME")
-        return _removed(file, names, True, trust=trust)
+        return _remove(file, names, True, trust=trust)
     with opened(file, trust=trust, create=False) as monograph:
         forgotten = monograph.forget_versions(names, before=versions_before)
-    said = f"{forgotten:,} previous versions forgotten"
-    return Result({"forgotten": forgotten}, lambda: output.console().print(said))
+    message = f"{forgotten:,} previous versions forgotten"
+    return Result({"forgotten": forgotten}, lambda: output.console().print(message))
 
 
 @command
@@ -156,8 +156,8 @@ def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "
     from monograph.app.stats_output import print_stats
 
     with opened(file, create=False) as monograph:
-        found = narrowed(monograph, within, as_of).stats()
-    return Result(found, lambda: print_stats(found))
+        counts = narrowed(monograph, within, as_of).stats()
+    return Result(counts, lambda: print_stats(counts))
 
 
 @command
@@ -182,8 +182,8 @@ def compact(file: FileArgument) -> Result:
         before = monograph.stats().file_bytes
         monograph.compact()
         after = monograph.stats().file_bytes
-    said = f"{file}: {before:,} bytes before, {after:,} after"
-    return Result({"before_bytes": before, "after_bytes": after}, lambda: output.console().print(said))
+    message = f"{file}: {before:,} bytes before, {after:,} after"
+    return Result({"before_bytes": before, "after_bytes": after}, lambda: output.console().print(message))
 
 
 @command
@@ -211,22 +211,22 @@ def costs(
     """
     from monograph.shelf import whole_file
 
-    prices = [_price(one) for one in price or ()]
+    prices = [_price(text) for text in price or ()]
     with opened_archive(file, create=False) as archive:
-        found = [one for one in whole_file(archive, "ledger of costs", "costs").costs() if one.day >= since]
-    priced = [output.as_json(one) | {"price": _price_of(one, prices)} for one in found]
-    return Result(priced if prices else found, lambda: _print_costs(found, prices))
+        entries = [entry for entry in whole_file(archive, "ledger of costs", "costs").costs() if entry.day >= since]
+    priced = [output.as_json(entry) | {"price": _price_of(entry, prices)} for entry in entries]
+    return Result(priced if prices else entries, lambda: _print_costs(entries, prices))
 
 
-def _price(said: str) -> tuple[str, float, float]:
+def _price(text: str) -> tuple[str, float, float]:
     """Return (model, price of a million tokens read, price of a million tokens written) of an option."""
-    model, _, both = said.rpartition("=")
+    model, _, both = text.rpartition("=")
     try:
         read, written = map(float, both.split("/"))
         if not model or not (0 <= read < math.inf and 0 <= written < math.inf):
             raise ValueError
     except ValueError:
-        raise InputError(f"{said!r} is not a price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
+        raise InputError(f"{text!r} is not a price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
     return model, read, written
 
 
@@ -238,21 +238,23 @@ def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) ->
     return None
 
 
-def _print_costs(found: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
+def _print_costs(entries: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
     out = output.console()
-    if not found:
+    if not entries:
         out.print("no model was called")
         return
     numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
-    made = output.Table("day", "model", "for", *numbers, right=numbers)
+    table = output.Table("day", "model", "for", *numbers, right=numbers)
     total = 0.0
-    for one in found:
-        cost = _price_of(one, prices)
+    for entry in entries:
+        cost = _price_of(entry, prices)
         total += cost or 0.0
-        shown = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
-        counts = (f"{one.calls:,}", f"{one.tokens_in:,}", f"{one.tokens_out:,}")
-        made.add_row(one.day, one.model, one.purpose, *counts, *shown)
-    out.print(made)
-    calls, read, written = (sum(getattr(one, name) for one in found) for name in ("calls", "tokens_in", "tokens_out"))
-    said = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
-    out.print(said + (f", {total:,.4f} in total" if prices else ""))
+        price_cells = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
+        counts = (f"{entry.calls:,}", f"{entry.tokens_in:,}", f"{entry.tokens_out:,}")
+        table.add_row(entry.day, entry.model, entry.purpose, *counts, *price_cells)
+    out.print(table)
+    calls, read, written = (
+        sum(getattr(entry, name) for entry in entries) for name in ("calls", "tokens_in", "tokens_out")
+    )
+    message = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
+    out.print(message + (f", {total:,.4f} in total" if prices else ""))

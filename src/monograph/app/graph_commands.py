@@ -53,15 +53,15 @@ def graph(
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with opened_archive(file, create=False) as whole:
-        archive = narrowed_archive(whole, within, as_of)
-        found = archive.graph.neighbourhood(entity, hops, limit)
+    with opened_archive(file, create=False) as full_archive:
+        archive = narrowed_archive(full_archive, within, as_of)
+        neighbourhood = archive.graph.neighbourhood(entity, hops, limit)
         if json_output:
-            output.print_json(found)
+            output.print_json(neighbourhood)
         else:
-            graph_output.print_neighbourhood(found)
+            graph_output.print_neighbourhood(neighbourhood)
         if html is not None:
-            _write_page(archive, found, (), entity, html, quiet=json_output)
+            _write_page(archive, neighbourhood, (), entity, html, quiet=json_output)
         if graphml is not None:
             archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
@@ -90,8 +90,8 @@ def entities(
     """
     from monograph.shelf import whole_file
 
-    with opened_archive(file, create=False) as whole:
-        archive = narrowed_archive(whole, within, as_of)
+    with opened_archive(file, create=False) as full_archive:
+        archive = narrowed_archive(full_archive, within, as_of)
         if (apart or unite) and not name:
             raise InputError(
                 "--apart and --unite need two names", "write one before the option, and the other after it"
@@ -124,20 +124,20 @@ def outline(
     monograph outline notes.mono 3f9a --layers 2
     """
     with opened(file, create=False) as monograph:
-        found = narrowed(monograph, within, as_of).tree.outline(node, layers)
-    return Result(found, lambda: graph_output.print_outline(found))
+        branches = narrowed(monograph, within, as_of).tree.outline(node, layers)
+    return Result(branches, lambda: graph_output.print_outline(branches))
 
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
     """Write a page that draws the graph paths from a question to its hits, with their chunks."""
     from monograph.app.picture.ways import ways_to
 
-    found, ways = ways_to(archive, query, hits)
-    _write_page(archive, found, ways, query, path, quiet=quiet)
+    neighbourhood, ways = ways_to(archive, query, hits)
+    _write_page(archive, neighbourhood, ways, query, path, quiet=quiet)
 
 
 def _write_page(
-    archive: Archive, found: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
+    archive: Archive, neighbourhood: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
 ) -> None:
     from monograph.app.picture import picture_of
     from monograph.library import Reader
@@ -150,7 +150,7 @@ def _write_page(
         ) as page:
             if path.is_file():  # Pipes and terminals keep their mode.
                 path.chmod(path.stat().st_mode & mode)
-            page.write(picture_of(found, ways, title=title))
+            page.write(picture_of(neighbourhood, ways, title=title))
     except OSError as error:
         raise InputError(
             f"cannot write {path}: {error.strerror or error}", "choose a folder that exists and is writable"

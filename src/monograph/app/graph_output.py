@@ -23,7 +23,7 @@ OUTLINE_CHARACTERS = 100
 def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
     """Print the requested entity, its neighbours by hops, and the most relevant chunks with their sources."""
     out = console()
-    known = {entity.id: entity for entity in neighbourhood.entities}
+    entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     documents = {document.id: document for document in neighbourhood.documents}
     if not neighbourhood.entities:
         out.print("nothing found")
@@ -31,12 +31,12 @@ def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
     for entity in neighbourhood.entities:
         if entity.id in neighbourhood.centre:
             _print_entity(entity, documents)
-    _print_neighbours(neighbourhood, known)
+    _print_neighbours(neighbourhood, entities_by_id)
     for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
         _print_chunk(chunk, *title_and_place(documents, chunk.document_id))
-    more = len(neighbourhood.chunks) - SHOWN_CHUNKS
-    if more > 0:
-        out.print(f"and {_counted(more, 'chunk')} more", style="dim")
+    remaining = len(neighbourhood.chunks) - SHOWN_CHUNKS
+    if remaining > 0:
+        out.print(f"and {_count(remaining, 'chunk')} more", style="dim")
 
 
 def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> None:
@@ -45,89 +45,93 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
     if not entities and not merges:
         out.print("nothing found")
     if entities:
-        made = Table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
+        table = Table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
         for entity in entities:
-            made.add_row(_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
-        out.print(made)
+            table.add_row(_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
+        out.print(table)
     if merges:
-        made = Table("name", "merged into", "why", "merge", folding=["name", "merged into", "why"])
+        table = Table("name", "merged into", "why", "merge", folding=["name", "merged into", "why"])
         for merge in merges:
             why = f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason
             undone = " (undone)" if merge.undone else ""
-            made.add_row(_name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, merge.id)
-        out.print(made)
+            table.add_row(_name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, merge.id)
+        out.print(table)
 
 
 def _print_entity(entity: Entity, documents: Mapping[str, Document]) -> None:
     out = console()
     out.print(_name(entity.name), style="bold")
-    seen = f", {_seen(entity)}" if entity.first_seen else ""
-    out.print(f"{_name(entity.kind)}, named in {_counted(entity.chunks, 'chunk')}{seen}", style="dim")
-    if others := _others(entity):
-        out.print(f"also {others}")
+    dates = f", {_dates_seen(entity)}" if entity.first_seen else ""
+    out.print(f"{_name(entity.kind)}, named in {_count(entity.chunks, 'chunk')}{dates}", style="dim")
+    if other_names := _others(entity):
+        out.print(f"also {other_names}")
     if entity.documents:
-        subjects = (title_and_place(documents, one) for one in entity.documents)
-        out.print(f"the subject of {_listed([title or place for title, place in subjects])}")
+        subjects = (title_and_place(documents, identifier) for identifier in entity.documents)
+        out.print(f"the subject of {_join_names([title or place for title, place in subjects])}")
 
 
-def _seen(entity: Entity) -> str:
+def _dates_seen(entity: Entity) -> str:
     """Return the first and last date of the documents that name an entity, as text."""
     if entity.first_seen == entity.last_seen:
         return f"seen on {entity.first_seen}"
     return f"first seen on {entity.first_seen}, last on {entity.last_seen}"
 
 
-def _print_neighbours(neighbourhood: Neighbourhood, known: dict[str, Entity]) -> None:
+def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:
     """Print one line for each neighbour, with the heaviest of the links that lead to it from one hop nearer."""
     out = console()
-    nearest = _nearest(neighbourhood)
-    made = Table(
+    nearest = _nearest_links(neighbourhood)
+    table = Table(
         "hop", "name", "kind", "weight", "shared", "through", right=["hop", "weight", "shared"], folding=["name"]
     )
-    said = []
+    descriptions = []
     around = [entity for entity in neighbourhood.entities if entity.id in nearest]
-    for entity in sorted(around, key=lambda one: nearest[one.id][0]):
+    for entity in sorted(around, key=lambda item: nearest[item.id][0]):
         hop, link = nearest[entity.id]
-        via = known[link.source if link.target == entity.id else link.target]
+        via = entities_by_id[link.source if link.target == entity.id else link.target]
         through = "" if hop == 1 and len(neighbourhood.centre) == 1 else _name(via.name)
         shared = f"{len(link.chunks):,}"
-        made.add_row(f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through)
+        table.add_row(f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through)
         if link.description:
-            said.append(f"{_name(via.name)} — {_name(entity.name)}: {_described(link)}")
-    apart = [one.name for one in neighbourhood.entities if one.id not in nearest and one.id not in neighbourhood.centre]
+            descriptions.append(f"{_name(via.name)} — {_name(entity.name)}: {_describe(link)}")
+    unlinked = [
+        entity.name
+        for entity in neighbourhood.entities
+        if entity.id not in nearest and entity.id not in neighbourhood.centre
+    ]
     if nearest:
-        out.print(made)
-    if apart:
-        out.print(f"not linked to these: {_listed(apart)}")
+        out.print(table)
+    if unlinked:
+        out.print(f"not linked to these: {_join_names(unlinked)}")
     if neighbourhood.cut:
-        out.print(f"{_counted(neighbourhood.cut, 'neighbour')} left out", style="dim")
-    for line in said[:SHOWN_LINES]:
+        out.print(f"{_count(neighbourhood.cut, 'neighbour')} left out", style="dim")
+    for line in descriptions[:SHOWN_LINES]:
         out.print(line)
     out.print()
 
 
-def _nearest(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
+def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
     """Return by entity id its number of hops from the centre, and the heaviest link that leads to it."""
     touching = defaultdict(list)
-    for link in sorted(neighbourhood.links, key=lambda one: -one.weight):
+    for link in sorted(neighbourhood.links, key=lambda item: -item.weight):
         touching[link.source].append((link.target, link))
         touching[link.target].append((link.source, link))
     reached = set(neighbourhood.centre)
     edge = set(neighbourhood.centre)
-    found: dict[str, tuple[int, Link]] = {}
+    nearest: dict[str, tuple[int, Link]] = {}
     hop = 0
     while edge:
         hop += 1
-        ways = [(other, link) for one in edge for other, link in touching[one] if other not in reached]
-        for other, link in sorted(ways, key=lambda way: (-way[1].weight, way[1].source, way[1].target)):
-            found.setdefault(other, (hop, link))
-        edge = {other for other, _ in ways}
+        steps = [(other, link) for entity_id in edge for other, link in touching[entity_id] if other not in reached]
+        for other, link in sorted(steps, key=lambda step: (-step[1].weight, step[1].source, step[1].target)):
+            nearest.setdefault(other, (hop, link))
+        edge = {other for other, _ in steps}
         reached |= edge
-    return found
+    return nearest
 
 
-def _described(link: Link) -> str:
-    keywords = f" ({_listed(link.keywords)})" if link.keywords else ""
+def _describe(link: Link) -> str:
+    keywords = f" ({_join_names(link.keywords)})" if link.keywords else ""
     return _line(link.description, DESCRIPTION_CHARACTERS) + keywords
 
 
@@ -142,12 +146,12 @@ def _print_chunk(chunk: Chunk, title: str, where: str) -> None:
 
 
 def _others(entity: Entity) -> str:
-    return _listed([name for name in entity.names if name != entity.name])
+    return _join_names([name for name in entity.names if name != entity.name])
 
 
-def _listed(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - SHOWN_NAMES} more" if len(texts) > SHOWN_NAMES else ""
-    return ", ".join(_name(text) for text in texts[:SHOWN_NAMES]) + more
+def _join_names(texts: Sequence[str]) -> str:
+    rest = f" and {len(texts) - SHOWN_NAMES} more" if len(texts) > SHOWN_NAMES else ""
+    return ", ".join(_name(text) for text in texts[:SHOWN_NAMES]) + rest
 
 
 def _name(text: str) -> str:
@@ -160,7 +164,7 @@ def _line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
@@ -169,20 +173,20 @@ def print_outline(branches: Sequence[OutlineNode]) -> None:
     out = console()
     if not branches:
         out.print("nothing to outline: the tree has no chunks yet")
-    for place, branch in enumerate(branches, start=1):
-        _print_branch(branch, f"{place}" if len(branches) > 1 else "", 0)
+    for number, branch in enumerate(branches, start=1):
+        _print_branch(branch, f"{number}" if len(branches) > 1 else "", 0)
 
 
 def _print_branch(branch: OutlineNode, number: str, depth: int) -> None:
     out = console()
-    said = " ".join(branch.text.split())
-    said = said if len(said) <= OUTLINE_CHARACTERS or not depth else said[:OUTLINE_CHARACTERS].rstrip() + " …"
+    text = " ".join(branch.text.split())
+    text = text if len(text) <= OUTLINE_CHARACTERS or not depth else text[:OUTLINE_CHARACTERS].rstrip() + " …"
     head = f"{'  ' * depth}{number + ' ' if number else ''}"
     if branch.layer:
-        out.print(f"{head}{said}", style="bold" if not depth else None)
+        out.print(f"{head}{text}", style="bold" if not depth else None)
         out.print(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
     else:
         title = f"{branch.title}: " if branch.title else ""
-        out.print(f"{head}{title}{said}  [{branch.id}]")
-    for place, child in enumerate(branch.children, start=1):
-        _print_branch(child, f"{number}.{place}" if number else f"{place}", depth + 1)
+        out.print(f"{head}{title}{text}  [{branch.id}]")
+    for index, child in enumerate(branch.children, start=1):
+        _print_branch(child, f"{number}.{index}" if number else f"{index}", depth + 1)

@@ -20,7 +20,7 @@ PROGRAM = "monograph"
 HELP = {"help_option_names": ["--help", "-h"]}
 """Settings of the outermost group, which its commands inherit."""
 
-_MEANT = {
+_SUGGESTIONS = {
     "add": ("sync", "build"),
     "create": ("sync", "build"),
     "delete": ("remove",),
@@ -42,7 +42,7 @@ class CommandGroup(TyperGroup):
 
     def make_context(self, *arguments: Any, **named: Any) -> typer.Context:
         """Parse the arguments before a command."""
-        with _patience():
+        with _escape_errors():
             return super().make_context(*arguments, **named)  # type: ignore[return-value]
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
@@ -54,19 +54,21 @@ class CommandGroup(TyperGroup):
         try:
             return super().resolve_command(ctx, args)
         except UsageError as error:
-            meant = [one for one in _MEANT.get(args[0].lower(), ()) if one in self.commands or one.startswith("-")]
-            if meant:
-                error.message = f"No such command {args[0]!r}. Did you mean {meant[0]!r}?"
+            suggestions = [
+                name for name in _SUGGESTIONS.get(args[0].lower(), ()) if name in self.commands or name.startswith("-")
+            ]
+            if suggestions:
+                error.message = f"No such command {args[0]!r}. Did you mean {suggestions[0]!r}?"
             raise
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]
         """Run the named command."""
-        with _patience():
+        with _escape_errors():
             return super().invoke(ctx)
 
 
 @contextmanager
-def _patience() -> Iterator[None]:
+def _escape_errors() -> Iterator[None]:
     """Escape control characters in errors about arguments; end quietly if the output pipe is closed."""
     try:
         yield

@@ -67,19 +67,19 @@ def _run_on_corpus(task: MeasureTask, *, quiet: bool) -> tuple[list[runs.Result]
 def _questions(task: MeasureTask) -> tuple[EvaluationQuestion, ...]:
     """Return the questions to ask: those of ``queries`` if given, else those of the set."""
     if task.queries is not None:
-        found = load_questions(task.queries)
+        questions = load_questions(task.queries)
     elif task.dataset is not None:
-        found = questions_of(task.dataset)
+        questions = questions_of(task.dataset)
     else:
         raise InputError(f"there are no questions for {task.file}", "give --queries QUESTIONS, or a question set")
-    if not found:
+    if not questions:
         raise InputError(f"{task.queries or task.dataset} contains no question", "write one JSON object per line")
-    return found
+    return questions
 
 
 def _compare(monograph: Monograph, task: MeasureTask, questions: Sequence[EvaluationQuestion]) -> list[runs.Result]:
-    held = str(monograph.path) if task.file is not None else f"the corpus of {task.dataset}"
-    return runs.compare(monograph, resolve(questions, monograph.documents(), held), task.hows, task.k)
+    corpus = str(monograph.path) if task.file is not None else f"the corpus of {task.dataset}"
+    return runs.compare(monograph, resolve(questions, monograph.documents(), corpus), task.hows, task.k)
 
 
 def _name(task: MeasureTask) -> str:
@@ -101,7 +101,7 @@ def print_results(results: Sequence[runs.Result], name: str) -> None:
 
 
 def _print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    made = output.Table(*headings, right=set(headings) - {"how", "type"})
+    table = output.Table(*headings, right=set(headings) - {"how", "type"})
     for row in rows:
-        made.add_row(*row)
-    output.console().print(made)
+        table.add_row(*row)
+    output.console().print(table)

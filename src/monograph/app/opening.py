@@ -53,9 +53,9 @@ def opened_archive(
         if is_shelf(address):
             from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 
-            taken = {name: options[name] for name in ("model", "reranker") if name in options}
+            shelf_options = {name: options[name] for name in ("model", "reranker") if name in options}
             engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
-            return opened_shelf(address, trust=trust, named=named, engines=engines, **taken)
+            return opened_shelf(address, trust=trust, named=named, engines=engines, **shelf_options)
     return opened(Path(address), trust=trust, named=named, **options)
 
 
@@ -69,7 +69,7 @@ def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **
     if trust:
         from monograph.derive.loading import addresses
 
-        remember(known_as(url), dict.fromkeys(one for spec in named for one in addresses(spec)))
+        remember(known_as(url), dict.fromkeys(address for spec in named for address in addresses(spec)))
     return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
 
 
@@ -121,7 +121,9 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
             from monograph.derive.loading import addresses
 
             stats = monograph.stats()
-            remember(stats.id, dict.fromkeys((*stats.addresses, *(one for spec in named for one in addresses(spec)))))
+            remember(
+                stats.id, dict.fromkeys((*stats.addresses, *(address for spec in named for address in addresses(spec))))
+            )
     except BaseException:
         monograph.close()
         raise
@@ -136,12 +138,12 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
     """
 
     def may(identity: str, address: str) -> bool:
-        known = name or identity
+        owner = name or identity
         everywhere = set(map(normal, os.environ.get(TRUSTED_VARIABLE, "").split()))
-        if address in everywhere or (known, address) in _trusted():
+        if address in everywhere or (owner, address) in _trusted():
             return True
         if trust:
-            remember(known, [address])
+            remember(owner, [address])
         return trust
 
     return may
@@ -157,10 +159,10 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
     """
     path = list_of_trusted()
     with _writing:
-        known = set(_trusted())
-        new = [address for address in wanted if (identity, address) not in known]
+        trusted = set(_trusted())
+        new = [address for address in wanted if (identity, address) not in trusted]
         if not (new and identity):
-            _say("trusted this time only, because the file cannot be written", new)
+            _print_addresses("trusted this time only, because the file cannot be written", new)
             return
         lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
         try:
@@ -173,11 +175,11 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
                 f"cannot write {path}: {error.strerror or error}",
                 f"list the addresses in the variable {TRUSTED_VARIABLE}, separated by spaces",
             ) from error
-    _say("trusted from now on", new)
+    _print_addresses("trusted from now on", new)
 
 
-def _say(what: str, some: Iterable[str]) -> None:
-    for address in some:
+def _print_addresses(what: str, addresses: Iterable[str]) -> None:
+    for address in addresses:
         output.console(stderr=True).print(f"{what}: {address}")
 
 
@@ -192,43 +194,43 @@ def _trusted() -> Iterator[tuple[str, str]]:
         raise MonographError(f"cannot read {path}: {error}", "correct its permissions, or delete it") from error
     for number, line in enumerate(lines, start=1):
         try:
-            one = json.loads(line)
-            yield str(one["file"]), str(one["address"])
+            entry = json.loads(line)
+            yield str(entry["file"]), str(entry["address"])
         except (ValueError, KeyError, TypeError) as error:
             raise MonographError(f"cannot read line {number} of {path}", "delete this line") from error
 
 
 def key_of(file: Path) -> str | None:
     """Return the key for a file: ``MONOGRAPH_KEY``, or the typed one if the file looks encrypted, or None."""
-    given = os.environ.get(KEY_VARIABLE)
-    if given or not sys.stdin.isatty():
-        return given or None
+    key = os.environ.get(KEY_VARIABLE)
+    if key or not sys.stdin.isatty():
+        return key or None
     from monograph.store.file.encryption import may_be_encrypted
 
     if not may_be_encrypted(file):
         return None
-    return _typed(f"key of {file}: ")
+    return _prompt_key(f"key of {file}: ")
 
 
 def key_to_decrypt(file: Path) -> str:
     """Return the key of an encrypted file. Raises InputError if neither the environment nor a terminal provides one."""
-    given = os.environ.get(KEY_VARIABLE)
-    if given:
-        return given
+    key = os.environ.get(KEY_VARIABLE)
+    if key:
+        return key
     if not sys.stdin.isatty():
         raise InputError("no key was given", f"set {KEY_VARIABLE}, or run the command in a terminal, which asks for it")
-    return _typed(f"key of {file}: ")
+    return _prompt_key(f"key of {file}: ")
 
 
 def new_key(file: Path) -> str:
     """Return a new key for a file; a typed key is asked for twice. Raises InputError as :func:`key_to_decrypt` does."""
-    given = key_to_decrypt(file)
-    if not os.environ.get(KEY_VARIABLE) and _typed("the same key again: ") != given:
+    key = key_to_decrypt(file)
+    if not os.environ.get(KEY_VARIABLE) and _prompt_key("the same key again: ") != key:
         raise InputError("the two keys differ", "type the same key twice")
-    return given
+    return key
 
 
-def _typed(prompt: str) -> str:
+def _prompt_key(prompt: str) -> str:
     from getpass import getpass
 
     try:

@@ -32,7 +32,7 @@ SHOWN_LINES = 20
 PIPED_WIDTH = 160
 LINE_SECONDS = 10.0
 """Seconds between two lines of progress."""
-_STYLED_ANYWAY = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+_STYLE_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
 """Environment variables that make rich write colours without a terminal."""
 
 _HARMLESS = "".join(map(chr, (0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000)))
@@ -48,7 +48,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, TimeSpan):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {one.name: as_json(getattr(value, one.name)) for one in dataclasses.fields(value)}
+        return {field.name: as_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -59,7 +59,10 @@ def as_json(value: Any) -> Any:
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Write a value as JSON to standard output: indented, or with ``indent=None`` on one line."""
     text = json.dumps(as_json(value), ensure_ascii=False, indent=indent)
-    _write(sys.stdout, "\n".join(_escaped(line, lambda one: json.dumps(one)[1:-1]) for line in text.split("\n")) + "\n")
+    _write(
+        sys.stdout,
+        "\n".join(_escape(line, lambda char: json.dumps(char)[1:-1]) for line in text.split("\n")) + "\n",
+    )
 
 
 class Table:
@@ -78,13 +81,13 @@ class Table:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as RichTable
 
-        made = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-        for one in self._headings:
-            side: Literal["left", "right"] = "right" if one in self._right else "left"
-            made.add_column(one, justify=side, overflow="fold", no_wrap=one not in self._folding)
+        table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
+        for heading in self._headings:
+            side: Literal["left", "right"] = "right" if heading in self._right else "left"
+            table.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in self._folding)
         for row in self._rows:
-            made.add_row(*map(visible, row))
-        return made
+            table.add_row(*map(visible, row))
+        return table
 
 
 class Lines:
@@ -96,7 +99,7 @@ class Lines:
     def __init__(self, *, stderr: bool) -> None:
         self._stderr = stderr
         self._stream = sys.stderr if stderr else sys.stdout
-        self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLED_ANYWAY))
+        self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLE_VARIABLES))
 
     def print(self, what: str | Table = "", style: str | None = None) -> None:
         """Print one line, or a table. Text is printed literally, never interpreted as markup."""
@@ -160,7 +163,7 @@ def shell_hint(hint: str) -> str:
 
 def visible(text: str) -> str:
     """Return text with control characters escaped, on one line, so that a file name cannot move the cursor."""
-    return _escaped(text, lambda one: one.encode("unicode_escape").decode())
+    return _escape(text, lambda char: char.encode("unicode_escape").decode())
 
 
 def safe(text: str) -> str:
@@ -168,11 +171,11 @@ def safe(text: str) -> str:
     return "\n".join(visible(line.replace("\t", "    ")) for line in text.split("\n"))
 
 
-def _escaped(text: str, escape: Callable[[str], str]) -> str:
+def _escape(text: str, escape: Callable[[str], str]) -> str:
     """Return text with escaped characters that move the cursor, or change the terminal or the writing direction."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in _HARMLESS else escape(one) for one in text)
+    return "".join(char if char.isprintable() or char in _HARMLESS else escape(char) for char in text)
 
 
 @contextmanager
@@ -191,24 +194,24 @@ def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
 @contextmanager
 def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProgress]:
     """Print a line of progress to standard error every ``seconds`` seconds."""
-    said, done, out = phase, threading.Event(), console(stderr=True)
+    status, finished, out = phase, threading.Event(), console(stderr=True)
 
     def watch(progress: Progress) -> None:
-        nonlocal said
+        nonlocal status
         count = f"{progress.done:,} of {progress.total:,} {_unit(progress)}"
-        said = f"{phase}: {progress.phase}, {count}" + (f", at {progress.item}" if progress.item else "")
+        status = f"{phase}: {progress.phase}, {count}" + (f", at {progress.item}" if progress.item else "")
 
     def print_lines() -> None:
         with suppress(OSError):  # Standard error may be closed.
-            while not done.wait(seconds):
-                out.print(said)
+            while not finished.wait(seconds):
+                out.print(status)
 
     printer = threading.Thread(target=print_lines, name="progress", daemon=True)
     printer.start()
     try:
         yield watch
     finally:
-        done.set()
+        finished.set()
         printer.join()
 
 
@@ -244,18 +247,18 @@ def print_problems(problems: Sequence[Problem]) -> None:
         return
     out = console(stderr=True)
     out.print(f"{len(problems)} not stored:" if len(problems) > 1 else "1 not stored:")
-    groups = _alike(problems)
-    for first, *others in groups[:SHOWN_LINES]:
+    groups = _group_problems(problems)
+    for first, *rest in groups[:SHOWN_LINES]:
         hint = f"  ({shell_hint(first.hint)})" if shell_hint(first.hint) else ""
-        if others:
-            out.print(f"  {len(others) + 1:,} files, {first.uri} and others: {_cause(first)}{hint}")
+        if rest:
+            out.print(f"  {len(rest) + 1:,} files, {first.uri} and others: {_cause(first)}{hint}")
         else:
             out.print(f"  {first.uri}: {first.reason}{hint}")
     if len(groups) > SHOWN_LINES:
         out.print(f"  … and {sum(map(len, groups[SHOWN_LINES:])):,} more (--json lists all)")
 
 
-def _alike(problems: Sequence[Problem]) -> list[list[Problem]]:
+def _group_problems(problems: Sequence[Problem]) -> list[list[Problem]]:
     """Group files of one kind that cannot be read because an extra is missing; every other problem is a group alone."""
     groups: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
@@ -298,23 +301,23 @@ def print_cost(cost: Cost) -> None:
 
 def print_embedding_cost(cost: Cost, path: str) -> None:
     """Print the cost of computing all vectors again."""
-    asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
+    model_cost = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
     console().print(
         f"{path}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
-        + (f", at most {cost.summaries:,} summaries, each embedded too{asked}" if cost.summaries else "")
+        + (f", at most {cost.summaries:,} summaries, each embedded too{model_cost}" if cost.summaries else "")
     )
 
 
 def print_summaries_cost(cost: Cost, path: str) -> None:
     """Print the cost of building the tree of summaries."""
-    asked = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
-    console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{asked}")
+    model_cost = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
+    console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{model_cost}")
 
 
 def print_moves(moves: Sequence[Move]) -> None:
     """Print one line for each root whose folder was moved."""
-    for one in moves:
-        console().print(f"{one.root} was moved: {one.old} is now {one.new}")
+    for move in moves:
+        console().print(f"{move.root} was moved: {move.old} is now {move.new}")
 
 
 def print_report(report: Report, path: str) -> None:
@@ -341,8 +344,8 @@ def print_findings(findings: Sequence[Finding]) -> None:
     """Print one line for each fault."""
     out = console()
     for finding in findings:
-        otherwise = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
-        hint = "--repair fixes it" if finding.repairable else otherwise
+        default_hint = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
+        hint = "--repair fixes it" if finding.repairable else default_hint
         out.print(f"{finding.table}: {finding.fault}  ({hint})")
     out.print("all is well" if not findings else f"{len(findings)} faults")
 

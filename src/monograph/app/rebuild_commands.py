@@ -51,11 +51,11 @@ def reembed(
         opened(file, trust=trust, named=[embedder], create=False) as monograph,
         working("reembed", quiet=quiet) as on_progress,
     ):
-        chosen = load_embedder(embedder, api_key=api_key)
+        loaded_embedder = load_embedder(embedder, api_key=api_key)
         if dry_run:
-            cost = monograph.vectors.price(chosen)
+            cost = monograph.vectors.price(loaded_embedder)
             return Result(cost, lambda: output.print_embedding_cost(cost, str(file)))
-        return report_result(monograph.vectors.rebuild(chosen, progress=on_progress), file)
+        return report_result(monograph.vectors.rebuild(loaded_embedder, progress=on_progress), file)
 
 
 @command
@@ -76,12 +76,12 @@ def reextract(
     """
     from monograph.derive.loading import load_extractor
 
-    chosen = load_extractor(extractor, api_key) if extractor else None
+    loaded_extractor = load_extractor(extractor, api_key) if extractor else None
     with (
         opened(file, trust=trust, named=[extractor], create=False) as monograph,
         working("reextract", quiet=quiet) as on_progress,
     ):
-        return report_result(monograph.graph.rebuild(chosen, progress=on_progress), file)
+        return report_result(monograph.graph.rebuild(loaded_extractor, progress=on_progress), file)
 
 
 @command
@@ -111,13 +111,13 @@ def resummarize(
     """
     from monograph.derive.loading import load_summarizer
 
-    chosen = load_summarizer(summarizer, api_key) if summarizer else None
+    loaded_summarizer = load_summarizer(summarizer, api_key) if summarizer else None
     with opened(file, trust=trust, named=[summarizer], create=False) as monograph:
         if dry_run:
-            cost = monograph.tree.price(chosen)
+            cost = monograph.tree.price(loaded_summarizer)
             return Result(cost, lambda: output.print_summaries_cost(cost, str(file)))
         with working("resummarize", quiet=quiet) as on_progress:
-            return report_result(monograph.tree.rebuild(chosen, progress=on_progress), file)
+            return report_result(monograph.tree.rebuild(loaded_summarizer, progress=on_progress), file)
 
 
 @command

@@ -57,24 +57,24 @@ def search(
       monograph search notes.mono "what was the year like?" --how tree:detail=0.3
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
-    with opened_archive(file, trust=trust, create=False, reranker=reranker) as whole:
-        archive = narrowed_archive(whole, within, as_of)
-        asked, condition = query_of(query), where_of(where or [])
-        warn_of_no_hits(k, asked)
+    with opened_archive(file, trust=trust, create=False, reranker=reranker) as full_archive:
+        archive = narrowed_archive(full_archive, within, as_of)
+        question, condition = query_of(query), where_of(where or [])
+        warn_of_no_hits(k, question)
         warn_of_keys(archive, condition)
-        hits = archive.search(asked, k, how, condition)
+        hits = archive.search(question, k, how, condition)
         confidence = 1.0
         if not json_output:
             from monograph.library.questions import confidence_in
 
-            confidence = confidence_in(archive, asked, hits)
+            confidence = confidence_in(archive, question, hits)
         if html is not None:
             from monograph.app.graph_commands import draw_answers
 
-            draw_answers(archive, asked, hits, html, quiet=json_output)
+            draw_answers(archive, question, hits, html, quiet=json_output)
 
     def show() -> None:
-        answer_output.print_doubt(asked, hits, confidence)
+        answer_output.print_doubt(question, hits, confidence)
         document_output.print_hits(hits, explain=explain)
 
     return Result(hits, show)
@@ -97,22 +97,22 @@ def show(
     monograph show notes.mono ~/notes/boiler.md
     monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
     """
-    with opened(file, create=False) as whole:
+    with opened(file, create=False) as full_file:
         around = whole_number(around, "around", 0)
-        monograph = narrowed(whole, within, as_of)
+        monograph = narrowed(full_file, within, as_of)
         if versions:
             from monograph.shelf import whole_file
 
-            had = whole_file(monograph, "previous versions", "versions").versions(name or "")
-            return Result(had, lambda: document_output.print_versions(had))
+            history = whole_file(monograph, "previous versions", "versions").versions(name or "")
+            return Result(history, lambda: document_output.print_versions(history))
         if name is None:
-            listed = monograph.documents()
-            return Result(listed, lambda: document_output.print_documents(listed))
-        found = monograph.fetch([name])
-        if not found:
+            documents = monograph.documents()
+            return Result(documents, lambda: document_output.print_documents(documents))
+        matches = monograph.fetch([name])
+        if not matches:
             document = monograph.document(name)
             return Result(document, lambda: document_output.print_document(document))
-        chunk = found[0].chunk
+        chunk = matches[0].chunk
         chunks = monograph.chunks(chunk.document_id)
-        near = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
-        return Result(near, lambda: document_output.print_neighbours(chunk, near, len(chunks)))
+        neighbours = chunks[max(0, chunk.ordinal - around) : chunk.ordinal + around + 1]
+        return Result(neighbours, lambda: document_output.print_neighbours(chunk, neighbours, len(chunks)))

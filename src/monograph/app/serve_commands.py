@@ -76,29 +76,29 @@ def mcp(
       monograph mcp shared.mono --within owner=ann
       monograph mcp ~/shelf
     """
-    with contextlib.nullcontext() if http else _ends_with_client():
+    with contextlib.nullcontext() if http else _end_with_client():
         output.escape_logs()
         with _without_collecting():
             from monograph_mcp import serve_http, serve_stdio
 
         with opened_archive(
             file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
-        ) as whole:
-            archive = narrowed_archive(whole, within, as_of)
+        ) as full_archive:
+            archive = narrowed_archive(full_archive, within, as_of)
             if not http:
                 serve_stdio(archive, notes=notes)
                 return
-            chosen = token or secrets.token_urlsafe(24)
+            server_token = token or secrets.token_urlsafe(24)
 
             def ready(address: str) -> None:
-                said = {"address": address, "token": chosen}
+                connection = {"address": address, "token": server_token}
                 if json_output:
-                    output.print_json(said)
+                    output.print_json(connection)
                 else:
-                    output.console().print_text(f"{address}\nAuthorization: Bearer {chosen}")
+                    output.console().print_text(f"{address}\nAuthorization: Bearer {server_token}")
                 sys.stdout.flush()
 
-            serve_http(archive, chosen, host=host, port=port, notes=notes, ready=ready)
+            serve_http(archive, server_token, host=host, port=port, notes=notes, ready=ready)
 
 
 @contextlib.contextmanager
@@ -112,7 +112,7 @@ def _without_collecting() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ends_with_client() -> Iterator[None]:
+def _end_with_client() -> Iterator[None]:
     """End this process soon after the client closes standard input or is killed.
 
     An idle server ends by itself. A server that is starting, or has a call in progress, gets ``GRACE_SECONDS``; then
@@ -177,9 +177,9 @@ def serve(
 
         output.escape_logs()
         answering = load(model, api_key)
-        named: dict[str, Archive] = {}
+        archives: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):
-            whole = opened_archive(
+            full_archive = opened_archive(
                 file,
                 trust=trust,
                 engine=engine,
@@ -188,14 +188,14 @@ def serve(
                 model=answering,
                 reranker=reranker,
             )
-            stack.enter_context(whole)
-            named[name] = narrowed_archive(whole, within, as_of)
-        chosen = token or secrets.token_urlsafe(24)
+            stack.enter_context(full_archive)
+            archives[name] = narrowed_archive(full_archive, within, as_of)
+        server_token = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
-            page = f"{address}/#token={chosen}"
+            page = f"{address}/#token={server_token}"
             if json_output:
-                output.print_json({"address": address, "token": chosen, "page": page})
+                output.print_json({"address": address, "token": server_token, "page": page})
             else:
                 output.console().print(page)
             sys.stdout.flush()
@@ -205,21 +205,21 @@ def serve(
                 webbrowser.open(page)
 
         listening = stack.enter_context(listen(host, port))
-        beside = _for_agents(named, notes=write) if agents else []
-        served = Served(named, write=write, model="" if answering is None else answering.key, agents=agents)
-        made = server(served, chosen, listening, beside=beside)
+        agent_apps = _agent_apps(archives, notes=write) if agents else []
+        served = Served(archives, write=write, model="" if answering is None else answering.key, agents=agents)
+        web_server = server(served, server_token, listening, beside=agent_apps)
         ready(address_of(listening))
-        made.run(sockets=[listening])
+        web_server.run(sockets=[listening])
 
 
-def _for_agents(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
+def _agent_apps(files: dict[str, Archive], *, notes: bool) -> list[Starlette]:
     """Return applications for agents: the first file at ``/mcp``, the others at ``/mcp/NAME``."""
     from monograph.library import Monograph, View
     from monograph_mcp import make_server
 
-    made = []
+    apps = []
     for number, (name, file) in enumerate(files.items()):
         path = "/mcp/" + re.sub(r"[^\w.-]+", "-", name) if number else "/mcp"
-        made_server = make_server(file, notes=notes and isinstance(file, Monograph | View))
-        made.append(made_server.streamable_http_app(host="127.0.0.1", streamable_http_path=path))
-    return made
+        mcp_server = make_server(file, notes=notes and isinstance(file, Monograph | View))
+        apps.append(mcp_server.streamable_http_app(host="127.0.0.1", streamable_http_path=path))
+    return apps

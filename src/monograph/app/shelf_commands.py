@@ -87,7 +87,7 @@ def build(
     from monograph.shelf import build as build_shelf
 
     if trust:
-        remember(known_as(url), dict.fromkeys(one for spec in (embedder, extractor) for one in addresses(spec)))
+        remember(known_as(url), dict.fromkeys(address for spec in (embedder, extractor) for address in addresses(spec)))
     with working("build", quiet=quiet) as on_progress:
         report = build_shelf(
             url,
@@ -104,7 +104,7 @@ def build(
             trusted=permission(trust=trust, name=known_as(url)),
             progress=on_progress,
         )
-    return _published(report, url)
+    return _published_result(report, url)
 
 
 @app.command()
@@ -126,19 +126,19 @@ def remove(
     with working("remove", quiet=quiet) as on_progress:
         allowed = permission(trust=trust, name=known_as(url))
         report = remove_documents(url, names, trusted=allowed, progress=on_progress)
-    return _published(report, url)
+    return _published_result(report, url)
 
 
-def _published(report: Report, url: str) -> Result:
+def _published_result(report: Report, url: str) -> Result:
     with opened_shelf(url) as shelf:
-        found = shelf.stats()
+        counts = shelf.stats()
 
     def show_published() -> None:
         output.print_report(report, url)
-        stats_output.print_version(found)
+        stats_output.print_version(counts)
         output.print_problems(report.problems)
 
-    return Result({**output.as_json(report), "version": found.version}, show_published, problems=bool(report.problems))
+    return Result({**output.as_json(report), "version": counts.version}, show_published, problems=bool(report.problems))
 
 
 @app.command()
@@ -152,8 +152,8 @@ def show(
     monograph shelf show ~/shelf notes/boiler.md
     """
     with opened_shelf(url) as shelf:
-        found = shelf.document(name)
-    return Result(found, lambda: document_output.print_document(found))
+        document = shelf.document(name)
+    return Result(document, lambda: document_output.print_document(document))
 
 
 @app.command()
@@ -161,8 +161,8 @@ def show(
 def stats(url: UrlArgument) -> Result:
     """Print counts and sizes of the newest version."""
     with opened_shelf(url) as shelf:
-        found = shelf.stats()
-    return Result(found, lambda: stats_output.print_shelf_stats(found))
+        counts = shelf.stats()
+    return Result(counts, lambda: stats_output.print_shelf_stats(counts))
 
 
 @app.command()
@@ -171,8 +171,10 @@ def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = Fal
     """Check each shard, and the catalogue of the shelf."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
         findings = [
-            replace(one, repairable=False, hint=one.hint or "build the shelf again from its sources, with --replace")
-            for one in shelf.check()
+            replace(
+                finding, repairable=False, hint=finding.hint or "build the shelf again from its sources, with --replace"
+            )
+            for finding in shelf.check()
         ]
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
@@ -191,10 +193,10 @@ def forget(url: UrlArgument, quiet: QuietOption = False) -> Result:
     from monograph.shelf import forget as forget_versions
 
     with working("forget", quiet=quiet):
-        made = forget_versions(url)
-    version = made.kept.version if made.kept is not None else 0
-    value = {"version": version, "removed": list(made.removed), "digests": sorted(made.digests)}
-    return Result(value, lambda: stats_output.print_forgotten(made, url, version))
+        forgotten = forget_versions(url)
+    version = forgotten.kept.version if forgotten.kept is not None else 0
+    value = {"version": version, "removed": list(forgotten.removed), "digests": sorted(forgotten.digests)}
+    return Result(value, lambda: stats_output.print_forgotten(forgotten, url, version))
 
 
 for _command in app.registered_commands:

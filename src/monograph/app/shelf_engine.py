@@ -40,7 +40,7 @@ def engines_of(written: str) -> Engines:
     from monograph.shelf.engines import local
     from monograph.shelf.ray_engine import OnRay
 
-    name, options = _read(
+    name, options = _parse(
         written,
         {"replicas": int, "groups": int, "deadline": float},
         "write local, ray, or ray:replicas=2,groups=4,deadline=30",
@@ -60,19 +60,19 @@ def tasks_of(written: str) -> Tasks | None:
     """
     from monograph.shelf import Tasks
 
-    name, options = _read(written, {"cpus": float}, "write local, ray, or ray:cpus=2")
+    name, options = _parse(written, {"cpus": float}, "write local, ray, or ray:cpus=2")
     return None if name == LOCAL else Tasks(**options)
 
 
 _Kinds: TypeAlias = Mapping[str, Callable[[str], Any]]
 
 
-def _read(written: str, ray: _Kinds, hint: str) -> tuple[str, dict[str, Any]]:
+def _parse(written: str, ray: _Kinds, hint: str) -> tuple[str, dict[str, Any]]:
     """Return the name of an engine, and its options."""
     name, _, rest = written.partition(":")
     try:
         kinds = {LOCAL: {}, "ray": ray}[name]
-        given = dict(one.split("=", 1) for one in rest.split(",")) if rest else {}
-        return name, {key.strip(): kinds[key.strip()](value) for key, value in given.items()}
+        options = dict(part.split("=", 1) for part in rest.split(",")) if rest else {}
+        return name, {key.strip(): kinds[key.strip()](value) for key, value in options.items()}
     except (ValueError, KeyError):
         raise InputError(f"{shown(written)} is not an engine", hint) from None

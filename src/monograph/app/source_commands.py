@@ -123,19 +123,19 @@ def sync(
     from monograph.settings import Settings
 
     limits = Limits(max_bytes, max_seconds)
-    vectors = load_embedder(embedder, api_key=api_key) if embedder else None
-    names = load_extractor(extractor, api_key) if extractor else None
-    sums = load_summarizer(summarizer, api_key) if summarizer else None
-    sees = load_describer(describer, api_key) if describer not in ("", "none") else describer
+    loaded_embedder = load_embedder(embedder, api_key=api_key) if embedder else None
+    loaded_extractor = load_extractor(extractor, api_key) if extractor else None
+    loaded_summarizer = load_summarizer(summarizer, api_key) if summarizer else None
+    loaded_describer = load_describer(describer, api_key) if describer not in ("", "none") else describer
     with (
         opened(
             file,
             trust=trust,
             named=[embedder, extractor, summarizer, describer],
-            embedder=vectors,
-            extractor=names,
-            summarizer=sums,
-            describer=sees,
+            embedder=loaded_embedder,
+            extractor=loaded_extractor,
+            summarizer=loaded_summarizer,
+            describer=loaded_describer,
             settings=Settings(history=True) if history else None,
             vector_index=vector_index or None,
         ) as monograph,
@@ -196,25 +196,31 @@ def sources(
         if always_forget is not None:
             monograph.files.always_forget = always_forget
         removed = monograph.files.remove(remove, forget=forget) if remove else None
-        found = monograph.files.sources()
+        synced_sources = monograph.files.sources()
 
     def show() -> None:
         if moved is not None:
             output.print_moves([moved])
         if removed is not None:
             output.print_report(removed, str(file))
-        made = output.Table(
+        table = output.Table(
             "source", "place", "files", "documents", "size", "last sync", "failed",
             right=["files", "documents", "size", "failed"], folding=["source", "place"],
         )  # fmt: skip
-        for one in found:
-            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.synced)) if one.synced else "-"
-            counts = (f"{one.files:,}", f"{one.documents:,}", output.in_bytes(one.size), when, f"{len(one.failures):,}")
-            made.add_row(one.root, one.place, *counts)
-        output.console().print(made)
-        output.print_problems([failure for one in found for failure in one.failures])
+        for source in synced_sources:
+            when = time.strftime("%Y-%m-%d %H:%M", time.localtime(source.synced)) if source.synced else "-"
+            counts = (
+                f"{source.files:,}",
+                f"{source.documents:,}",
+                output.in_bytes(source.size),
+                when,
+                f"{len(source.failures):,}",
+            )
+            table.add_row(source.root, source.place, *counts)
+        output.console().print(table)
+        output.print_problems([failure for source in synced_sources for failure in source.failures])
 
-    return Result(removed or found, show)
+    return Result(removed or synced_sources, show)
 
 
 @command
@@ -268,11 +274,11 @@ def watch(
             if json_output:
                 output.print_json(event, indent=None)
             else:
-                output.console().print(_line(event))
+                output.console().print(_event_line(event))
 
 
-def _line(event: WatchEvent) -> str:
-    was = f"  (was {event.before})" if event.before else ""
+def _event_line(event: WatchEvent) -> str:
+    before = f"  (was {event.before})" if event.before else ""
     why = f": {event.reason}" if event.reason else ""
     hint = f"  ({output.shell_hint(event.hint)})" if output.shell_hint(event.hint) else ""
-    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{was}{why}{hint}"
+    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{before}{why}{hint}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def print_stats(stats: Stats) -> None:
     """Print the counts and sizes of a file."""
-    made = Table("what", "value", right=["value"])
+    table = Table("what", "value", right=["value"])
     rows: list[tuple[str, str]] = [
         ("documents", f"{stats.documents:,}"),
         ("files read", f"{stats.sources:,}"),
@@ -35,13 +35,13 @@ def print_stats(stats: Stats) -> None:
         *((f"  {name}", in_bytes(size)) for name, size in stats.tables),
     ]
     for row in rows:
-        made.add_row(*row)
+        table.add_row(*row)
     out = console()
-    made_with = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
-    made_with += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
-    made_with += f"  opens {', '.join(stats.addresses)}" if stats.addresses else ""
-    out.print(f"{stats.path}  format {stats.format}  {made_with}")
-    out.print(made)
+    models = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    models += f"  summarizer {stats.summarizer}" if stats.summarizer else ""
+    models += f"  opens {', '.join(stats.addresses)}" if stats.addresses else ""
+    out.print(f"{stats.path}  format {stats.format}  {models}")
+    out.print(table)
     if not stats.has_graph:
         out.print(f"no graph; to build it: monograph build {stats.path}")
 
@@ -68,7 +68,7 @@ def print_version(stats: ShelfStats) -> None:
 
 def print_shelf_stats(stats: ShelfStats) -> None:
     """Print the counts and sizes of a shelf, including the fewest and most documents in a shard."""
-    made = Table("what", "value", right=["value"])
+    table = Table("what", "value", right=["value"])
     most, least = max(stats.documents_by_shard, default=0), min(stats.documents_by_shard, default=0)
     rows = (
         ("version", f"{stats.version}"),
@@ -81,11 +81,11 @@ def print_shelf_stats(stats: ShelfStats) -> None:
         ("size", in_bytes(stats.bytes)),
     )
     for row in rows:
-        made.add_row(*row)
+        table.add_row(*row)
     out = console()
-    with_what = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
-    out.print(f"{stats.url}  {with_what}")
-    out.print(made)
+    models = f"embedder {stats.embedder or '(none yet)'}  extractor {stats.extractor or '(none yet)'}"
+    out.print(f"{stats.url}  {models}")
+    out.print(table)
 
 
 def print_forgotten(made: Forgotten, url: str, version: int) -> None:

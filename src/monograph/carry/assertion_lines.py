@@ -20,14 +20,25 @@ from monograph.values import AssertedNode, AssertedRelation
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the line of every assertion, nodes first. Raises ValueError, which states the fault, if one is damaged."""
-    for one in rules.findings(rules.Checked(connection), content.assertions(key_of)):
-        raise ValueError(one.fault)
-    for said in assertions.each(connection):
-        if isinstance(said, AssertedNode):
-            embedding = None if said.embedding is None else said.embedding.tolist()
-            yield {"id": said.id, "name": said.name, "label": said.label, "embedding": embedding, **_rest(said)}
+    for finding in rules.findings(rules.Checked(connection), content.assertions(key_of)):
+        raise ValueError(finding.fault)
+    for assertion in assertions.each(connection):
+        if isinstance(assertion, AssertedNode):
+            embedding = None if assertion.embedding is None else assertion.embedding.tolist()
+            yield {
+                "id": assertion.id,
+                "name": assertion.name,
+                "label": assertion.label,
+                "embedding": embedding,
+                **_shared_fields(assertion),
+            }
         else:
-            yield {"source": said.source, "label": said.label, "target": said.target, **_rest(said)}
+            yield {
+                "source": assertion.source,
+                "label": assertion.label,
+                "target": assertion.target,
+                **_shared_fields(assertion),
+            }
 
 
 def is_any(connection: Connection) -> bool:
@@ -35,8 +46,8 @@ def is_any(connection: Connection) -> bool:
     return not assertions.is_empty(connection)
 
 
-def _rest(said: AssertedNode | AssertedRelation) -> dict[str, Any]:
-    return {"properties": said.properties, "origin": next(iter(said.origins), None)}
+def _shared_fields(assertion: AssertedNode | AssertedRelation) -> dict[str, Any]:
+    return {"properties": assertion.properties, "origin": next(iter(assertion.origins), None)}
 
 
 def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
@@ -48,10 +59,10 @@ def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
         If the file cannot be read, or one of its lines is no assertion.
     """
     path = folder / layout.ASSERTIONS
-    return (_said(where, line) for where, line in lines(path)) if path.exists() else iter(())
+    return (_read_assertion(where, line) for where, line in lines(path)) if path.exists() else iter(())
 
 
-def _said(where: str, line: dict[str, Any]) -> AssertedNode | AssertedRelation:
+def _read_assertion(where: str, line: dict[str, Any]) -> AssertedNode | AssertedRelation:
     properties = line.get("properties")
     if not isinstance(properties, dict):
         raise SourceDamaged(f"{where}: its 'properties' are {str(properties)[:40]!r}", "repair it, or export again")
@@ -60,14 +71,14 @@ def _said(where: str, line: dict[str, Any]) -> AssertedNode | AssertedRelation:
     if "source" in line:
         ends = [text(line.get(name), name, where) for name in ("source", "target")]
         return AssertedRelation(ends[0], label, ends[1], properties, origins)
-    name, called = text(line.get("id"), "id", where), text(line.get("name"), "name", where)
-    return AssertedNode(name, called, label, properties, _embedding(line.get("embedding"), where), origins)
+    identifier, name = text(line.get("id"), "id", where), text(line.get("name"), "name", where)
+    return AssertedNode(identifier, name, label, properties, _read_embedding(line.get("embedding"), where), origins)
 
 
-def _embedding(value: Any, where: str) -> Any:
+def _read_embedding(value: Any, where: str) -> Any:
     if value is None:
         return None
-    if not isinstance(value, list) or not all(type(one) in (int, float) for one in value):
+    if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export again")
     with np.errstate(over="ignore"):  # Infinite values are refused when the assertion is added.
         return np.array(value, dtype=np.float32)
@@ -77,6 +88,6 @@ def parted(said: Iterable[AssertedNode | AssertedRelation]) -> tuple[list[Assert
     """Return the nodes and the relations among assertions, as two lists."""
     listed = list(said)
     return (
-        [one for one in listed if isinstance(one, AssertedNode)],
-        [one for one in listed if isinstance(one, AssertedRelation)],
+        [assertion for assertion in listed if isinstance(assertion, AssertedNode)],
+        [assertion for assertion in listed if isinstance(assertion, AssertedRelation)],
     )

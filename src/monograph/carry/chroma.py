@@ -50,31 +50,31 @@ def opened(folder: Path, name: str = "") -> Store:
         raise SourceMissing(f"{folder} is not a folder", "give the folder in which Chroma keeps its files")
     if not (folder / "chroma.sqlite3").is_file():
         raise UnknownFormat(f"{folder} contains no chroma.sqlite3", "give the folder in which Chroma keeps its files")
-    with _errors(folder):
-        client = _client(folder)
-        collection = _collection(client, folder, name)
+    with _translate_errors(folder):
+        client = _open_client(folder)
+        collection = _find_collection(client, folder, name)
         ids = collection.get(include=[])["ids"]
         first = collection.get(ids=ids[:1], include=["embeddings"])["embeddings"] if ids else None
     dimension = 0 if first is None or len(first) == 0 else len(first[0])
-    return Store(len(ids), lambda wanted: _items(folder, collection, ids, wanted), dimension=dimension)
+    return Store(len(ids), lambda with_vectors: _read_items(folder, collection, ids, with_vectors), dimension=dimension)
 
 
 @contextmanager
-def _errors(folder: Path) -> Iterator[None]:
+def _translate_errors(folder: Path) -> Iterator[None]:
     """Turn errors of Chroma into SourceDamaged, including its panics, which are no subclass of Exception."""
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):
         raise
     except BaseException as error:
-        said = " ".join(str(error).split())[:300]
+        message = " ".join(str(error).split())[:300]
         raise SourceDamaged(
-            f"{folder} cannot be read by Chroma: {said}",
+            f"{folder} cannot be read by Chroma: {message}",
             "check that the program that wrote it can read it, or copy it again",
         ) from error
 
 
-def _client(folder: Path) -> ClientAPI:
+def _open_client(folder: Path) -> ClientAPI:
     try:
         import chromadb
         from chromadb.config import Settings
@@ -83,8 +83,8 @@ def _client(folder: Path) -> ClientAPI:
     return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
 
 
-def _collection(client: ClientAPI, folder: Path, name: str) -> Collection:
-    names = sorted(one.name for one in client.list_collections())
+def _find_collection(client: ClientAPI, folder: Path, name: str) -> Collection:
+    names = sorted(collection.name for collection in client.list_collections())
     if not name and len(names) == 1:
         name = names[0]
     if name not in names:
@@ -95,33 +95,35 @@ def _collection(client: ClientAPI, folder: Path, name: str) -> Collection:
     return client.get_collection(name, embedding_function=None)
 
 
-def _items(folder: Path, collection: Collection, ids: list[str], wanted: bool) -> Items:
-    include: Any = ["documents", "metadatas", *(["embeddings"] if wanted else [])]
+def _read_items(folder: Path, collection: Collection, ids: list[str], with_vectors: bool) -> Items:
+    include: Any = ["documents", "metadatas", *(["embeddings"] if with_vectors else [])]
     for first in range(0, len(ids), _AT_ONCE):
-        asked = ids[first : first + _AT_ONCE]
-        with _errors(folder):
-            found = collection.get(ids=asked, include=include)
-        vectors: Any = found["embeddings"] if wanted else None
+        batch = ids[first : first + _AT_ONCE]
+        with _translate_errors(folder):
+            records = collection.get(ids=batch, include=include)
+        vectors: Any = records["embeddings"] if with_vectors else None
         rows = {
             name: (
-                (found["documents"] or [])[at],
-                (found["metadatas"] or [])[at],
-                None if vectors is None else np.asarray(vectors[at], dtype=np.float32),
+                (records["documents"] or [])[index],
+                (records["metadatas"] or [])[index],
+                None if vectors is None else np.asarray(vectors[index], dtype=np.float32),
             )
-            for at, name in enumerate(found["ids"])
+            for index, name in enumerate(records["ids"])
         }
-        for name in asked:
+        for name in batch:
             if name in rows:
-                yield _taken(name, *rows[name], where=f"record {name[:80]!r} of {folder}")
+                yield _read_record(name, *rows[name], where=f"record {name[:80]!r} of {folder}")
 
 
-def _taken(name: str, held: Any, told: Any, vector: Float32 | None, where: str) -> Taken | Problem:
-    content = text(held, "document", where)
+def _read_record(
+    name: str, stored_text: Any, stored_metadata: Any, vector: Float32 | None, where: str
+) -> Taken | Problem:
+    content = text(stored_text, "document", where)
     if not content.strip():
         return Problem(where, "it has no text", "a vector alone cannot be imported: add a text in Chroma")
-    metadata = dict(sorted((told or {}).items()))
-    origin = next((one for key in _ORIGINS if isinstance(one := metadata.get(key), str)), "")
-    title = next((one for key in _TITLES if isinstance(one := metadata.get(key), str)), "") or PurePath(origin).name
+    metadata = dict(sorted((stored_metadata or {}).items()))
+    origin = next((value for key in _ORIGINS if isinstance(value := metadata.get(key), str)), "")
+    title = next((value for key in _TITLES if isinstance(value := metadata.get(key), str)), "") or PurePath(origin).name
     return taken(
         where,
         lambda: Document("", name, title, origin, metadata, passages=(Passage(content, name, vector=vector),)),

@@ -65,37 +65,39 @@ def write(
     # The export contains values of the memo (vectors, extractions): refuse it if any of them is damaged.
     wrong = memo.count_wrong(connection)
     if wrong:
-        said = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
-        raise _damaged(connection, f"memo values differ from what was stored: {said}")
+        summary = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
+        raise _damage_error(connection, f"memo values differ from what was stored: {summary}")
     rows = documents.numbers(connection)
     with ExitStack() as files:
 
         def opened(name: str) -> IO[str]:
             return files.enter_context((folder / name).open("w", encoding="utf-8", newline="\n"))
 
-        written, pieces = opened(layout.DOCUMENTS), opened(layout.CHUNKS)
+        documents_file, chunks_file = opened(layout.DOCUMENTS), opened(layout.CHUNKS)
         edges = (opened(layout.MENTIONS), opened(layout.LINKS)) if graph else None
-        held = files.enter_context((folder / layout.VECTORS).open("wb"))
-        _head(held, vectors.count(connection), began.dimension)
+        vectors_file = files.enter_context((folder / layout.VECTORS).open("wb"))
+        _write_header(vectors_file, vectors.count(connection), began.dimension)
         counts = began
         for first in range(0, len(rows), AT_ONCE):
-            some = rows[first : first + AT_ONCE]
+            batch = rows[first : first + AT_ONCE]
             numbers = []
-            for row in some:
-                found = _document(connection, row, written)
-                counts = _chunks(connection, row, (pieces, held), replace(counts, documents=counts.documents + 1))
-                numbers += found
+            for row in batch:
+                chunk_rows = _write_document(connection, row, documents_file)
+                counts = _write_chunks(
+                    connection, row, (chunks_file, vectors_file), replace(counts, documents=counts.documents + 1)
+                )
+                numbers += chunk_rows
             if edges is not None:
                 mentions, links = edge_lines(connection, numbers)
                 for file, lines in zip(edges, (mentions, links), strict=True):
                     for line in lines:
-                        _line(file, line)
+                        _write_line(file, line)
                 counts = replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
-            _tell(on_progress, first + len(some), len(rows), "documents")
+            _report_progress(on_progress, first + len(batch), len(rows), "documents")
         if assertion_lines.is_any(connection):
             _write_assertions(connection, opened(layout.ASSERTIONS))
         if graph:
-            counts = replace(counts, entities=_entities(connection, opened(layout.ENTITIES), on_progress))
+            counts = replace(counts, entities=_write_entities(connection, opened(layout.ENTITIES), on_progress))
     (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
     return counts
 
@@ -122,36 +124,36 @@ def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_over
     )
 
 
-def _damaged(connection: Connection, fault: str) -> DamagedFile:
+def _damage_error(connection: Connection, fault: str) -> DamagedFile:
     return damaged(path_of(connection), f"{fault}; nothing was exported")
 
 
-def _document(connection: Connection, row: int, written: IO[str]) -> list[int]:
+def _write_document(connection: Connection, row: int, documents_file: IO[str]) -> list[int]:
     """Write a document, and return the rows of its chunks."""
     if not documents.is_sound(connection, row):
         name = documents.name_of(connection, row)
-        raise _damaged(connection, f"document {name!r} differs from what was stored")
+        raise _damage_error(connection, f"document {name!r} differs from what was stored")
     document = documents.load(connection, documents.by_number(connection, row))
     line: dict[str, Any] = {
         "id": document.id,
         "title": document.title,
         "uri": document.uri,
         "metadata": document.metadata,
-        "sections": [{"start": one.start, "path": list(one.path)} for one in document.sections],
+        "sections": [{"start": section.start, "path": list(section.path)} for section in document.sections],
         "text": document.text,
     }
-    _line(written, line)
+    _write_line(documents_file, line)
     return chunks.rows_of_document(connection, row)
 
 
-def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
-    pieces, held = files
+def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
+    chunks_file, vectors_file = files
     stored = vectors.with_keys(connection, row)
     size = counts.dimension * vectors.STORED.itemsize
     number = counts.vectors
-    found = chunks.of_document(connection, row, strict=True)
-    for one in found:
-        chunk = one.chunk
+    stored_chunks = chunks.of_document(connection, row, strict=True)
+    for item in stored_chunks:
+        chunk = item.chunk
         line: dict[str, Any] = {
             "id": chunk.id,
             "document": chunk.document_id,
@@ -165,48 +167,48 @@ def _chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], c
         if chunk.id in stored:
             key, value = stored[chunk.id]
             if len(value) != size:
-                raise _damaged(connection, f"the vector of chunk {chunk.id!r} has {len(value)} bytes, not {size}")
+                raise _damage_error(connection, f"the vector of chunk {chunk.id!r} has {len(value)} bytes, not {size}")
             line["vector"] = number
             if key == given_key(value):
                 line["given"] = True  # The vector came with the chunk: no embedder here can compute it.
-            held.write(value)
+            vectors_file.write(value)
             number += 1
-        _line(pieces, line)
-    return replace(counts, chunks=counts.chunks + len(found), vectors=number)
+        _write_line(chunks_file, line)
+    return replace(counts, chunks=counts.chunks + len(stored_chunks), vectors=number)
 
 
 def _write_assertions(connection: Connection, file: IO[str]) -> None:
     try:
         for line in assertion_lines.written(connection):
-            _line(file, line)
+            _write_line(file, line)
     except ValueError as error:
-        raise _damaged(connection, str(error)) from error
+        raise _damage_error(connection, str(error)) from error
 
 
-def _entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
+def _write_entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
     heads = names.most_named(connection, -1)
     count = 0
     for count, line in enumerate(entity_lines(connection, heads), 1):
-        _line(file, line)
+        _write_line(file, line)
         if count % ENTITIES_AT_ONCE == 0:
-            _tell(on_progress, count, max(len(heads), count), "entities")
+            _report_progress(on_progress, count, max(len(heads), count), "entities")
     return count
 
 
-_WRITTEN: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
+_ENCODE: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _line(file: IO[str], line: Mapping[str, Any]) -> None:
-    file.write(_WRITTEN(line) + "\n")
+def _write_line(file: IO[str], line: Mapping[str, Any]) -> None:
+    file.write(_ENCODE(line) + "\n")
 
 
-def _head(file: BinaryIO, count: int, dimension: int) -> None:
+def _write_header(file: BinaryIO, count: int, dimension: int) -> None:
     """Write the header of the NumPy array of vectors: their number and dimension."""
     shape = {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": (count, dimension)}
     npy.write_array_header_1_0(file, shape)
 
 
-def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
+def _report_progress(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
     if on_progress is not None:
         on_progress(Progress("export", done, total, unit))
 
@@ -214,17 +216,17 @@ def _tell(on_progress: OnProgress | None, done: int, total: int, unit: str) -> N
 def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the line of each entity of these name rows; of a homonym, the line of every sense."""
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
-        some = heads[first : first + ENTITIES_AT_ONCE]
+        batch = heads[first : first + ENTITIES_AT_ONCE]
         nodes = Nodes(GraphState(connection))
-        nodes.read_entities(some, MOST_LOOKED_AT)
-        for one in entities(nodes, [node for head in some for node in nodes.nodes_of(head)]):
+        nodes.read_entities(batch, MOST_LOOKED_AT)
+        for entity in entities(nodes, [node for head in batch for node in nodes.nodes_of(head)]):
             yield {
-                "id": one.id,
-                "name": one.name,
-                "kind": one.kind,
-                "names": list(one.names),
-                "chunks": one.chunks,
-                "documents": list(one.documents),
+                "id": entity.id,
+                "name": entity.name,
+                "kind": entity.kind,
+                "names": list(entity.names),
+                "chunks": entity.chunks,
+                "documents": list(entity.documents),
             }
 
 
@@ -243,8 +245,8 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
     links: list[dict[str, Any]] = []
     for row in rows:
         named: dict[EntityNode, int] = {}
-        for one in nodes.seen.get(row, ()):
-            named.setdefault(one.node, one.kind)
+        for mention in nodes.seen.get(row, ()):
+            named.setdefault(mention.node, mention.kind)
         mentions.extend(
             {"entity": nodes.id(node), "chunk": ids[row], "kind": ENTITY_KINDS[kind]} for node, kind in named.items()
         )
@@ -253,7 +255,7 @@ def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[s
         # A graph of this chunk only, so that every line has the chunk that it comes from.
         web = CooccurrenceGraph(nodes)
         web.add([row])
-        for _, _, link in sorted(web.links(list(named)), key=lambda one: (one[2].source, one[2].target)):
+        for _, _, link in sorted(web.links(list(named)), key=lambda item: (item[2].source, item[2].target)):
             line: dict[str, Any] = {"source": link.source, "target": link.target, "chunk": ids[row]}
             if link.description or link.keywords:
                 line |= {"description": link.description, "keywords": list(link.keywords)}

@@ -38,11 +38,11 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
         If something exists that may not be replaced, or the folder cannot be created.
     """
     _refuse(place, files, overwrite=overwrite)
-    beside = f"{os.fsdecode(os.fsencode(place.name)[:36])}.{os.getpid()}.{threading.get_ident()}"
-    new, old = place.with_name(f".{beside}.new"), place.with_name(f".{beside}.old")
+    stem = f"{os.fsdecode(os.fsencode(place.name)[:36])}.{os.getpid()}.{threading.get_ident()}"
+    new, old = place.with_name(f".{stem}.new"), place.with_name(f".{stem}.old")
     try:
         new.mkdir()
-        usual = stat.S_IMODE(new.stat().st_mode)
+        base = stat.S_IMODE(new.stat().st_mode)
         new.chmod(0o700)
     except OSError as error:
         raise InputError(
@@ -55,7 +55,7 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
             restrict(path, original)
             _to_disk(path)
         mode = stat.S_IMODE(original.stat().st_mode)
-        new.chmod(usual & (mode | (mode & 0o444) >> 2) | 0o700)  # Users with read permission may also enter the folder.
+        new.chmod(base & (mode | (mode & 0o444) >> 2) | 0o700)  # Users with read permission may also enter the folder.
         _to_disk(new)
         _refuse(place, files, overwrite=overwrite)
         if place.exists():
@@ -77,12 +77,12 @@ def _refuse(place: Path, files: Collection[str], *, overwrite: bool) -> None:
     if not place.is_dir():
         raise InputError(f"{place} already exists, and is not a folder", "choose another path")
     try:
-        held = sorted(os.listdir(place))  # noqa: PTH208 - names are all that is wanted
+        names = sorted(os.listdir(place))  # noqa: PTH208 - names are all that is wanted
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror or error}", "choose another path") from error
     if not overwrite:
         raise InputError(f"{place} already exists", "choose another path, or replace it with --overwrite")
-    other = next((name for name in held if name not in files), None)
+    other = next((name for name in names if name not in files), None)
     if other is not None:
         raise InputError(
             f"{place} contains {other!r}, which is not part of an export: it is not replaced", "choose another path"
@@ -92,8 +92,8 @@ def _refuse(place: Path, files: Collection[str], *, overwrite: bool) -> None:
 def _to_disk(path: Path) -> None:
     if os.name == "nt" and path.is_dir():
         return  # Windows opens no folders.
-    opened = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _DOCUMENTS = ("documents.parquet", "create_final_documents.parquet")
 _UNITS = ("text_units.parquet", "create_final_text_units.parquet")
-_WANTED = ("id", "title", "text", "metadata", "raw_data", "creation_date")
+_COLUMNS = ("id", "title", "text", "metadata", "raw_data", "creation_date")
 _AT_ONCE = 64
 """Rows that are in memory at the same time."""
 
@@ -32,11 +32,11 @@ def opened(folder: Path) -> Store:
     SourceError
         If the folder has neither, or a file cannot be read.
     """
-    for names, read in ((_DOCUMENTS, _document), (_UNITS, _unit)):
+    for names, read in ((_DOCUMENTS, _read_document), (_UNITS, _read_unit)):
         path = next((folder / name for name in names if (folder / name).is_file()), None)
-        table = None if path is None else _table(path)
+        table = None if path is None else _open_table(path)
         if path is not None and table is not None and "text" in table.schema_arrow.names:
-            return Store(table.metadata.num_rows, _reading(path, table, read))
+            return Store(table.metadata.num_rows, _make_reader(path, table, read))
     if not folder.is_dir():
         raise SourceMissing(f"{folder} is not a folder", "give GraphRAG's output folder")
     raise UnknownFormat(
@@ -45,7 +45,7 @@ def opened(folder: Path) -> Store:
     )
 
 
-def _table(path: Path) -> parquet.ParquetFile:
+def _open_table(path: Path) -> parquet.ParquetFile:
     try:
         from pyarrow import parquet
     except ImportError as error:
@@ -58,17 +58,17 @@ def _table(path: Path) -> parquet.ParquetFile:
         raise SourceDamaged(f"{path} is not a Parquet file: {error}", "run GraphRAG's indexing again") from error
 
 
-def _reading(
+def _make_reader(
     path: Path, table: parquet.ParquetFile, read: Callable[[str, dict[str, Any]], Taken | Problem]
 ) -> Callable[[bool], Items]:
-    return lambda _: (read(f"row {at:,} of {path}", row) for at, row in _rows(path, table))
+    return lambda _: (read(f"row {number:,} of {path}", row) for number, row in _read_rows(path, table))
 
 
-def _rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
-    wanted = [name for name in _WANTED if name in table.schema_arrow.names]
+def _read_rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    columns = [name for name in _COLUMNS if name in table.schema_arrow.names]
     number = 0
     try:
-        for batch in table.iter_batches(_AT_ONCE, columns=wanted):
+        for batch in table.iter_batches(_AT_ONCE, columns=columns):
             for row in batch.to_pylist():
                 number += 1
                 yield number, row
@@ -78,31 +78,31 @@ def _rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[st
         ) from error
 
 
-def _document(where: str, row: dict[str, Any]) -> Taken | Problem:
+def _read_document(where: str, row: dict[str, Any]) -> Taken | Problem:
     title = text(row.get("title"), "title", where)
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
-    return taken(where, lambda: Document(content, name, title, title, _metadata(row)))
+    return taken(where, lambda: Document(content, name, title, title, _read_metadata(row)))
 
 
-def _unit(where: str, row: dict[str, Any]) -> Taken | Problem:
+def _read_unit(where: str, row: dict[str, Any]) -> Taken | Problem:
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
     if not content.strip():
         return Problem(where, "it has no text")
     return taken(where, lambda: Document("", name, passages=(Passage(content, name),)))
 
 
-def _metadata(row: dict[str, Any]) -> dict[str, Any]:
+def _read_metadata(row: dict[str, Any]) -> dict[str, Any]:
     """Return the metadata of a document, which GraphRAG keeps in several columns."""
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for name in ("metadata", "raw_data"):
-        held = row.get(name)
-        if isinstance(held, str):
+        cell = row.get(name)
+        if isinstance(cell, str):
             try:
-                held = json.loads(held)
+                cell = json.loads(cell)
             except (ValueError, RecursionError):
-                held = {name: held}
-        if isinstance(held, dict):
-            found |= {key: value for key, value in held.items() if key != "text"}
+                cell = {name: cell}
+        if isinstance(cell, dict):
+            metadata |= {key: value for key, value in cell.items() if key != "text"}
     if row.get("creation_date"):
-        found.setdefault("creation_date", str(row["creation_date"]))
-    return found
+        metadata.setdefault("creation_date", str(row["creation_date"]))
+    return metadata

@@ -30,7 +30,7 @@ def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 if len(line) > MOST_BYTES:
                     raise SourceTooLarge(f"{where} has more than {MOST_BYTES:,} bytes", "remove the line")
                 if line.strip():
-                    yield where, _object(line, where)
+                    yield where, _parse_object(line, where)
     except OSError as error:
         raise unreadable(path, error) from error
 
@@ -39,12 +39,12 @@ def whole(path: Path) -> dict[str, Any]:
     """Return the one JSON object of a file. Raises as :func:`lines`."""
     try:
         with path.open("rb") as file:
-            read = file.read(MOST_BYTES + 1)
+            content = file.read(MOST_BYTES + 1)
     except OSError as error:
         raise unreadable(path, error) from error
-    if len(read) > MOST_BYTES:
+    if len(content) > MOST_BYTES:
         raise SourceTooLarge(f"{path} has more than {MOST_BYTES:,} bytes", "split it, and import each part")
-    return _object(read, str(path))
+    return _parse_object(content, str(path))
 
 
 def text(value: object, name: str, where: str) -> str:
@@ -63,11 +63,11 @@ def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
     return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "check its permissions")
 
 
-def _object(line: bytes, where: str) -> dict[str, Any]:
+def _parse_object(line: bytes, where: str) -> dict[str, Any]:
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise SourceDamaged(f"{where} is not JSON: {error}", "repair it, or remove it") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise SourceDamaged(f"{where} is not a JSON object", "repair it, or remove it")
-    return found
+    return value

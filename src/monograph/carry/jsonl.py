@@ -19,12 +19,12 @@ from monograph.values import Document, Float32, Passage, Problem, Section
 
 def opened(folder: Path) -> Store:
     """Return the documents of an export. Raises as :func:`manifest`."""
-    said = manifest(folder)
-    outside = said.dimension if said.embedder_spec == f"given:{said.dimension}" else 0
+    contents = manifest(folder)
+    outside = contents.dimension if contents.embedder_spec == f"given:{contents.dimension}" else 0
     return Store(
-        said.documents,
-        lambda wanted: items(folder, said, vectors=wanted),
-        embedder=said.embedder,
+        contents.documents,
+        lambda with_vectors: items(folder, contents, vectors=with_vectors),
+        embedder=contents.embedder,
         dimension=outside,
         assertions=lambda: assertion_lines.read(folder),
     )
@@ -40,16 +40,16 @@ def manifest(folder: Path) -> Manifest:
     """
     path = folder / layout.MANIFEST
     try:
-        found = manifest_of(whole(path))
+        loaded = manifest_of(whole(path))
     except ValueError as error:
         raise UnknownFormat(
             f"{path} is not the manifest of an export: {error}", "write one: monograph export FILE DIR"
         ) from error
-    if found.export > layout.LAYOUT:
+    if loaded.export > layout.LAYOUT:
         raise UnknownFormat(
-            f"{path} was written by Monograph {found.monograph}, in a newer layout", "install that version"
+            f"{path} was written by Monograph {loaded.monograph}, in a newer layout", "install that version"
         )
-    return found
+    return loaded
 
 
 def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
@@ -67,49 +67,51 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
     SourceError
         If one of its files cannot be read, or its files contradict each other.
     """
-    held = _vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
-    pieces = lines(folder / layout.CHUNKS)
-    waiting = next(pieces, None)
+    stored_vectors = _load_vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
+    chunk_stream = lines(folder / layout.CHUNKS)
+    pending = next(chunk_stream, None)
     documents = chunks = 0
     for where, line in lines(folder / layout.DOCUMENTS):
-        name, own = text(line.get("id"), "id", where), []
-        while waiting is not None and waiting[1].get("document") == name:
-            own.append(waiting)
-            waiting = next(pieces, None)
-        documents, chunks = documents + 1, chunks + len(own)
+        name, chunk_lines = text(line.get("id"), "id", where), []
+        while pending is not None and pending[1].get("document") == name:
+            chunk_lines.append(pending)
+            pending = next(chunk_stream, None)
+        documents, chunks = documents + 1, chunks + len(chunk_lines)
         try:
-            yield _document(where, line, own, held)
+            yield _read_document(where, line, chunk_lines, stored_vectors)
         except InvalidDocument as error:
             yield Problem(where, error.message, error.hint)
-    if waiting is not None:
+    if pending is not None:
         raise SourceDamaged(
-            f"{waiting[0]} belongs to document {str(waiting[1].get('document'))[:80]!r}, which is not the next one in"
+            f"{pending[0]} belongs to document {str(pending[1].get('document'))[:80]!r}, which is not the next one in"
             f" {folder / layout.DOCUMENTS}",
             "put the lines of both files into the same order, or export again",
         )
     if (documents, chunks) != (said.documents, said.chunks):
-        told = f"{said.documents:,} and {said.chunks:,}"
+        expected = f"{said.documents:,} and {said.chunks:,}"
         yield Problem(
-            str(folder), f"it contains {documents:,} documents and {chunks:,} chunks, and not {told}", "export again"
+            str(folder),
+            f"it contains {documents:,} documents and {chunks:,} chunks, and not {expected}",
+            "export again",
         )
 
 
-def _document(
-    where: str, line: dict[str, Any], own: list[tuple[str, dict[str, Any]]], held: Float32 | None
+def _read_document(
+    where: str, line: dict[str, Any], chunk_lines: list[tuple[str, dict[str, Any]]], stored_vectors: Float32 | None
 ) -> Taken | Problem:
-    passages, made = [], []
-    for place, one in own:
-        vector = _vector(one, held, place)
-        given = one.get("given") is True
-        made.append(None if given else vector)
-        metadata = one.get("metadata", {})
+    passages, computed = [], []
+    for chunk_where, chunk in chunk_lines:
+        vector = _read_vector(chunk, stored_vectors, chunk_where)
+        is_given = chunk.get("given") is True
+        computed.append(None if is_given else vector)
+        metadata = chunk.get("metadata", {})
         passages.append(
             Passage(
-                text=text(one.get("text"), "text", place),
-                id=text(one.get("id"), "id", place),
+                text=text(chunk.get("text"), "text", chunk_where),
+                id=text(chunk.get("id"), "id", chunk_where),
                 metadata=metadata,
-                vector=vector if given else None,
-                start=one.get("start"),
+                vector=vector if is_given else None,
+                start=chunk.get("start"),
             )
         )
     document = Document(
@@ -118,48 +120,48 @@ def _document(
         title=text(line.get("title"), "title", where),
         uri=text(line.get("uri"), "uri", where),
         metadata=line.get("metadata", {}),
-        sections=tuple(_sections(line, where)),
+        sections=tuple(_read_sections(line, where)),
         passages=tuple(passages),
     )
-    return Taken(document, tuple(made))
+    return Taken(document, tuple(computed))
 
 
-def _sections(line: dict[str, Any], where: str) -> Iterator[Section]:
-    told = line.get("sections", [])
-    for one in told if isinstance(told, list) else [told]:
-        if not isinstance(one, dict) or not isinstance(one.get("path"), list):
-            raise SourceDamaged(f"{where}: its 'sections' are {str(told)[:40]!r}", "repair it, or export again")
-        yield Section(one.get("start", -1), tuple(one["path"]))
+def _read_sections(line: dict[str, Any], where: str) -> Iterator[Section]:
+    sections = line.get("sections", [])
+    for section in sections if isinstance(sections, list) else [sections]:
+        if not isinstance(section, dict) or not isinstance(section.get("path"), list):
+            raise SourceDamaged(f"{where}: its 'sections' are {str(sections)[:40]!r}", "repair it, or export again")
+        yield Section(section.get("start", -1), tuple(section["path"]))
 
 
-def _vectors(path: Path, said: Manifest) -> Float32:
+def _load_vectors(path: Path, expected: Manifest) -> Float32:
     """Return the vectors of an export, float32 (n, dimension), as a memory map."""
     try:
         # Only plain arrays are loaded: a pickle could run code.
-        found = np.load(path, mmap_mode="r", allow_pickle=False)
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
         raise unreadable(path, error) from error
     except (ValueError, TypeError, EOFError, SyntaxError, OverflowError, MemoryError, TokenError) as error:
         raise SourceDamaged(f"{path} is not an array: {error}", "export again, or import with --no-vectors") from error
-    wanted = (said.vectors, said.dimension)
-    if not isinstance(found, np.ndarray) or found.dtype != np.dtype("<f4") or found.shape != wanted:
-        shape = getattr(found, "shape", "?")
+    expected_shape = (expected.vectors, expected.dimension)
+    if not isinstance(array, np.ndarray) or array.dtype != np.dtype("<f4") or array.shape != expected_shape:
+        shape = getattr(array, "shape", "?")
         raise SourceDamaged(
-            f"{path} is not a float32 array of shape {wanted}, as in the manifest, but of {shape}",
+            f"{path} is not a float32 array of shape {expected_shape}, as in the manifest, but of {shape}",
             "export again, or import with --no-vectors",
         )
-    return found
+    return array
 
 
-def _vector(one: dict[str, Any], held: Float32 | None, where: str) -> Float32 | None:
-    number = one.get("vector")
-    if held is None or number is None:
+def _read_vector(chunk: dict[str, Any], stored_vectors: Float32 | None, where: str) -> Float32 | None:
+    number = chunk.get("vector")
+    if stored_vectors is None or number is None:
         return None
-    if type(number) is not int or not 0 <= number < len(held):
+    if type(number) is not int or not 0 <= number < len(stored_vectors):
         raise SourceDamaged(
             f"{where}: there is no vector {str(number)[:40]!r}", "export again, or import with --no-vectors"
         )
-    found = np.array(held[number], dtype=np.float32)
-    if not np.isfinite(found).all():
+    vector = np.array(stored_vectors[number], dtype=np.float32)
+    if not np.isfinite(vector).all():
         raise SourceDamaged(f"{where}: its vector is not finite", "export again, or import with --no-vectors")
-    return found
+    return vector

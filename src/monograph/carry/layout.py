@@ -78,13 +78,13 @@ def manifest_of(value: Any) -> Manifest:
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")
     fields: Mapping[str, Any] = value
-    known: dict[str, Any] = {}
-    for one in dataclasses.fields(Manifest):
-        given: Any = fields.get(one.name)
-        if not (_is_count(given) if one.type == "int" else isinstance(given, str)):
-            raise ValueError(f"its {one.name!r} is {str(given)[:40]!r}")
-        known[one.name] = given
-    return Manifest(**known)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(Manifest):
+        field_value: Any = fields.get(field.name)
+        if not (_is_count(field_value) if field.type == "int" else isinstance(field_value, str)):
+            raise ValueError(f"its {field.name!r} is {str(field_value)[:40]!r}")
+        values[field.name] = field_value
+    return Manifest(**values)
 
 
 def _is_count(value: object) -> bool:

@@ -25,11 +25,11 @@ def opened(folder: Path) -> Store:
         If the folder has neither, or a file cannot be read.
     """
     if (folder / DOCUMENTS).exists():
-        stored = _records(folder / DOCUMENTS)
-        return Store(len(stored), lambda _: _documents(folder / DOCUMENTS, stored))
+        stored = _load_records(folder / DOCUMENTS)
+        return Store(len(stored), lambda _: _read_documents(folder / DOCUMENTS, stored))
     if (folder / CHUNKS).exists():
-        grouped = _grouped(folder / CHUNKS)
-        return Store(len(grouped), lambda _: _of_chunks(folder / CHUNKS, grouped))
+        grouped = _group_chunks(folder / CHUNKS)
+        return Store(len(grouped), lambda _: _read_chunks(folder / CHUNKS, grouped))
     if not folder.is_dir():
         raise SourceMissing(f"{folder} is not a folder", "give LightRAG's working_dir")
     raise UnknownFormat(
@@ -39,18 +39,18 @@ def opened(folder: Path) -> Store:
     )
 
 
-def _records(path: Path) -> dict[str, Mapping[str, Any]]:
-    found = whole(path)
-    for name, value in found.items():
+def _load_records(path: Path) -> dict[str, Mapping[str, Any]]:
+    records = whole(path)
+    for name, value in records.items():
         if not isinstance(value, dict):
             raise SourceDamaged(f"{path}: the value of {name[:80]!r} is not a JSON object", "repair it, or remove it")
-    return found
+    return records
 
 
-def _documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Items:
+def _read_documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Items:
     for name, value in stored.items():
         where = f"{name[:80]!r} in {path}"
-        content, origin = text(value.get("content"), "content", where), _origin(value, where)
+        content, origin = text(value.get("content"), "content", where), _read_origin(value, where)
         yield taken(
             where,
             lambda name=name, content=content, origin=origin: Document(  # type: ignore[misc]
@@ -59,23 +59,27 @@ def _documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Items:
         )
 
 
-def _grouped(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
-    """Return the chunks of each document in order, as (place, id, chunk)."""
-    found: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
-    for name, value in _records(path).items():
+def _group_chunks(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
+    """Return the chunks of each document in order, as (position, id, chunk)."""
+    groups: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
+    for name, value in _load_records(path).items():
         where = f"{name[:80]!r} in {path}"
-        place = value.get("chunk_order_index", 0)
-        if type(place) is not int:
-            raise SourceDamaged(f"{where}: its 'chunk_order_index' is {str(place)[:40]!r}", "repair it, or remove it")
-        found.setdefault(text(value.get("full_doc_id"), "full_doc_id", where) or name, []).append((place, name, value))
-    return {name: sorted(some, key=lambda one: one[:2]) for name, some in found.items()}
+        position = value.get("chunk_order_index", 0)
+        if type(position) is not int:
+            raise SourceDamaged(
+                f"{where}: its 'chunk_order_index' is {str(position)[:40]!r}", "repair it, or remove it"
+            )
+        groups.setdefault(text(value.get("full_doc_id"), "full_doc_id", where) or name, []).append(
+            (position, name, value)
+        )
+    return {name: sorted(chunks, key=lambda chunk: chunk[:2]) for name, chunks in groups.items()}
 
 
-def _of_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[str, Any]]]]) -> Items:
-    for name, some in grouped.items():
+def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[str, Any]]]]) -> Items:
+    for name, chunks in grouped.items():
         where = f"{name[:80]!r} in {path}"
-        origin = _origin(some[0][2], where)
-        passages = tuple(_passages(some, where))
+        origin = _read_origin(chunks[0][2], where)
+        passages = tuple(_make_passages(chunks, where))
         yield taken(
             where,
             lambda name=name, origin=origin, passages=passages: Document(  # type: ignore[misc]
@@ -84,14 +88,14 @@ def _of_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[st
         )
 
 
-def _passages(some: list[tuple[int, str, Mapping[str, Any]]], where: str) -> Iterator[Passage]:
-    for _, name, value in some:
+def _make_passages(chunks: list[tuple[int, str, Mapping[str, Any]]], where: str) -> Iterator[Passage]:
+    for _, name, value in chunks:
         content = text(value.get("content"), "content", where)
         if content.strip():
             yield Passage(content, name)
 
 
-def _origin(value: Mapping[str, Any], where: str) -> str:
+def _read_origin(value: Mapping[str, Any], where: str) -> str:
     """Return the path of the file that a text came from; empty if it is unknown."""
-    said = text(value.get("file_path"), "file_path", where)
-    return "" if said in _UNKNOWN else said
+    path = text(value.get("file_path"), "file_path", where)
+    return "" if path in _UNKNOWN else path

@@ -23,35 +23,35 @@ def opened(path: Path) -> Store:
     SourceError
         If it is no RAGdb file, or cannot be read.
     """
-    return Store(foreign.count(path, _TABLE, (*_COLUMNS, "id")), lambda _: _items(path))
+    return Store(foreign.count(path, _TABLE, (*_COLUMNS, "id")), lambda _: _read_items(path))
 
 
-def _items(path: Path) -> Items:
+def _read_items(path: Path) -> Items:
     for number, row in enumerate(foreign.rows(path, _TABLE, _COLUMNS, "id"), 1):
         where = f"row {number:,} of {path}"
         try:
-            read = {name: _text(value) for name, value in row.items()}
+            texts = {name: _as_text(value) for name, value in row.items()}
         except UnicodeDecodeError:
             yield Problem(where, "its text is not UTF-8")
             continue
-        yield taken(where, lambda read=read: _document(read))  # type: ignore[misc]
+        yield taken(where, lambda texts=texts: _make_document(texts))  # type: ignore[misc]
 
 
-def _text(value: Any) -> str:
+def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
-def _document(read: dict[str, str]) -> Document:
-    metadata: dict[str, Any] = {name: read[name] for name in _KEPT if read[name]}
+def _make_document(texts: dict[str, str]) -> Document:
+    metadata: dict[str, Any] = {name: texts[name] for name in _KEPT if texts[name]}
     try:
-        told = json.loads(read["metadata"] or "{}")
+        extra = json.loads(texts["metadata"] or "{}")
     except (ValueError, RecursionError):
-        told = {"metadata": read["metadata"]}
+        extra = {"metadata": texts["metadata"]}
     return Document(
-        read["content"],
-        title=Path(read["path"]).name,
-        uri=read["path"],
-        metadata={**metadata, **told} if isinstance(told, dict) else metadata,
+        texts["content"],
+        title=Path(texts["path"]).name,
+        uri=texts["path"],
+        metadata={**metadata, **extra} if isinstance(extra, dict) else metadata,
     )

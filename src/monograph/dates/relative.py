@@ -28,7 +28,7 @@ _WEEKDAYS = {
     for name in names.split()
 }
 _WEEKDAY = "|".join(name for name in _WEEKDAYS if name.islower())
-_AWAY = {
+_SHIFTS = {
     "the day before yesterday": -2, "vorgestern": -2, "anteayer": -2, "前天": -2,
     "yesterday": -1, "gestern": -1, "ayer": -1, "昨天": -1, "昨晚": -1,
     "tomorrow": 1, "明天": 1, "明晚": 1,
@@ -41,10 +41,10 @@ _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de
     | (?<![\d年])(?P<m3>\d{{1,2}})月(?P<d3>\d{{1,2}})[日号]"""
 _NO_YEAR = r"(?!\.?,?(?:\ del?)?\ \d{4}(?!\d))"
 _DAY = regex(rf"(?:{_YEARLESS}){_NO_YEAR}", re.VERBOSE | re.IGNORECASE)
-_NEAR = regex(
+_RELATIVE_DAY = regex(
     rf"""(?:{_YEARLESS}){_NO_YEAR}
-    | (?<![^\W_])(?P<away>{"|".join(re.escape(word) for word in _AWAY if word.isascii() or word.islower())})(?![^\W_])
-    | (?P<han>{"|".join(word for word in _AWAY if not (word.isascii() or word.islower()))})
+    | (?<![^\W_])(?P<away>{"|".join(re.escape(word) for word in _SHIFTS if word.isascii() or word.islower())})(?![^\W_])
+    | (?P<han>{"|".join(word for word in _SHIFTS if not (word.isascii() or word.islower()))})
     | (?<![^\W_])(?:this|next|coming|diesen|nächsten|kommenden|próximo)\ (?P<coming>{_WEEKDAY})\b
     | (?<![^\W_])(?:last|letzten|vergangenen|pasado)\ (?P<gone>{_WEEKDAY})\b""",
     re.VERBOSE | re.IGNORECASE,
@@ -58,35 +58,35 @@ def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
     ``own``, ``last`` Friday the last one before it. A weekday alone is skipped, because news mean the past by it and
     chats the future.
     """
-    for found in _NEAR.finditer(text):
-        if day := _near(found, own):
-            yield found.start(), day.isoformat()
+    for match in _RELATIVE_DAY.finditer(text):
+        if day := _resolve_near(match, own):
+            yield match.start(), day.isoformat()
 
 
 def yearless_days_in(text: str) -> list[tuple[int, int]]:
     """Return the (month, day) of each day that a text names without a year, in order and without repeats."""
     if not has_digit(text):
         return []
-    return list(dict.fromkeys(_month_and_day(found) for found in _DAY.finditer(text)))
+    return list(dict.fromkeys(_parse_month_and_day(match) for match in _DAY.finditer(text)))
 
 
-def _month_and_day(found: re.Match[str]) -> tuple[int, int]:
-    parts = {name[0]: value for name, value in found.groupdict().items() if value is not None and len(name) == 2}
+def _parse_month_and_day(match: re.Match[str]) -> tuple[int, int]:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value is not None and len(name) == 2}
     return int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()], int(parts["d"])
 
 
-def _near(found: re.Match[str], own: date) -> date | None:
-    if word := found["away"] or found["han"]:
-        return own + timedelta(_AWAY[" ".join(word.casefold().split())])
-    if name := found["coming"]:
+def _resolve_near(match: re.Match[str], own: date) -> date | None:
+    if word := match["away"] or match["han"]:
+        return own + timedelta(_SHIFTS[" ".join(word.casefold().split())])
+    if name := match["coming"]:
         return own + timedelta((_WEEKDAYS[name.casefold()] - own.weekday() - 1) % 7 + 1)
-    if name := found["gone"]:
+    if name := match["gone"]:
         return own - timedelta((own.weekday() - _WEEKDAYS[name.casefold()] - 1) % 7 + 1)
-    days = (_day(year, *_month_and_day(found)) for year in (own.year, own.year - 1, own.year + 1))
+    days = (_make_day(year, *_parse_month_and_day(match)) for year in (own.year, own.year - 1, own.year + 1))
     return min((day for day in days if day), key=lambda day: abs(day - own), default=None)
 
 
-def _day(year: int, month: int, day: int) -> date | None:
+def _make_day(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:
@@ -96,9 +96,9 @@ def _day(year: int, month: int, day: int) -> date | None:
 _MONTH = (
     rf"(?:{'|'.join(names.split()[0] for names in MONTH_NAMES)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
 )
-_COUNTED = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
+_NUMBER_WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7}
 _UNIT = r"(?P<unit>day|week|month|year)s?"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_COUNTED)})"
+_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBER_WORDS)})"
 _TIME = rf"""
     (?<![\w-])(?:
     (?:between|from)\ (?P<begin>\d{{1,2}})(?:st|nd|rd|th)?\ (?:and|to|until)\ (?P<end>
@@ -112,7 +112,7 @@ _TIME = rf"""
     | (?:in|during|since|until)\ (?P<year>(?:19|20)\d\d)(?![\w-])
     | (?P<away>the\ day\ before\ yesterday|yesterday|today)\b
     | (?P<which>last|past|previous|this)\ (?:(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b
-        | (?:(?P<several>\d{{1,3}}|{"|".join(_COUNTED)})\ )?(?P<period>day|week|month|year)s?\b)
+        | (?:(?P<several>\d{{1,3}}|{"|".join(_NUMBER_WORDS)})\ )?(?P<period>day|week|month|year)s?\b)
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
 TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
@@ -132,63 +132,63 @@ def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
         Day that ``yesterday`` and ``in March`` are relative to. A month or a day without a year is the last one that
         began by then.
     """
-    found: list[tuple[re.Match[str], TimeSpan]] = []
-    for one in TIMES.finditer(text):
+    matches: list[tuple[re.Match[str], TimeSpan]] = []
+    for candidate in TIMES.finditer(text):
         try:
-            when = _time(one, today)
+            when = _parse_time(candidate, today)
         except (ValueError, OverflowError):
             continue
         if when is not None:
-            found.append((one, when))
-    made: list[TimeSpan] = []
-    waiting = iter(range(len(found)))
-    for at in waiting:
-        match, when = found[at]
+            matches.append((candidate, when))
+    periods: list[TimeSpan] = []
+    waiting = iter(range(len(matches)))
+    for index in waiting:
+        match, when = matches[index]
         ahead = text[max(0, match.start() - 24) : match.start()]
-        if at + 1 < len(found) and _BETWEEN.search(ahead):
-            other, then = found[at + 1]
+        if index + 1 < len(matches) and _BETWEEN.search(ahead):
+            other, then = matches[index + 1]
             if _JOINED.fullmatch(text[match.end() : other.start()]) and when.first <= then.last:
-                made.append(TimeSpan(when.first, then.last))
+                periods.append(TimeSpan(when.first, then.last))
                 next(waiting)
                 continue
-        made.append(when)
-    return tuple(dict.fromkeys(made))
+        periods.append(when)
+    return tuple(dict.fromkeys(periods))
 
 
-def _time(found: re.Match[str], today: date) -> TimeSpan | None:
-    if text := found["day"]:
+def _parse_time(match: re.Match[str], today: date) -> TimeSpan | None:
+    if text := match["day"]:
         days = days_in(text)
         return of_day(date.fromisoformat(days[0])) if days else None
-    if text := found["end"]:
+    if text := match["end"]:
         last = TIMES.fullmatch(text)
-        then = None if last is None else _time(last, today)
+        then = None if last is None else _parse_time(last, today)
         if then is None:
             return None
-        first = of_day(date.fromisoformat(then.last_day).replace(day=int(found["begin"]))).first
+        first = of_day(date.fromisoformat(then.last_day).replace(day=int(match["begin"]))).first
         return TimeSpan(first, then.last) if first <= then.first else None
-    if text := found["yearless"] or found["named"]:
-        return _last(text, today)
-    if text := found["month"] or found["year"]:
+    if text := match["yearless"] or match["named"]:
+        return _find_last(text, today)
+    if text := match["month"] or match["year"]:
         return parse(text.replace(".", ""))
-    if text := found["away"]:
+    if text := match["away"]:
         return of_day(today - timedelta({"today": 0, "yesterday": 1}.get(text.casefold(), 2)))
-    if name := found["weekday"]:
+    if name := match["weekday"]:
         back = (today.weekday() - _WEEKDAYS[name.casefold()] - 1) % 7 + 1
         return of_day(today - timedelta(back))
-    if found["period"]:
-        return _period(found["period"].casefold(), found["which"].casefold(), found["several"], today)
-    count = _number(found["count"])
-    unit = found["unit"].casefold()
+    if match["period"]:
+        return _parse_period(match["period"].casefold(), match["which"].casefold(), match["several"], today)
+    count = _parse_number(match["count"])
+    unit = match["unit"].casefold()
     middle = today - timedelta(count * {"day": 1, "week": 7, "month": 30.44, "year": 365.25}[unit])
-    beside = timedelta({"day": 0, "week": 3, "month": 15, "year": 182}[unit])
-    return between(middle - beside, middle + beside)
+    tolerance = timedelta({"day": 0, "week": 3, "month": 15, "year": 182}[unit])
+    return between(middle - tolerance, middle + tolerance)
 
 
-def _number(text: str) -> int:
-    return _COUNTED[text.casefold()] if text.casefold() in _COUNTED else int(text)
+def _parse_number(text: str) -> int:
+    return _NUMBER_WORDS[text.casefold()] if text.casefold() in _NUMBER_WORDS else int(text)
 
 
-def _last(text: str, today: date) -> TimeSpan | None:
+def _find_last(text: str, today: date) -> TimeSpan | None:
     """Return the month, or the day if the text has one, that began last by today."""
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
@@ -200,9 +200,9 @@ def _last(text: str, today: date) -> TimeSpan | None:
     return None
 
 
-def _period(unit: str, which: str, several: str | None, today: date) -> TimeSpan | None:
+def _parse_period(unit: str, which: str, several: str | None, today: date) -> TimeSpan | None:
     if several or which == "past":
-        count = _number(several) if several else 1
+        count = _parse_number(several) if several else 1
         return between(today - timedelta(count * {"day": 1, "week": 7, "month": 31, "year": 365}[unit]), today)
     back = 0 if which == "this" else 1
     if unit == "day":

@@ -37,7 +37,7 @@ _HEADER = regex(
     r"^\W{0,4}(?:date|sent|time|datum|gesendet|fecha)\W{0,3}:\W{0,3}(\S.{3,60})$", re.IGNORECASE | re.MULTILINE
 )
 
-_APART = regex(r"[^a-z]+")
+_NOT_LETTERS = regex(r"[^a-z]+")
 _RANKS = {key.replace(" ", ""): rank for rank, key in enumerate(KEYS)}
 
 
@@ -51,21 +51,21 @@ class TimeSpan:
     @property
     def first_day(self) -> str:
         """Day of the first second in UTC, as ``2026-03-01``."""
-        return _moment(self.first).date().isoformat()
+        return _to_datetime(self.first).date().isoformat()
 
     @property
     def last_day(self) -> str:
         """Day of the last second in UTC, as ``2026-03-01``."""
-        return _moment(self.last).date().isoformat()
+        return _to_datetime(self.last).date().isoformat()
 
     def __str__(self) -> str:
         """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else first/last."""
-        first, last = _moment(self.first), _moment(self.last)
+        first, last = _to_datetime(self.first), _to_datetime(self.last)
         for length in (4, 7, 10):
-            if _of_days(text := first.date().isoformat()[:length]) == self:
+            if _parse_days(text := first.date().isoformat()[:length]) == self:
                 return text
-        told = f"{first.isoformat()[:19]}Z"
-        return told if first == last else f"{told}/{last.isoformat()[:19]}Z"
+        start = f"{first.isoformat()[:19]}Z"
+        return start if first == last else f"{start}/{last.isoformat()[:19]}Z"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,15 @@ def parse(text: str) -> TimeSpan | None:
     text = text.strip()
     if not 4 <= len(text) <= _LONGEST:
         return None
-    found = _of_days(text)
-    if found is None and _ISO.fullmatch(text):
-        found = _instant(text)
-    if found is None:
-        found = _mailed(text)
-    if found is None:
+    parsed = _parse_days(text)
+    if parsed is None and _ISO.fullmatch(text):
+        parsed = _parse_instant(text)
+    if parsed is None:
+        parsed = _parse_mail_date(text)
+    if parsed is None:
         days = days_in(text)
-        found = of_day(date.fromisoformat(days[0])) if len(days) == 1 else None
-    return found
+        parsed = of_day(date.fromisoformat(days[0])) if len(days) == 1 else None
+    return parsed
 
 
 def of_number(number: int | float) -> TimeSpan | None:
@@ -114,7 +114,7 @@ def of_number(number: int | float) -> TimeSpan | None:
     1973 and 2100.
     """
     if isinstance(number, int) and 1000 <= number <= 2999:
-        return _of_days(str(number))
+        return _parse_days(str(number))
     if 100_000_000 <= number < 4_102_444_800:
         return TimeSpan(int(number), int(number))
     if 100_000_000_000 <= number < 4_102_444_800_000:
@@ -127,22 +127,22 @@ def between(first: date, last: date) -> TimeSpan:
     return TimeSpan(of_day(first).first, of_day(last).last)
 
 
-def _of_days(text: str) -> TimeSpan | None:
+def _parse_days(text: str) -> TimeSpan | None:
     """Return the span of a year, of a month, or of a day as ``2026-03-01``; None if the text is none of these."""
     try:
         if _YEAR.fullmatch(text):
             return between(date(int(text), 1, 1), date(int(text), 12, 31))
-        if found := _MONTH.fullmatch(text):
-            year = int(found[1] or found[4])
-            month = int(found[2]) if found[2] else MONTHS.get(found[3].casefold(), 0)
+        if match := _MONTH.fullmatch(text):
+            year = int(match[1] or match[4])
+            month = int(match[2]) if match[2] else MONTHS.get(match[3].casefold(), 0)
             first = date(year, month, 1)
-            return between(first, date(year, month, _days_of(first)))
+            return between(first, date(year, month, _count_days(first)))
         return of_day(date.fromisoformat(text)) if len(text) == 10 and _ISO.fullmatch(text) else None
     except ValueError:
         return None
 
 
-def _days_of(first: date) -> int:
+def _count_days(first: date) -> int:
     """Return the number of days of the month whose first day is given."""
     if first.month == 12:
         return 31
@@ -155,32 +155,32 @@ def of_day(day: date) -> TimeSpan:
     return TimeSpan(first, first + 86_399)
 
 
-def _instant(text: str) -> TimeSpan | None:
+def _parse_instant(text: str) -> TimeSpan | None:
     try:
-        return _span(datetime.fromisoformat(text)) if len(text) > 10 else None
+        return _make_span(datetime.fromisoformat(text)) if len(text) > 10 else None
     except ValueError:
         return None
 
 
-def _mailed(text: str) -> TimeSpan | None:
+def _parse_mail_date(text: str) -> TimeSpan | None:
     if ":" not in text:
         return None
     from email.utils import parsedate_to_datetime
 
     try:
-        return _span(parsedate_to_datetime(text))
+        return _make_span(parsedate_to_datetime(text))
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
 
-def _span(moment: datetime) -> TimeSpan | None:
+def _make_span(moment: datetime) -> TimeSpan | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     second = (moment - _EPOCH) // _SECOND
     return TimeSpan(second, second) if FIRST <= second <= LAST else None
 
 
-def _moment(second: int) -> datetime:
+def _to_datetime(second: int) -> datetime:
     return _EPOCH + timedelta(seconds=second)
 
 
@@ -227,7 +227,7 @@ def days_in(text: str) -> list[str]:
     """
     if not has_digit(text):
         return []
-    days = (_written_day(found) for found in _DAY.finditer(text))
+    days = (_format_day(match) for match in _DAY.finditer(text))
     return list(dict.fromkeys(day for day in days if day))
 
 
@@ -249,8 +249,8 @@ def own_day(title: str, text: str) -> date | None:
     return date.fromisoformat(days[0]) if len(days) == 1 else None
 
 
-def _written_day(found: re.Match[str]) -> str:
-    parts = {name[0]: value for name, value in found.groupdict().items() if value is not None}
+def _format_day(match: re.Match[str]) -> str:
+    parts = {name[0]: value for name, value in match.groupdict().items() if value is not None}
     month = int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()]
     try:
         return date(int(parts["y"]), month, int(parts["d"])).isoformat()
@@ -273,9 +273,9 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
         Searched if no metadata has a date: first for a line ``Date: …`` in the first HEAD characters of the text, then
         as by :func:`own_day`. Give at least HEAD characters of the text.
     """
-    for one in metadata:
-        if (found := _in_metadata(one)) is not None:
-            return found
+    for mapping in metadata:
+        if (dated := _find_in_metadata(mapping)) is not None:
+            return dated
     for line in _HEADER.finditer(text[:HEAD]):
         if (when := parse(line[1])) is not None:
             return Dated(when, TEXT)
@@ -283,15 +283,15 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
     return None if day is None else Dated(of_day(day), TEXT)
 
 
-def _in_metadata(metadata: Mapping[str, Any]) -> Dated | None:
-    ranked = [(rank, key) for key in metadata if (rank := _RANKS.get(_APART.sub("", key.casefold()))) is not None]
+def _find_in_metadata(metadata: Mapping[str, Any]) -> Dated | None:
+    ranked = [(rank, key) for key in metadata if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None]
     for _, key in sorted(ranked):
-        if (when := _read(metadata[key])) is not None:
+        if (when := _read_value(metadata[key])) is not None:
             return Dated(when, METADATA)
     return None
 
 
-def _read(value: Any) -> TimeSpan | None:
+def _read_value(value: Any) -> TimeSpan | None:
     if isinstance(value, str):
         return parse(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

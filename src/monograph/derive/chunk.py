@@ -55,22 +55,22 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
         If a passage of the document is empty.
     """
     if document.passages:
-        return _ready_made(document)
+        return _cut_at_passages(document)
     seen: dict[str, int] = {}
     chunks = []
     section_starts = [section.start for section in document.sections]
-    tables = _tables(document.text)
+    tables = _find_tables(document.text)
     place_starts = [place.start for place in document.places]
     is_placed = bool(section_starts or place_starts or tables)
-    for ordinal, (start, own, end) in enumerate(_spans(document, settings)):
+    for ordinal, (start, own_start, end) in enumerate(_cut_spans(document, settings)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
         metadata: dict[str, Any] = {}
         if is_placed:
-            section = bisect_right(section_starts, own)
+            section = bisect_right(section_starts, own_start)
             first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
             above, places = document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]
-            metadata = _metadata(above, places) | _columns(tables, start)
+            metadata = _build_metadata(above, places) | _read_columns(tables, start)
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -85,32 +85,32 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
     return chunks
 
 
-def _tables(text: str) -> list[tuple[int, int, str]]:
+def _find_tables(text: str) -> list[tuple[int, int, str]]:
     """Return (end of the header, end of the table, header without bars) of each Markdown table, in order."""
     if "|\n" not in text:
         return []
-    found = _TABLE.finditer(text)
-    return [(table.end(1), table.end(), " ".join(table.group(1).replace("|", " ").split())) for table in found]
+    matches = _TABLE.finditer(text)
+    return [(match.end(1), match.end(), " ".join(match.group(1).replace("|", " ").split())) for match in matches]
 
 
-def _columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
+def _read_columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
     """Return the column names as metadata for a chunk that begins inside a table, below its header."""
-    at = bisect_right(tables, (start, 0, "")) - 1
-    return {"columns": tables[at][2]} if at >= 0 and tables[at][0] <= start < tables[at][1] else {}
+    index = bisect_right(tables, (start, 0, "")) - 1
+    return {"columns": tables[index][2]} if index >= 0 and tables[index][0] <= start < tables[index][1] else {}
 
 
-def _metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
+def _build_metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
     """Return the metadata of a chunk: the headings above it, the place where it begins, and its last row."""
     path = " > ".join(section[0].path) if section else ""
-    known: dict[str, Any] = {"section": path} if path else {}
+    metadata: dict[str, Any] = {"section": path} if path else {}
     if places:
-        known |= places[0].metadata()
+        metadata |= places[0].metadata()
         if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
-            known["last_row"] = places[-1].row
-    return known
+            metadata["last_row"] = places[-1].row
+    return metadata
 
 
-def _ready_made(document: Document) -> list[Chunk]:
+def _cut_at_passages(document: Document) -> list[Chunk]:
     chunks = []
     seen: dict[str, int] = {}
     start = 0
@@ -128,55 +128,57 @@ def _ready_made(document: Document) -> list[Chunk]:
     return chunks
 
 
-def _spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
+def _cut_spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
     """Yield (start, start without the overlap, end) of each chunk."""
     headings = (section.start for section in document.sections)
     boundaries = [place.start for place in document.places if place.boundary]
-    found = sentences(document.text, headings, settings.chunk_tokens)
+    stream = sentences(document.text, headings, settings.chunk_tokens)
     buffer: list[Sentence] = []
     overlap: list[Sentence] = []
-    border = held = 0
-    for sentence in found:
+    border = token_count = 0
+    for sentence in stream:
         if border < len(boundaries) and boundaries[border] <= sentence.start:
             border = bisect_right(boundaries, sentence.start)
             if buffer:
                 yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
-                buffer, overlap, held = [], [], 0
+                buffer, overlap, token_count = [], [], 0
         buffer.append(sentence)
-        held += sentence.tokens
-        while held > settings.chunk_tokens and len(buffer) > 1:
-            at = _border(buffer, settings.chunk_tokens - _tokens(overlap))
-            yield (overlap or buffer)[0].start, buffer[0].start, buffer[at - 1].end
-            overlap = _overlap(buffer, at, settings)
-            buffer = buffer[at:]
-            held = _tokens(overlap) + _tokens(buffer)
+        token_count += sentence.tokens
+        while token_count > settings.chunk_tokens and len(buffer) > 1:
+            border_index = _find_border(buffer, settings.chunk_tokens - _sum_tokens(overlap))
+            yield (overlap or buffer)[0].start, buffer[0].start, buffer[border_index - 1].end
+            overlap = _take_overlap(buffer, border_index, settings)
+            buffer = buffer[border_index:]
+            token_count = _sum_tokens(overlap) + _sum_tokens(buffer)
     if buffer:
         yield (overlap or buffer)[0].start, buffer[0].start, buffer[-1].end
 
 
-def _tokens(some: Sequence[Sentence]) -> int:
-    return sum(sentence.tokens for sentence in some)
+def _sum_tokens(buffer: Sequence[Sentence]) -> int:
+    return sum(sentence.tokens for sentence in buffer)
 
 
-def _border(buffer: Sequence[Sentence], room: int) -> int:
+def _find_border(buffer: Sequence[Sentence], room: int) -> int:
     """Return the index of the sentence before which to cut. The last sentence of the buffer does not fit any more."""
     filled = list(accumulate(sentence.tokens for sentence in buffer))
-    candidates = [at for at in range(1, len(buffer)) if filled[at - 1] <= room and filled[at - 1] >= SHORTEST * room]
+    candidates = [
+        index for index in range(1, len(buffer)) if filled[index - 1] <= room and filled[index - 1] >= SHORTEST * room
+    ]
     if not candidates:
         # A long sentence leaves no border in the second half of the budget: cut after the last sentence that fits.
         return max(1, sum(tokens <= room for tokens in filled[:-1]))
-    return max(candidates, key=lambda at: (buffer[at].strength, buffer[at].mark))
+    return max(candidates, key=lambda index: (buffer[index].strength, buffer[index].mark))
 
 
-def _overlap(buffer: Sequence[Sentence], at: int, settings: Settings) -> list[Sentence]:
+def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) -> list[Sentence]:
     """Return the last whole sentences before a border, as many as fit; none from before a heading."""
     chosen: list[Sentence] = []
     # The next chunk's first own sentence must fit in addition to the overlap.
-    room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[at].tokens)
-    while at > 1 and buffer[at].strength < HEADING and buffer[at - 1].tokens <= room:
-        at -= 1
-        room -= buffer[at].tokens
-        chosen.insert(0, buffer[at])
+    room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[index].tokens)
+    while index > 1 and buffer[index].strength < HEADING and buffer[index - 1].tokens <= room:
+        index -= 1
+        room -= buffer[index].tokens
+        chosen.insert(0, buffer[index])
     return chosen
 
 
@@ -195,7 +197,7 @@ class Sentence(NamedTuple):
     mark: int
 
 
-def _pieces(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
+def _split_text(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
     """Return each sentence with the white space that follows it."""
     ends = [start for start, _ in spans[1:]] + [last]
     return [text[start:end] for (start, _), end in zip(spans, ends, strict=False)]
@@ -213,43 +215,43 @@ def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[
     most_tokens:
         Most tokens of a sentence; a longer sentence is divided into parts.
     """
-    waiting = iter(sorted(headings))
-    heading = next(waiting, None)
+    remaining = iter(sorted(headings))
+    heading = next(remaining, None)
     end_before = 0
     for first, last in blocks(text):
         spans = spans_of_block(text, first, last)
-        for (start, end), tokens in zip(spans, count_tokens(_pieces(text, spans, last)), strict=True):
+        for (start, end), tokens in zip(spans, count_tokens(_split_text(text, spans, last)), strict=True):
             # A blank line needs two characters. Nearly all sentences have fewer between them, and need no search.
             is_parted = start - end_before > 1 and _BLANK_LINE.search(text, end_before, start) is not None
             strength = PARAGRAPH if is_parted else SENTENCE
             while heading is not None and heading <= start:
-                strength, heading = HEADING, next(waiting, None)
+                strength, heading = HEADING, next(remaining, None)
             end_before = end
             if tokens <= most_tokens:
-                yield Sentence(start, end, tokens, strength, _mark(text, start, end))
+                yield Sentence(start, end, tokens, strength, _hash_text(text, start, end))
             else:
-                yield from _parts(text, Sentence(start, end, tokens, strength, 0), most_tokens)
+                yield from _divide_sentence(text, Sentence(start, end, tokens, strength, 0), most_tokens)
 
 
-def _mark(text: str, start: int, end: int) -> int:
+def _hash_text(text: str, start: int, end: int) -> int:
     return zlib.crc32(text[start:end].encode("utf-8", "replace"))
 
 
-def _parts(text: str, whole: Sentence, most_tokens: int) -> Iterator[Sentence]:
+def _divide_sentence(text: str, sentence: Sentence, most_tokens: int) -> Iterator[Sentence]:
     """Yield the parts of a sentence that has too many tokens, cut at white space if there is any."""
-    begins = [whole.start + begin for begin, _ in token_spans(text[whole.start : whole.end])]
-    start, strength = whole.start, whole.strength
+    begins = [sentence.start + begin for begin, _ in token_spans(text[sentence.start : sentence.end])]
+    start, strength = sentence.start, sentence.strength
     while True:
         first = bisect_left(begins, start)
         if len(begins) - first <= most_tokens:
-            cut = whole.end
+            cut = sentence.end
         else:
             limit = begins[first + most_tokens - 1]
             cut = max(after_space(text, (start + limit) // 2, limit), start + 1)
         for begin, end in trimmed(text, start, cut):
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])
-            yield Sentence(begin, end, tokens, strength, _mark(text, begin, end))
+            yield Sentence(begin, end, tokens, strength, _hash_text(text, begin, end))
             strength = SENTENCE
-        if cut >= whole.end:
+        if cut >= sentence.end:
             return
         start = cut

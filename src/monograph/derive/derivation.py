@@ -92,19 +92,19 @@ class Derivation(Generic[Input]):
 
     def keyed(self, inputs: Iterable[Input]) -> dict[bytes, Input]:
         """Return the inputs by their memo keys."""
-        return {self.key(one): one for one in inputs}
+        return {self.key(item): item for item in inputs}
 
     def missing(self, connection: Connection, wanted: Mapping[bytes, Input]) -> dict[bytes, Input]:
         """Return the inputs, by key, whose values are not in the memo."""
-        held = memo.rows(connection, self.kind, list(wanted))
-        return {key: one for key, one in wanted.items() if key not in held}
+        stored = memo.rows(connection, self.kind, list(wanted))
+        return {key: item for key, item in wanted.items() if key not in stored}
 
     def price_missing(self, connection: Connection, wanted: Mapping[bytes, Input], priced: set[bytes]) -> Cost:
         """Return the cost of deriving the missing values.
 
         Keys in ``priced`` are skipped; the other missing keys are added to it.
         """
-        missing = {key: one for key, one in self.missing(connection, wanted).items() if key not in priced}
+        missing = {key: item for key, item in self.missing(connection, wanted).items() if key not in priced}
         priced.update(missing)
         return self.price(list(missing.values()))
 
@@ -144,8 +144,8 @@ class Derivation(Generic[Input]):
             with database.read() as connection:
                 missing = self.missing(connection, wanted)
         if waiting:
-            missing = {key: one for key, one in missing.items() if key not in waiting}
-        made: list[Packed] = []
+            missing = {key: item for key, item in missing.items() if key not in waiting}
+        derived: list[Packed] = []
 
         def store(group: Sequence[Packed], *, waits: bool) -> None:
             if waits and waiting is not None:
@@ -153,24 +153,24 @@ class Derivation(Generic[Input]):
             elif group:
                 with database.write() as connection:
                     memo.put(connection, self.kind, group)
-            made.extend(group)
+            derived.extend(group)
             if group and on_stored is not None:
-                on_stored(len(wanted) - len(missing) + len(made))
+                on_stored(len(wanted) - len(missing) + len(derived))
 
         store([(key, ahead[key], 0) for key in missing if key in ahead], waits=True)
-        left = {key: one for key, one in missing.items() if key not in ahead}
+        remaining = {key: item for key, item in missing.items() if key not in ahead}
         group: list[Packed] = []
         since = monotonic()
         try:
-            for some in self.make(left) if left else ():
-                group += some
+            for values in self.make(remaining) if remaining else ():
+                group += values
                 if len(group) >= self.at_once or monotonic() - since > PATIENCE:
                     full, group = group, []
                     store(full, waits=self.is_quick)
                     since = monotonic()
         finally:
             store(group, waits=self.is_quick)
-        return made
+        return derived
 
     def rows(
         self, connection: Connection, keys: Iterable[bytes], waiting: Mapping[bytes, bytes] = NOTHING
@@ -179,12 +179,12 @@ class Derivation(Generic[Input]):
 
         Raises MissingValue if a value is neither stored nor waiting.
         """
-        asked = list(dict.fromkeys(keys))
-        held = memo.rows(connection, self.kind, asked)
-        lacking = [key for key in asked if key not in held]
-        if any(key not in waiting for key in lacking):
+        distinct_keys = list(dict.fromkeys(keys))
+        stored = memo.rows(connection, self.kind, distinct_keys)
+        missing = [key for key in distinct_keys if key not in stored]
+        if any(key not in waiting for key in missing):
             raise MissingValue
-        return held | memo.put(connection, self.kind, ((key, waiting[key], 0) for key in lacking))
+        return stored | memo.put(connection, self.kind, ((key, waiting[key], 0) for key in missing))
 
 
 def retry(database: Database, work: Callable[[], Result]) -> Result:
@@ -225,16 +225,16 @@ def embedded_text(title: str, metadata: Metadata, text: str) -> str:
     if section and not text.startswith(section.rpartition(" > ")[2]):
         above.append(section.removeprefix(f"{title} > ") if section != title else "")
     above.append(str(metadata.get("columns", "")))
-    return "\n".join([*(one for one in above if one), text])
+    return "\n".join([*(part for part in above if part), text])
 
 
 def vectors(embedder: Embedder) -> Derivation[str]:
     """Return the derivation of vectors from texts. A value is the bytes of little-endian float32."""
 
-    def packed(made: Float32) -> list[bytes]:
-        return [row.tobytes() for row in np.ascontiguousarray(made, dtype=STORED)]
+    def pack(matrix: Float32) -> list[bytes]:
+        return [row.tobytes() for row in np.ascontiguousarray(matrix, dtype=STORED)]
 
-    return _embeddings(embedder, memo.VECTOR, lambda text: vector_key(embedder.key, text), packed)
+    return _derive_embeddings(embedder, memo.VECTOR, lambda text: vector_key(embedder.key, text), pack)
 
 
 def name_codes(embedder: Embedder) -> Derivation[str]:
@@ -242,37 +242,37 @@ def name_codes(embedder: Embedder) -> Derivation[str]:
 
     A code is the signs of the name's vector, one bit a dimension.
     """
-    begun = hashlib.sha256(content_hash("code", embedder.key))
+    prefix_hash = hashlib.sha256(content_hash("code", embedder.key))
 
     def key(name: str) -> bytes:
         # A large document has thousands of names: copying a hash takes a third of the time of content_hash.
-        whole = begun.copy()
-        whole.update(name.encode("utf-8", "surrogatepass"))
-        return whole.digest()
+        hasher = prefix_hash.copy()
+        hasher.update(name.encode("utf-8", "surrogatepass"))
+        return hasher.digest()
 
-    def packed(made: Float32) -> list[bytes]:
-        return [row.tobytes() for row in np.packbits(made > 0, axis=1)]
+    def pack(matrix: Float32) -> list[bytes]:
+        return [row.tobytes() for row in np.packbits(matrix > 0, axis=1)]
 
-    return _embeddings(embedder, memo.CODE, key, packed)
+    return _derive_embeddings(embedder, memo.CODE, key, pack)
 
 
-def _embeddings(
-    embedder: Embedder, kind: str, key: Callable[[str], bytes], packed: Callable[[Float32], list[bytes]]
+def _derive_embeddings(
+    embedder: Embedder, kind: str, key: Callable[[str], bytes], pack: Callable[[Float32], list[bytes]]
 ) -> Derivation[str]:
     is_quick = isinstance(embedder, StaticEmbedder | GivenVectors)
     at_once = PAID_AT_ONCE if not is_quick and is_paid(embedder) else AT_ONCE
 
-    def make(wanted: Mapping[bytes, str]) -> Iterator[list[Packed]]:
-        keys = list(wanted)
+    def make(inputs: Mapping[bytes, str]) -> Iterator[list[Packed]]:
+        keys = list(inputs)
         for first in range(0, len(keys), at_once):
-            some = keys[first : first + at_once]
-            made = embedder.embed([wanted[key] for key in some], "document")
-            if made.shape != (len(some), embedder.dimension) or not np.isfinite(made).all():
+            batch = keys[first : first + at_once]
+            rows = embedder.embed([inputs[key] for key in batch], "document")
+            if rows.shape != (len(batch), embedder.dimension) or not np.isfinite(rows).all():
                 raise InvalidDocument(
-                    f"the embedder {embedder.key!r} returned shape {made.shape}, or values that are not finite",
-                    f"it must return {len(some)} finite rows of {embedder.dimension}",
+                    f"the embedder {embedder.key!r} returned shape {rows.shape}, or values that are not finite",
+                    f"it must return {len(batch)} finite rows of {embedder.dimension}",
                 )
-            yield [(key, value, 0) for key, value in zip(some, packed(made), strict=True)]
+            yield [(key, value, 0) for key, value in zip(batch, pack(rows), strict=True)]
 
     def price(texts: Sequence[str]) -> Cost:
         return Cost(embeddings=len(texts), embedding_tokens=sum(count_tokens(list(texts))))
@@ -286,14 +286,14 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
     ``make`` raises ModelUnavailable if the extractor returns too few.
     """
 
-    def make(wanted: Mapping[bytes, Chunk]) -> Iterator[list[Packed]]:
+    def make(inputs: Mapping[bytes, Chunk]) -> Iterator[list[Packed]]:
         count = 0
-        for (key, chunk), one in zip(wanted.items(), extractor.extract(list(wanted.values())), strict=False):
+        for (key, chunk), extraction in zip(inputs.items(), extractor.extract(list(inputs.values())), strict=False):
             count += 1
-            yield [(key, pack_extraction(one, chunk.text), one.tokens)]
-        if count != len(wanted):
+            yield [(key, pack_extraction(extraction, chunk.text), extraction.tokens)]
+        if count != len(inputs):
             raise ModelUnavailable(
-                f"the extractor {extractor.key!r} returned {count} extractions for {len(wanted)} chunks",
+                f"the extractor {extractor.key!r} returned {count} extractions for {len(inputs)} chunks",
                 "it must return one per chunk, in order",
             )
 
@@ -325,19 +325,19 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
 
     def summarize(work: tuple[bytes, tuple[str, ...]]) -> list[Packed]:
         key, texts = work
-        made = summarizer.summarize(texts, max_tokens)
-        if not made.text.strip() and any(text.strip() for text in texts):
+        summary = summarizer.summarize(texts, max_tokens)
+        if not summary.text.strip() and any(text.strip() for text in texts):
             raise ModelUnavailable(
                 f"the summarizer {summarizer.key!r} returned an empty summary", "it must return a text"
             )
-        return [(key, pack_summary(made), made.tokens_in + made.tokens_out)]
+        return [(key, pack_summary(summary), summary.tokens_in + summary.tokens_out)]
 
-    def make(wanted: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
-        return _in_order(summarize, wanted.items(), asked_model.workers if asked_model else workers)
+    def make(inputs: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
+        return _in_order(summarize, inputs.items(), asked_model.workers if asked_model else workers)
 
-    def price(asked: Sequence[tuple[str, ...]]) -> Cost:
-        calls, tokens = asked_model.price(asked, max_tokens) if asked_model else (0, 0)
-        return Cost(summaries=len(asked), model_calls=calls, model_tokens=tokens)
+    def price(groups: Sequence[tuple[str, ...]]) -> Cost:
+        calls, tokens = asked_model.price(groups, max_tokens) if asked_model else (0, 0)
+        return Cost(summaries=len(groups), model_calls=calls, model_tokens=tokens)
 
     return Derivation(
         memo.SUMMARY, lambda texts: summary_key(summarizer.key, max_tokens, texts), make, price, SUMMARIES_AT_ONCE
@@ -375,11 +375,11 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
         failures = 0
         return [(key, text.encode(), answer.tokens_in + answer.tokens_out)]
 
-    def make(wanted: Mapping[bytes, Picture]) -> Iterator[list[Packed]]:
-        return _in_order(ask, wanted.items(), describe.WORKERS)
+    def make(inputs: Mapping[bytes, Picture]) -> Iterator[list[Packed]]:
+        return _in_order(ask, inputs.items(), describe.WORKERS)
 
     def price(pictures: Sequence[Picture]) -> Cost:
-        calls, tokens = describe.description_price(describer, [one.pixels for one in pictures])
+        calls, tokens = describe.description_price(describer, [picture.pixels for picture in pictures])
         return Cost(pictures=len(pictures), model_calls=calls, model_tokens=tokens)
 
     def key(picture: Picture) -> bytes:
@@ -397,19 +397,19 @@ def _in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers:
     if workers == 1:
         yield from map(work, inputs)
         return
-    left = iter(inputs)
-    begun: deque[Future[Result]] = deque()
+    remaining = iter(inputs)
+    running: deque[Future[Result]] = deque()
     error: ModelError | None = None
     pool = ThreadPoolExecutor(workers, thread_name_prefix="derive")
     try:
         while True:
             if error is None:
-                some = islice(left, 2 * workers - len(begun))
-                begun.extend(pool.submit(copy_context().run, work, one) for one in some)
-            if not begun:
+                batch = islice(remaining, 2 * workers - len(running))
+                running.extend(pool.submit(copy_context().run, work, item) for item in batch)
+            if not running:
                 break
             try:
-                yield begun.popleft().result()
+                yield running.popleft().result()
             except ModelError as raised:
                 error = error or raised
     finally:

@@ -71,7 +71,7 @@ class ModelDescriber:
         reply = self._model.complete_with_image(PROMPT, image, media_type, MAX_TOKENS)
         spending.note("describe", self._model.key, reply.tokens_in, reply.tokens_out)
         text = without_thoughts(reply.text.encode("utf-8", "replace").decode()).strip()
-        if not any(one.isalnum() for one in text):
+        if not any(character.isalnum() for character in text):
             raise ModelUnavailable(
                 f"{self.key} wrote no description, but {reply.text[:60]!r}", "try again, or use another model"
             )
@@ -85,5 +85,5 @@ def description_price(describer: Describer, pixels: Sequence[int]) -> tuple[int,
     """
     if not isinstance(describer, ModelDescriber):
         return 0, 0
-    (asked,) = count_tokens([PROMPT])
-    return len(pixels), sum(asked + one // PIXELS_A_TOKEN + MAX_TOKENS for one in pixels)
+    (prompt_tokens,) = count_tokens([PROMPT])
+    return len(pixels), sum(prompt_tokens + pixel_count // PIXELS_A_TOKEN + MAX_TOKENS for pixel_count in pixels)

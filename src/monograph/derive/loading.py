@@ -73,8 +73,8 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
     MissingExtra
         If the package that the model needs is not installed.
     """
-    made: Embedder = _load("embedder", spec, api_key, allow)
-    return made
+    embedder: Embedder = _load("embedder", spec, api_key, allow)
+    return embedder
 
 
 def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
@@ -95,8 +95,8 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
             raise UnknownModel(f"{tokens!r} in {spec!r} is not a number of tokens", "give llm:MODEL or llm/1024:MODEL")
         model = load_model(name, api_key, allow)
         return LLMExtractor(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
-    made: Extractor = _load("extractor", spec, api_key, allow)
-    return made
+    extractor: Extractor = _load("extractor", spec, api_key, allow)
+    return extractor
 
 
 def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
@@ -108,8 +108,8 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
         from monograph.derive.summarize.llm import LLMSummarizer
 
         return LLMSummarizer(load_model(spec.partition(":")[2], api_key, allow))
-    made: Summarizer = _load("summarizer", spec, api_key, allow)
-    return made
+    summarizer: Summarizer = _load("summarizer", spec, api_key, allow)
+    return summarizer
 
 
 def load_reranker(spec: str, api_key: str = "") -> Reranker:
@@ -122,8 +122,8 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
         from monograph.derive.rerank.cosines import EmbedderReranker
 
         return EmbedderReranker(load_embedder(spec.partition(":")[2], api_key))
-    made: Reranker = _load("reranker", spec, api_key, None)
-    return made
+    reranker: Reranker = _load("reranker", spec, api_key, None)
+    return reranker
 
 
 def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> Describer:
@@ -149,8 +149,8 @@ def _load_asking(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Op
     """Return a language model that calls ``allow`` before its first request; errors call the model ``kind``."""
     if _scheme(spec) != "openai":
         raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
-    made: OpenAICompatible = _load("language model", spec, api_key, None)
-    return made if allow is None else AskingFirst(made, allow)
+    model: OpenAICompatible = _load("language model", spec, api_key, None)
+    return model if allow is None else AskingFirst(model, allow)
 
 
 def _scheme(spec: str) -> str:
@@ -161,16 +161,16 @@ def _scheme(spec: str) -> str:
 
 def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
     scheme = spec if spec in _OWN else _scheme(spec)
-    place = _MAKERS.get((kind, scheme))
-    if place is None or (scheme in _OWN) != (spec in _OWN):
+    path = _MAKERS.get((kind, scheme))
+    if path is None or (scheme in _OWN) != (spec in _OWN):
         raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
     ask(spec, allow)
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     make = attrgetter(name)(import_module(f"monograph.derive.{module}"))
-    given = [] if spec in _OWN else [spec.partition(":")[2]]
+    arguments = [] if spec in _OWN else [spec.partition(":")[2]]
     if scheme in _SERVED:
-        given.append(api_key if kind == "language model" else api_key_of(kind, api_key))
-    return make(*given)
+        arguments.append(api_key if kind == "language model" else api_key_of(kind, api_key))
+    return make(*arguments)
 
 
 # API keys for servers.
@@ -189,8 +189,8 @@ def api_key_of(kind: str, given: str = "") -> str:
     common = os.environ.get(VARIABLE, "")
     if given and given != common:
         return given
-    own = os.environ.get(_variable_of(kind))
-    return common if own is None else own
+    specific = os.environ.get(_variable_of(kind))
+    return common if specific is None else specific
 
 
 def key_hint(kind: str) -> str:
@@ -232,8 +232,8 @@ def addresses(spec: str) -> tuple[str, ...]:
 def is_named(spec: str) -> bool:
     """Return whether a spec names a model that the command line can load, unlike an object that a caller hands over."""
     scheme, colon, _ = spec.partition(":")
-    known = {"llm", *(one for kind, one in _MAKERS if kind != "reranker")}.difference(_OWN)
-    return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in known)
+    schemes = {"llm", *(name for kind, name in _MAKERS if kind != "reranker")}.difference(_OWN)
+    return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in schemes)
 
 
 def ask(spec: str, allow: Allow | None) -> None:

@@ -33,12 +33,12 @@ def files(folder: Path) -> tuple[Path, Path]:
 
 def digest(paths: Iterable[Path], settings: Mapping[str, Any]) -> str:
     """Return 16 hex digits that hash the bytes of files, and settings: part of a model's key."""
-    made = hashlib.sha256()
+    hasher = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
-            made.update(hashlib.file_digest(file, "sha256").digest())
-    made.update(json.dumps(settings, sort_keys=True).encode())
-    return made.hexdigest()[:16]
+            hasher.update(hashlib.file_digest(file, "sha256").digest())
+    hasher.update(json.dumps(settings, sort_keys=True).encode())
+    return hasher.hexdigest()[:16]
 
 
 def session(path: Path) -> onnxruntime.InferenceSession:
@@ -63,14 +63,14 @@ def tokenizer(path: Path, max_tokens: int) -> Tokenizer:
     from tokenizers import Tokenizer
 
     try:
-        made = Tokenizer.from_file(str(path))
+        loaded = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelUnavailable(
             f"{path} is not a tokenizer: {error}", "export the model with its fast tokenizer"
         ) from error
-    made.enable_truncation(max_tokens)
-    made.enable_padding()
-    return made
+    loaded.enable_truncation(max_tokens)
+    loaded.enable_padding()
+    return loaded
 
 
 def _model_file(folder: Path) -> Path:

@@ -104,22 +104,24 @@ class OpenAICompatible(ServedModel):
         return self._complete(prompt, parts, max_tokens)
 
     def _complete(self, prompt: str, content: str | list[dict[str, Any]], max_tokens: int) -> Completion:
-        with request("chat", self._model, self.base_url) as told:
-            told.asked(prompt)
+        with request("chat", self._model, self.base_url) as trace:
+            trace.asked(prompt)
             reply = self._post(content, max_tokens)
             text = text_in(reply)
             if text is None:
-                raise ModelUnavailable(f"{self.spec} replied without an answer: {self._said(reply)}", BASE_URL_HINT)
-            made = self._completion(prompt, self._server.redaction.in_answer(text), usage(reply))
-            told.answered(made)
-            return made
+                raise ModelUnavailable(
+                    f"{self.spec} replied without an answer: {self._quote_reply(reply)}", BASE_URL_HINT
+                )
+            completion = self._make_completion(prompt, self._server.redaction.in_answer(text), usage(reply))
+            trace.answered(completion)
+            return completion
 
     def _post(self, content: str | list[dict[str, Any]], max_tokens: int) -> Mapping[str, Any]:
         try:
-            return self._server.post(self._body(content, max_tokens))
+            return self._server.post(self._build_body(content, max_tokens))
         except ModelUnavailable as error:
-            if self._other_limit(error):
-                return self._server.post(self._body(content, max_tokens))
+            if self._switch_limit(error):
+                return self._server.post(self._build_body(content, max_tokens))
             if not isinstance(content, str) and error.status in _NO_IMAGES:
                 raise ModelUnavailable(
                     error.message, "check that the server's model accepts images"
@@ -136,31 +138,33 @@ class OpenAICompatible(ServedModel):
         ModelUnavailable
             As for :meth:`complete`; also if the answer breaks off before the server has given a reason for its end.
         """
-        with request("chat", self._model, self.base_url, pieces=True) as told:
-            told.asked(prompt)
-            for piece in self._streamed_in_either_way(prompt, max_tokens):
+        with request("chat", self._model, self.base_url, pieces=True) as trace:
+            trace.asked(prompt)
+            for piece in self._stream_with_either_limit(prompt, max_tokens):
                 if isinstance(piece, Completion):
-                    told.answered(piece)
+                    trace.answered(piece)
                 yield piece
 
-    def _streamed_in_either_way(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+    def _stream_with_either_limit(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         try:
-            yield from self._streamed(prompt, max_tokens)
+            yield from self._stream_once(prompt, max_tokens)
         except ModelUnavailable as error:
-            if not self._other_limit(error):
+            if not self._switch_limit(error):
                 raise
-            yield from self._streamed(prompt, max_tokens)
+            yield from self._stream_once(prompt, max_tokens)
 
-    def _streamed(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
+    def _stream_once(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         clean = self._server.redaction.in_answer
         pieces: list[str] = []
         counted: tuple[int, int] | None = None
         ended = answered = False
-        asked = self._body(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
+        body = self._build_body(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            for event in self._server.stream(asked):
+            for event in self._server.stream(body):
                 if "error" in event:
-                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._said(event)}", BASE_URL_HINT)
+                    raise ModelUnavailable(
+                        f"{self.spec} failed while it answered: {self._quote_reply(event)}", BASE_URL_HINT
+                    )
                 text = text_in(event)
                 answered = answered or text is not None
                 ended = ended or has_ended(event)
@@ -173,18 +177,18 @@ class OpenAICompatible(ServedModel):
                 raise
         if not answered:
             raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_HINT)
-        yield self._completion(prompt, clean("".join(pieces)), counted)
+        yield self._make_completion(prompt, clean("".join(pieces)), counted)
 
-    def _completion(self, prompt: str, text: str, counted: tuple[int, int] | None) -> Completion:
+    def _make_completion(self, prompt: str, text: str, counted: tuple[int, int] | None) -> Completion:
         read, written = counted or count_tokens([prompt, text])
         return Completion(text, read, written)
 
-    def _body(self, content: str | list[dict[str, Any]], max_tokens: int) -> dict[str, Any]:
+    def _build_body(self, content: str | list[dict[str, Any]], max_tokens: int) -> dict[str, Any]:
         messages = [{"role": "user", "content": content}]
         body: dict[str, Any] = {"model": self._model, "messages": messages, self._limit: max_tokens}
         return body if self._temperature is None else body | {"temperature": self._temperature}
 
-    def _other_limit(self, error: ModelUnavailable) -> bool:
+    def _switch_limit(self, error: ModelUnavailable) -> bool:
         """Return whether the server wants the other name of the token limit, as OpenAI's newer models do.
 
         If so, that name is used from now on.
@@ -194,5 +198,5 @@ class OpenAICompatible(ServedModel):
         self._limit = _OTHER_LIMIT
         return True
 
-    def _said(self, reply: Mapping[str, Any]) -> str:
+    def _quote_reply(self, reply: Mapping[str, Any]) -> str:
         return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)

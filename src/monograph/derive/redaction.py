@@ -31,37 +31,37 @@ class Redaction:
         key = key.strip()
         self._secret = len(key) >= LEAST
         self._longest = LONGEST_FORM * len(key)
-        self._found = re.compile("|".join(_forms(key))) if key else None
+        self._pattern = re.compile("|".join(_list_forms(key))) if key else None
 
     def in_error(self, text: str, room: int) -> str:
         """Return the first ``room`` characters of a text for an error message, with the key replaced."""
-        if self._found is None:
+        if self._pattern is None:
             return text[:room]
         looked_at = text[: 2 * room + 2 * self._longest]
-        clean = self._found.sub(INSTEAD, looked_at)
+        clean = self._pattern.sub(INSTEAD, looked_at)
         if len(looked_at) < len(text):
             clean = clean[: -self._longest]  # The cut text may end with a part of the key.
         return clean[:room]
 
     def in_answer(self, text: str) -> str:
         """Return an answer with the key replaced, since answers are stored, shown and quoted."""
-        return text if self._found is None or not self._secret else self._found.sub(INSTEAD, text)
+        return text if self._pattern is None or not self._secret else self._pattern.sub(INSTEAD, text)
 
 
-def _forms(key: str) -> list[str]:
-    plain = "".join(map(_written, key))
+def _list_forms(key: str) -> list[str]:
+    plain = "".join(map(_character_pattern, key))
     if len(key) < LEAST:
         return [rf"(?<!\w)(?:{plain}|{re.escape(base64.b64encode(key.encode()).decode())})(?!\w)"]
     return [
         plain,
-        *(f"[A-Za-z0-9+/_-]{{0,4}}{one}[A-Za-z0-9+/_-]{{0,4}}={{0,2}}" for one in sorted(_within_base64(key))),
+        *(f"[A-Za-z0-9+/_-]{{0,4}}{core}[A-Za-z0-9+/_-]{{0,4}}={{0,2}}" for core in sorted(_within_base64(key))),
     ]
 
 
-def _written(character: str) -> str:
+def _character_pattern(character: str) -> str:
     """Return a pattern for all forms in which a character may be written."""
     code = ord(character)
-    pair = "".join(f"[{one}{one.upper()}]" if one.isalpha() else one for one in f"{code:02x}")
+    pair = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
     forms = [re.escape(character), f"%{pair}", rf"\\u00{pair}", rf"\\x{pair}", rf"\\{re.escape(character)}"]
     forms += [rf"&#0{{0,4}}{code};", rf"&#[xX]0{{0,4}}{pair};"]
     return f"(?:{'|'.join([*forms, *([re.escape('+')] if character == ' ' else [])])})"

@@ -16,16 +16,16 @@ def text_in(reply: Mapping[str, Any]) -> str | None:
     """Return the text of a reply's first choice, or the text that an event adds to it; None if there is no choice."""
     try:
         choice = reply["choices"][0]
-        said = choice["delta"] if "delta" in choice else choice["message"]
+        message = choice["delta"] if "delta" in choice else choice["message"]
     except (IndexError, KeyError, TypeError):
         return None
-    if not isinstance(said, Mapping):
+    if not isinstance(message, Mapping):
         return None
     # Some servers write the text in parts.
-    content = said.get("content")
+    content = message.get("content")
     if isinstance(content, list):
         content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return _word(content) or _word(said.get("refusal"))
+    return _as_text(content) or _as_text(message.get("refusal"))
 
 
 def has_ended(event: Mapping[str, Any]) -> bool:
@@ -38,22 +38,22 @@ def has_ended(event: Mapping[str, Any]) -> bool:
 
 def usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
     """Return the tokens (read, written) as the server counted them; None if it did not count both."""
-    before, after = tokens_read(reply), _counted(reply, "completion_tokens")
+    before, after = tokens_read(reply), _read_count(reply, "completion_tokens")
     return None if before is None or after is None else (before, after)
 
 
 def tokens_read(reply: Mapping[str, Any]) -> int | None:
     """Return the number of tokens read, as the server counted them; None if it did not."""
-    return _counted(reply, "prompt_tokens")
+    return _read_count(reply, "prompt_tokens")
 
 
-def _counted(reply: Mapping[str, Any], what: str) -> int | None:
-    counted = reply.get("usage")
-    number = counted.get(what) if isinstance(counted, dict) else None
+def _read_count(reply: Mapping[str, Any], field: str) -> int | None:
+    counts = reply.get("usage")
+    number = counts.get(field) if isinstance(counts, dict) else None
     return number if isinstance(number, int) and number >= 0 else None
 
 
-def _word(value: object) -> str:
+def _as_text(value: object) -> str:
     """Return a text with half a surrogate pair replaced by a question mark; empty for any other value."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 

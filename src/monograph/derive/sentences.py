@@ -50,14 +50,14 @@ def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> l
     if len(joined) > BLOCK_CHARACTERS or any(text != text.strip() or not text for text in texts):
         return [sentence_spans(text, longest) for text in texts]
     spans = spans_of_block(joined, 0, len(joined), longest)
-    told, start, at = [], 0, 0
+    span_lists, start, index = [], 0, 0
     for text in texts:
-        end, first = start + len(text), at
-        while at < len(spans) and spans[at][0] < end:
-            at += 1
-        told.append([(one - start, other - start) for one, other in spans[first:at]])
+        end, first = start + len(text), index
+        while index < len(spans) and spans[index][0] < end:
+            index += 1
+        span_lists.append([(begin - start, stop - start) for begin, stop in spans[first:index]])
         start = end + len(PARAGRAPH)
-    return told
+    return span_lists
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -76,7 +76,7 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
     """Return the (start, end) of the sentences of text[first:last]: see :func:`sentence_spans`."""
     spans: list[tuple[int, int]] = []
-    for span in _lines(text, _found(text, first, last)):
+    for span in _split_at_lines(text, _find_sentences(text, first, last)):
         spans.extend(cut(text, *span, longest) if span[1] - span[0] > longest else (span,))
     return tuple(spans)
 
@@ -84,14 +84,14 @@ def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHAR
 def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield a span without the white space at its ends; nothing if it contains only white space."""
     part = text[start:end]
-    left = len(part) - len(part.lstrip())
-    if left < len(part):
-        yield start + left, start + len(part.rstrip())
+    leading = len(part) - len(part.lstrip())
+    if leading < len(part):
+        yield start + leading, start + len(part.rstrip())
 
 
-def _lines(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """Yield sentences divided at the ends of lines that end a sentence too."""
-    for begin, end in found:
+    for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():
             # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
@@ -102,7 +102,7 @@ def _lines(text: str, found: Iterable[tuple[int, int]]) -> Iterator[tuple[int, i
         yield from trimmed(text, start, end)
 
 
-def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+def _find_sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the sentences of text[first:last] as sentencex finds them, without a gap."""
     import sentencex
 
@@ -113,7 +113,9 @@ def _found(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
         lengths = list(map(len, sentencex.segment("en", stretch)))
         if sum(lengths) != len(stretch):  # Only boundaries say which characters sentencex left out.
             bounds = sentencex.get_sentence_boundaries("en", stretch)
-            yield from ((first + begin + one["start_index"], first + begin + one["end_index"]) for one in bounds)
+            yield from (
+                (first + begin + boundary["start_index"], first + begin + boundary["end_index"]) for boundary in bounds
+            )
             continue
         yield from pairwise(accumulate(lengths, initial=first + begin))
 
@@ -165,25 +167,25 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
     """
     start = 0
     if not _is_easy(text):
-        for first, last in _paragraphs(text):
+        for first, last in _split_paragraphs(text):
             if _times_too_much(text[first:last]) > 1:
                 if start < first:
                     yield start, first
-                yield from _divided(text, first, last)
+                yield from _divide(text, first, last)
                 start = last
     if start < len(text):
         yield start, len(text)
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
+def _split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
     start = 0
-    for found in _PARAGRAPH_BREAK.finditer(text):
-        yield start, found.end()
-        start = found.end()
+    for match in _PARAGRAPH_BREAK.finditer(text):
+        yield start, match.end()
+        start = match.end()
     yield start, len(text)
 
 
-def _divided(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield the parts of a stretch, cut at ends of lines, else at white space, until no part needs too much work."""
     length = last - first
     times = _times_too_much(text[first:last])
@@ -195,9 +197,9 @@ def _divided(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
     while first < last:
         end = min(last, first + size)
         if end < last:
-            found = _LINE_OR_SPACE.match(text, first + size // 2, end)
-            end = end if found is None else found.end()
-        yield from _divided(text, first, end)
+            match = _LINE_OR_SPACE.match(text, first + size // 2, end)
+            end = end if match is None else match.end()
+        yield from _divide(text, first, end)
         first = end
 
 
@@ -217,41 +219,43 @@ def _is_easy(text: str) -> bool:
 
 def work(text: str) -> int:
     """Return how many characters sentencex reads at most to divide a paragraph, beyond reading it once."""
-    quotes = [(found.start(), found.group()) for found in _QUOTE.finditer(text)]
-    stops = [found.start() for found in _STOP.finditer(text)]
+    quotes = [(match.start(), match.group()) for match in _QUOTE.finditer(text)]
+    stops = [match.start() for match in _STOP.finditer(text)]
     enclosing: int = len(quotes) // 2 + sum(map(text.count, _ENCLOSES))
     symmetric = _SYMMETRIC.findall(text)
-    alternations: int = sum(one != other for one, other in pairwise(symmetric))
+    alternations: int = sum(left != right for left, right in pairwise(symmetric))
     # Passing a range, or counting one kind of quote, takes a fraction of the time of reading a character.
     total: int = (
-        _looking_for_ends(text, quotes)
+        _count_end_search(text, quotes)
         + len(stops) * enclosing
-        + _going_back(text, stops)
+        + _count_way_back(text, stops)
         + len(quotes) ** 2 // 4
         + alternations * len(text) // 4
     )
     return total
 
 
-def _looking_for_ends(text: str, quotes: list[tuple[int, str]]) -> int:
+def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
     """Count the characters from each possible opening quote to its farthest possible closing quote, else to the end."""
     total = 0
     following: dict[str, int] = {}
-    for at, sign in reversed(quotes):
+    for position, sign in reversed(quotes):
         opens = closes = True
         if sign in ("'", "`"):
-            after = text[at + 1 : at + 2]
+            after = text[position + 1 : position + 2]
             closes = not (after.isalnum() or after == "_")
             opens = not closes or not (after.isascii() or after.isspace())
         if opens:
-            total += max((following.get(one, len(text)) - at for one in _CLOSED_BY.get(sign, ())), default=0)
+            total += max(
+                (following.get(closing, len(text)) - position for closing in _CLOSED_BY.get(sign, ())), default=0
+            )
         if closes:
-            following[sign] = at
-            following[sign[0]] = at
+            following[sign] = position
+            following[sign[0]] = position
     return total
 
 
-def _going_back(text: str, stops: list[int]) -> int:
+def _count_way_back(text: str, stops: list[int]) -> int:
     """Count the characters from each stop in a long word back to the beginning of the word."""
     total = 0
     for word in _LONG_WORD.finditer(text):

@@ -32,8 +32,8 @@ QUOTED = 200
 """Most characters of a server's reply that an error quotes."""
 BASE_URL_HINT = "give the base URL of an OpenAI-compatible API, which usually ends in /v1"
 
-_CONNECT = 10.0
-_AGAIN = {408, 425, 429}
+_CONNECT_SECONDS = 10.0
+_RETRIED_STATUSES = {408, 425, 429}
 
 
 class Server:
@@ -93,7 +93,7 @@ class Server:
             self._headers["Authorization"] = f"Bearer {api_key}"
         self.redaction = Redaction(api_key)
         """Removes the key from texts of the server."""
-        self._chained = not api_key
+        self._may_chain = not api_key
         self._timeout = arguments.seconds(timeout, "timeout")
         self._retries = arguments.whole_number(retries, "retries", 0)
         self._max_reply, self._asks_slow_again = max_reply, asks_slow_again
@@ -113,18 +113,18 @@ class Server:
         ModelUnavailable
             If the server cannot be reached, refuses or is too slow, or if its reply is too large or no JSON object.
         """
-        return self._object(self._posted(asked))
+        return self._parse_object(self._send(asked))
 
     def ask(self, asked: dict[str, Any]) -> Any:
         """Post a JSON object and return the JSON value of the reply, such as a list. Raises as :meth:`post`."""
-        reply = self._posted(asked)
+        reply = self._send(asked)
         with suppress(ValueError, RecursionError):
             return json.loads(reply)
-        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._start(reply)}", self._hint)
+        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._quote_start(reply)}", self._hint)
 
-    def _posted(self, asked: dict[str, Any]) -> bytes:
-        body = json.dumps(asked).encode()
-        return self._again(lambda: self._try(body))
+    def _send(self, request: dict[str, Any]) -> bytes:
+        body = json.dumps(request).encode()
+        return self._retry(lambda: self._try(body))
 
     def stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and yield the events of the reply, one JSON object each.
@@ -138,13 +138,13 @@ class Server:
             before.
         """
         body = json.dumps(asked).encode()
-        response = self._again(lambda: self._opened(body))
+        response = self._retry(lambda: self._open_stream(body))
         try:
-            yield from self._events(response, time.monotonic() + self._timeout)
+            yield from self._read_events(response, time.monotonic() + self._timeout)
         finally:
             response.close()
 
-    def _again(self, attempt: Callable[[], T]) -> T:
+    def _retry(self, attempt: Callable[[], T]) -> T:
         """Return the result of an attempt, retried after errors that may pass."""
         wait = FIRST_WAIT
         tries = self._retries
@@ -159,25 +159,25 @@ class Server:
             wait *= 2
             time.sleep(pause)
 
-    def _opened(self, body: bytes) -> BaseHTTPResponse:
+    def _open_stream(self, body: bytes) -> BaseHTTPResponse:
         """Return a reply of status 200 whose body is not read yet."""
-        with self._translated():
+        with self._translate_errors():
             response = self._open(body)
             if response.status != 200:
-                raise self._refusal(response, self._read(response, time.monotonic() + self._timeout))
+                raise self._refusal_error(response, self._read(response, time.monotonic() + self._timeout))
         return response
 
-    def _events(self, response: BaseHTTPResponse, deadline: float) -> Iterator[dict[str, Any]]:
+    def _read_events(self, response: BaseHTTPResponse, deadline: float) -> Iterator[dict[str, Any]]:
         """Yield the events of a reply: the lines that begin with ``data:``. A reply of another form is one event."""
         if "text/event-stream" not in response.headers.get("Content-Type", ""):
-            with self._translated(broken="broke off its answer"):
-                whole = self._read(response, deadline)
-            yield self._object(whole)
+            with self._translate_errors(broken="broke off its answer"):
+                body = self._read(response, deadline)
+            yield self._parse_object(body)
             return
         lines = _EventLines()
         size = 0
         while True:
-            with self._translated(broken="broke off its answer"):
+            with self._translate_errors(broken="broke off its answer"):
                 piece = response.read1(1 << 16)
             size += len(piece)
             if size > MAX_REPLY:
@@ -185,14 +185,14 @@ class Server:
             for line in lines.take(piece):
                 if line == b"[DONE]":
                     return
-                yield self._object(line)
+                yield self._parse_object(line)
             if not piece:
                 raise ModelUnavailable(f"{self._url} broke off its answer", "ask again, or see the server's log")
             if time.monotonic() > deadline:
-                raise self._too_slow()
+                raise self._timeout_error()
 
     @contextmanager
-    def _translated(self, broken: str = "") -> Iterator[None]:
+    def _translate_errors(self, broken: str = "") -> Iterator[None]:
         """Raise errors of the connection as errors to retry, or as final ones if ``broken`` says what the reply did."""
         from urllib3 import exceptions
 
@@ -200,13 +200,13 @@ class Server:
             yield
         except exceptions.HTTPError as error:
             # A chained error is printed as well, and may quote the reply, which may contain the key.
-            raise self._failed(error, broken) from (error if self._chained else None)
+            raise self._translate_error(error, broken) from (error if self._may_chain else None)
 
-    def _failed(self, error: Exception, broken: str) -> Exception:
+    def _translate_error(self, error: Exception, broken: str) -> Exception:
         from urllib3 import exceptions
 
         if isinstance(error, exceptions.ReadTimeoutError):
-            return self._too_slow()
+            return self._timeout_error()
         why = self.redaction.in_error(str(error), QUOTED)
         if broken:
             return ModelUnavailable(f"{self._url} {broken}: {why}", "ask again, or see the server's log")
@@ -214,20 +214,20 @@ class Server:
             ModelUnavailable(f"{self._url} cannot be reached: {why}", "start the server, or give its base URL")
         )
 
-    def _object(self, reply: bytes) -> dict[str, Any]:
+    def _parse_object(self, reply: bytes) -> dict[str, Any]:
         with suppress(ValueError, RecursionError):
-            made = json.loads(reply)
-            if isinstance(made, dict):
-                return made
-        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._start(reply)}", self._hint)
+            value = json.loads(reply)
+            if isinstance(value, dict):
+                return value
+        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._quote_start(reply)}", self._hint)
 
     def _try(self, body: bytes) -> bytes:
         """Return the body of the reply to one request."""
-        with self._translated():
+        with self._translate_errors():
             response = self._open(body)
             reply = self._read(response, time.monotonic() + self._timeout)
         if response.status != 200:
-            raise self._refusal(response, reply)
+            raise self._refusal_error(response, reply)
         return reply
 
     def _open(self, body: bytes) -> BaseHTTPResponse:
@@ -239,7 +239,7 @@ class Server:
             self._url,
             body=body,
             headers=self._headers,
-            timeout=Timeout(connect=min(_CONNECT, self._timeout), read=self._timeout),
+            timeout=Timeout(connect=min(_CONNECT_SECONDS, self._timeout), read=self._timeout),
             redirect=False,
             preload_content=False,
         )
@@ -254,25 +254,25 @@ class Server:
                 raise ModelUnavailable(f"{self._url} replied with more than {self._max_reply} bytes", self._hint)
             if time.monotonic() > deadline:
                 response.close()
-                raise self._too_slow()
+                raise self._timeout_error()
         response.release_conn()
         return bytes(body)
 
-    def _too_slow(self) -> Exception:
+    def _timeout_error(self) -> Exception:
         error = ModelUnavailable(
             f"{self._url} gave no answer within {self._timeout:g} seconds",
             "give a longer timeout, fewer workers or a smaller model",
         )
         return _PassingError(error) if self._asks_slow_again else error
 
-    def _refusal(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
+    def _refusal_error(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
         """Return the error for a status other than 200: one to retry, or a final one."""
         status = response.status
-        said = self._start(reply)
-        error = ModelUnavailable(f"{self._url} replied with status {status}: {said}", self._hint_for(status))
-        error.status, error.reply = status, said
-        if status in _AGAIN or status >= 500:
-            return _PassingError(error, _seconds(response.headers.get("Retry-After", "")))
+        excerpt = self._quote_start(reply)
+        error = ModelUnavailable(f"{self._url} replied with status {status}: {excerpt}", self._hint_for(status))
+        error.status, error.reply = status, excerpt
+        if status in _RETRIED_STATUSES or status >= 500:
+            return _PassingError(error, _parse_retry_after(response.headers.get("Retry-After", "")))
         return error
 
     def _hint_for(self, status: int) -> str:
@@ -280,11 +280,11 @@ class Server:
             return self._key_hint
         if status == 404:
             return f"{self._hint}; check that the server has the model"
-        if status in _AGAIN:
+        if status in _RETRIED_STATUSES:
             return "wait a while, or give fewer workers"
         return "see the server's log" if status >= 500 else self._hint
 
-    def _start(self, reply: bytes) -> str:
+    def _quote_start(self, reply: bytes) -> str:
         return " ".join(self.redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
 
 
@@ -338,8 +338,8 @@ class ServedModel:
 
 def changed_of(settings: Any) -> dict[str, Any]:
     """Return the fields of a settings dataclass that differ from their defaults."""
-    usual = asdict(type(settings)())
-    return {name: value for name, value in asdict(settings).items() if value != usual[name]}
+    defaults = asdict(type(settings)())
+    return {name: value for name, value in asdict(settings).items() if value != defaults[name]}
 
 
 class _EventLines:
@@ -350,8 +350,8 @@ class _EventLines:
 
     def take(self, piece: bytes) -> Iterator[bytes]:
         """Yield the data of the events that are complete with this piece. An empty piece ends the stream."""
-        *whole, self._rest = (self._rest + (piece or b"\n")).split(b"\n")
-        for line in whole:
+        *complete, self._rest = (self._rest + (piece or b"\n")).split(b"\n")
+        for line in complete:
             if line.startswith(b"data:") and line[5:].strip():
                 yield line[5:].strip()
 
@@ -381,7 +381,7 @@ def _check(url: str, api_key: str) -> None:
         )
 
 
-def _seconds(retry_after: str) -> float | None:
+def _parse_retry_after(retry_after: str) -> float | None:
     """Return the seconds of a Retry-After header, given in seconds or as a date; None if it has neither."""
     with suppress(ValueError):
         return max(0.0, float(retry_after))

@@ -34,8 +34,8 @@ def wordllama_file(*parts: str) -> Path:
     ModelUnavailable
         If the package or the file is missing.
     """
-    found = importlib.util.find_spec("wordllama")
-    for folder in (found.submodule_search_locations or []) if found is not None else []:
+    spec = importlib.util.find_spec("wordllama")
+    for folder in (spec.submodule_search_locations or []) if spec is not None else []:
         path = Path(folder).joinpath(*parts)
         if path.is_file():
             return path
@@ -64,7 +64,7 @@ def count_tokens(texts: Sequence[str]) -> list[int]:
 def token_ids(text: str) -> list[int]:
     """Return the token ids of a text. ``<s>``, ``</s>`` and ``<unk>`` are one token each; ``▁`` counts as a blank."""
     ids: list[int] = []
-    for _, part, special in _parts(text):
+    for _, part, special in _split_at_special(text):
         ids += [special] if special is not None else tokenizer().ids(part) or ()
     return ids
 
@@ -72,13 +72,13 @@ def token_ids(text: str) -> list[int]:
 def token_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each token of a text. If a character has several tokens, each has its whole span."""
     spans: list[tuple[int, int]] = []
-    for start, part, special in _parts(text):
-        own = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()
-        spans += [(start + first, start + last) for first, last in own]
+    for start, part, special in _split_at_special(text):
+        offsets = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()
+        spans += [(start + first, start + last) for first, last in offsets]
     return spans
 
 
-def _parts(text: str) -> Iterator[tuple[int, str, int | None]]:
+def _split_at_special(text: str) -> Iterator[tuple[int, str, int | None]]:
     """Yield (start, part, token) of a text split at special tokens; the token is None for a part between them.
 
     Raises

@@ -24,23 +24,23 @@ class TracedRequest:
     def answered(self, made: Completion) -> None:
         """Record the answer, and its tokens."""
         self.read(made.tokens_in)
-        self._used("output", made.tokens_out)
-        self._say("gen_ai.output.messages", "assistant", made.text)
+        self._record_tokens("output", made.tokens_out)
+        self._record_message("gen_ai.output.messages", "assistant", made.text)
 
     def read(self, tokens: int | None) -> None:
         """Record how many tokens the model read; nothing if nobody counted them (None)."""
         if tokens is not None:
-            self._used("input", tokens)
+            self._record_tokens("input", tokens)
 
     def asked(self, prompt: str) -> None:
         """Record the prompt."""
-        self._say("gen_ai.input.messages", "user", prompt)
+        self._record_message("gen_ai.input.messages", "user", prompt)
 
-    def _used(self, kind: str, tokens: int) -> None:
+    def _record_tokens(self, kind: str, tokens: int) -> None:
         self.span.set({f"gen_ai.usage.{kind}_tokens": tokens})
         telemetry.used("gen_ai.client.token.usage", tokens, self.kinds | {"gen_ai.token.type": kind})
 
-    def _say(self, name: str, role: str, text: str) -> None:
+    def _record_message(self, name: str, role: str, text: str) -> None:
         if telemetry.captures():
             parts = [{"type": "text", "content": text}] if text else []
             self.span.text(name, json.dumps([{"role": role, "parts": parts}], ensure_ascii=False))
@@ -69,12 +69,12 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
         "server.address": urlsplit(url).hostname or "",
     }
     since = time.perf_counter()
-    failed: dict[str, Value] = {}
+    error_kinds: dict[str, Value] = {}
     try:
         with telemetry.span(f"{operation} {model}", kinds, holds=not pieces) as span:
             yield TracedRequest(span, kinds)
     except Exception as error:
-        failed = {"error.type": type(error).__qualname__}
+        error_kinds = {"error.type": type(error).__qualname__}
         raise
     finally:
-        telemetry.took("gen_ai.client.operation.duration", since, kinds | failed)
+        telemetry.took("gen_ai.client.operation.duration", since, kinds | error_kinds)

@@ -55,18 +55,18 @@ def load_dataset(folder: Path) -> QuestionSet:
     InputError
         If a line is invalid; the error names its file and number.
     """
-    documents = tuple(_document(row, place) for place, row in _lines(_file(folder, "corpus")))
+    documents = tuple(_read_document(row, where) for where, row in _read_lines(_find_file(folder, "corpus")))
     return QuestionSet(folder.resolve().name, documents, questions_of(folder))
 
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
     """Return the questions in a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
-    return tuple(_question(row, place) for place, row in _lines(path))
+    return tuple(_read_question(row, where) for where, row in _read_lines(path))
 
 
 def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
     """Return the questions of a set, without its corpus. Raises as :func:`load_dataset` does."""
-    return load_questions(_file(folder, "queries"))
+    return load_questions(_find_file(folder, "queries"))
 
 
 def write_texts(dataset: QuestionSet, folder: Path) -> None:
@@ -84,14 +84,14 @@ def file_stem(document_id: str) -> str:
     return document_id if _SAFE_NAME.fullmatch(document_id) else content_id("file name", document_id)
 
 
-def _file(folder: Path, name: str) -> Path:
+def _find_file(folder: Path, name: str) -> Path:
     for path in (folder / f"{name}.jsonl.gz", folder / f"{name}.jsonl"):
         if path.is_file():
             return path
     raise SourceMissing(f"{folder} has no {name}.jsonl or {name}.jsonl.gz", "give the folder of a question set")
 
 
-def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
             for number, line in enumerate(file, start=1):
@@ -106,26 +106,28 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise InputError(f"{path} cannot be read: {error}", "write one JSON object per line, in UTF-8") from error
 
 
-def _document(row: dict[str, Any], place: str) -> Document:
+def _read_document(row: dict[str, Any], where: str) -> Document:
     metadata = row.get("meta") or row.get("metadata") or {}
-    return Document(_text(row, "text", place), _text(row, "id", place), str(row.get("title") or ""), metadata=metadata)
+    return Document(
+        _read_text(row, "text", where), _read_text(row, "id", where), str(row.get("title") or ""), metadata=metadata
+    )
 
 
-def _question(row: dict[str, Any], place: str) -> EvaluationQuestion:
+def _read_question(row: dict[str, Any], where: str) -> EvaluationQuestion:
     answers, evidence = row.get("answers") or [], row.get("evidence_ids") or []
     if not isinstance(answers, list) or not isinstance(evidence, list):
-        raise InputError(f"{place}: answers and evidence_ids must be lists", "correct the line")
+        raise InputError(f"{where}: answers and evidence_ids must be lists", "correct the line")
     return EvaluationQuestion(
-        id=str(row.get("id") or place.rpartition(":")[2]),
-        question=_text(row, "question", place),
+        id=str(row.get("id") or where.rpartition(":")[2]),
+        question=_read_text(row, "question", where),
         answers=tuple(str(answer) for answer in answers),
-        evidence_ids=tuple(str(one) for one in evidence),
+        evidence_ids=tuple(str(name) for name in evidence),
         type=str(row.get("type") or ""),
     )
 
 
-def _text(row: dict[str, Any], name: str, place: str) -> str:
+def _read_text(row: dict[str, Any], name: str, where: str) -> str:
     value = row.get(name)
     if value is None or not str(value).strip():
-        raise InputError(f"{place} has no {name!r}", "correct the line")
+        raise InputError(f"{where} has no {name!r}", "correct the line")
     return str(value)

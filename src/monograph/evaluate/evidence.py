@@ -50,11 +50,11 @@ class EvidenceNames:
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:
         self._place = place
-        self._of_file: dict[str, list[str]] = defaultdict(list)
+        self._ids_by_uri: dict[str, list[str]] = defaultdict(list)
         self._ids = {document.id: document.uri or document.id for document in documents}
         for document in documents:
-            self._of_file[document.uri or document.id].append(document.id)
-        self._paths = {uri: _parts(uri) for uri in self._of_file}
+            self._ids_by_uri[document.uri or document.id].append(document.id)
+        self._paths = {uri: _split_path(uri) for uri in self._ids_by_uri}
         self._files: dict[str, list[str]] = defaultdict(list)
         self._stems: dict[str, list[str]] = defaultdict(list)
         for uri, parts in self._paths.items():
@@ -64,94 +64,94 @@ class EvidenceNames:
         self._titles: dict[str, list[Document]] = defaultdict(list)
         for document in documents:
             if document.title.strip():
-                self._titles[_folded(document.title)].append(document)
+                self._titles[_fold(document.title)].append(document)
 
     def resolved(self, questions: Iterable[EvaluationQuestion]) -> tuple[EvaluationQuestion, ...]:
         """Return the questions with their documents: see :func:`resolve`."""
-        made = []
+        answered = []
         unknown: list[tuple[str, str]] = []
         for question in questions:
-            found: dict[frozenset[str], str] = {}
+            matched: dict[frozenset[str], str] = {}
             for name in question.evidence_ids:
-                meant = self._meant(name, question.id)
-                if meant:
-                    found.setdefault(meant, name)
+                documents = self._find_documents(name, question.id)
+                if documents:
+                    matched.setdefault(documents, name)
                 else:
                     unknown.append((question.id, name))
-            made.append(replace(question, evidence_ids=tuple(found.values()), documents=tuple(found)))
+            answered.append(replace(question, evidence_ids=tuple(matched.values()), documents=tuple(matched)))
         if unknown:
-            raise self._error(unknown)
-        return tuple(made)
+            raise self._unknown_error(unknown)
+        return tuple(answered)
 
-    def _meant(self, name: str, question: str) -> frozenset[str]:
+    def _find_documents(self, name: str, question: str) -> frozenset[str]:
         if name in self._ids:
             return frozenset([name])
-        if name in self._of_file:
-            return frozenset(self._of_file[name])
-        parts = _parts(name)
-        for uris in (self._ending(parts), self._ended(parts), self._stemmed(parts, name)):
+        if name in self._ids_by_uri:
+            return frozenset(self._ids_by_uri[name])
+        parts = _split_path(name)
+        for uris in (self._find_ending_in(parts), self._find_longest_end(parts), self._find_by_stem(parts, name)):
             if uris:
-                return frozenset(self._of_file[self._only(uris, name, question)])
-        titled = [document.id for document in self._titles.get(_folded(name), ())]
+                return frozenset(self._ids_by_uri[self._require_single(uris, name, question)])
+        titled = [document.id for document in self._titles.get(_fold(name), ())]
         if titled:
-            self._only({self._ids[one] for one in titled}, name, question)
+            self._require_single({self._ids[document_id] for document_id in titled}, name, question)
         return frozenset(titled)
 
-    def _ending(self, parts: Sequence[str]) -> Collection[str]:
+    def _find_ending_in(self, parts: Sequence[str]) -> Collection[str]:
         """Return the uris whose paths end in the given path."""
-        return [one for one in self._files.get(parts[-1], ()) if _ends(self._paths[one], parts)] if parts else ()
+        return [uri for uri in self._files.get(parts[-1], ()) if _ends_with(self._paths[uri], parts)] if parts else ()
 
-    def _ended(self, parts: Sequence[str]) -> Collection[str]:
+    def _find_longest_end(self, parts: Sequence[str]) -> Collection[str]:
         """Return the uri with the longest path in which the given path ends; none if there is no such uri."""
-        ends = [one for one in self._files.get(parts[-1], ()) if _ends(parts, self._paths[one])] if parts else []
-        return [max(ends, key=lambda one: len(self._paths[one]))] if ends else ()
+        ends = [uri for uri in self._files.get(parts[-1], ()) if _ends_with(parts, self._paths[uri])] if parts else []
+        return [max(ends, key=lambda uri: len(self._paths[uri]))] if ends else ()
 
-    def _stemmed(self, parts: Sequence[str], name: str) -> Collection[str]:
+    def _find_by_stem(self, parts: Sequence[str], name: str) -> Collection[str]:
         """Return the uris whose paths end in the given path, except for the suffix.
 
         If there is none, return the file that :func:`write_texts` would name by this id.
         """
         if not parts:
             return ()
-        near = [one for one in self._stems.get(parts[-1], ()) if _ends(self._paths[one][:-1], parts[:-1])]
-        return near or self._stems.get(file_stem(name), ())
+        uris = [uri for uri in self._stems.get(parts[-1], ()) if _ends_with(self._paths[uri][:-1], parts[:-1])]
+        return uris or self._stems.get(file_stem(name), ())
 
-    def _only(self, uris: Collection[str], name: str, question: str) -> str:
+    def _require_single(self, uris: Collection[str], name: str, question: str) -> str:
         if len(uris) > 1:
-            some = ", ".join(sorted(uris)[:SUGGESTED])
+            examples = ", ".join(sorted(uris)[:SUGGESTED])
             raise InputError(
                 f"question {question!r}: evidence {name!r} matches {len(uris)} documents in {self._place}",
-                f"give more of the path, or the id: {some}{' …' if len(uris) > SUGGESTED else ''}",
+                f"give more of the path, or the id: {examples}{' …' if len(uris) > SUGGESTED else ''}",
             )
         return next(iter(uris))
 
-    def _error(self, unknown: Sequence[tuple[str, str]]) -> InputError:
+    def _unknown_error(self, unknown: Sequence[tuple[str, str]]) -> InputError:
         (question, name), *more = unknown
-        others = f", nor do {len(more)} others" if len(more) > 1 else ", nor does one other" if more else ""
-        near = ", ".join(map(repr, self._near(name)))
+        rest = f", nor do {len(more)} others" if len(more) > 1 else ", nor does one other" if more else ""
+        suggestions = ", ".join(map(repr, self._suggest(name)))
         return InputError(
-            f"question {question!r}: evidence {name!r} matches no document in {self._place}{others}",
-            f"perhaps {near}; {_HINT}" if near else _HINT,
+            f"question {question!r}: evidence {name!r} matches no document in {self._place}{rest}",
+            f"perhaps {suggestions}; {_HINT}" if suggestions else _HINT,
         )
 
-    def _near(self, name: str) -> list[str]:
+    def _suggest(self, name: str) -> list[str]:
         """Return names that are spelt similarly."""
-        called: dict[str, str] = {}
-        titles = (some[0].title for some in self._titles.values())
-        for one in chain(self._files, self._stems, self._ids, titles):
-            called.setdefault(_folded(one), one)
-        asked = dict.fromkeys((_folded(name), _folded(PurePosixPath(name).name), _folded(PurePosixPath(name).stem)))
-        near = [called[key] for one in asked for key in get_close_matches(one, called, SUGGESTED, _LEAST_ALIKE)]
-        return list(dict.fromkeys(near))[:SUGGESTED]
+        names: dict[str, str] = {}
+        titles = (documents[0].title for documents in self._titles.values())
+        for spelling in chain(self._files, self._stems, self._ids, titles):
+            names.setdefault(_fold(spelling), spelling)
+        forms = dict.fromkeys((_fold(name), _fold(PurePosixPath(name).name), _fold(PurePosixPath(name).stem)))
+        matches = [names[key] for form in forms for key in get_close_matches(form, names, SUGGESTED, _LEAST_ALIKE)]
+        return list(dict.fromkeys(matches))[:SUGGESTED]
 
 
-def _parts(path: str) -> tuple[str, ...]:
-    return tuple(one for one in unicodedata.normalize("NFC", path).split("/") if one not in ("", "."))
+def _split_path(path: str) -> tuple[str, ...]:
+    return tuple(part for part in unicodedata.normalize("NFC", path).split("/") if part not in ("", "."))
 
 
-def _ends(path: Sequence[str], end: Sequence[str]) -> bool:
+def _ends_with(path: Sequence[str], end: Sequence[str]) -> bool:
     return len(end) <= len(path) and (not end or tuple(path[-len(end) :]) == tuple(end))
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).casefold().split())

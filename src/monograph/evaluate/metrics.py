@@ -31,7 +31,7 @@ def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -
 
 def reciprocal_rank(found: Sequence[str], evidence: Collection[str]) -> float:
     """Return 1 / rank of the first piece of evidence, ranks from 1; 0 if none was found."""
-    return next((1.0 / rank for rank, one in enumerate(found, start=1) if one in evidence), 0.0)
+    return next((1.0 / rank for rank, document_id in enumerate(found, start=1) if document_id in evidence), 0.0)
 
 
 def rank_weight(rank: int) -> float:
@@ -44,19 +44,19 @@ def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) 
 
     The sum is divided by its largest possible value, with all evidence, or k pieces of it, at the top.
     """
-    reached = sum(rank_weight(rank) for rank, one in enumerate(found[:k]) if one in evidence)
+    reached = sum(rank_weight(rank) for rank, document_id in enumerate(found[:k]) if document_id in evidence)
     return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))
 
 
 def contains_answer(context: str, answers: Collection[str]) -> float:
     """Return 1 if the context contains one of the answers, regardless of case, accents and punctuation, else 0."""
-    words = _normalised(context)
-    return float(any(_normalised(answer).strip() and _normalised(answer) in words for answer in answers))
+    words = _normalise(context)
+    return float(any(_normalise(answer).strip() and _normalise(answer) in words for answer in answers))
 
 
-def _normalised(text: str) -> str:
+def _normalise(text: str) -> str:
     plain = unicodedata.normalize("NFKD", text.casefold())
-    words = _WORD.findall("".join(one for one in plain if not unicodedata.combining(one)))
+    words = _WORD.findall("".join(character for character in plain if not unicodedata.combining(character)))
     return f" {' '.join(words)} "
 
 

@@ -93,7 +93,7 @@ def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: s
     k:
         Number of documents for the metrics, and of chunks for latency and context.
     """
-    names = {file_stem(one): one for question in questions for one in question.evidence_ids}
+    names = {file_stem(name): name for question in questions for name in question.evidence_ids}
     if questions:
         searcher.search(questions[0].question, k, how=how)
     answers = [_ask(searcher, question, how, k, names) for question in questions]
@@ -103,8 +103,10 @@ def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: s
     return Result(
         how=str(how),
         k=k,
-        scores=_scores(answers, k),
-        by_type=tuple((kind, _scores([one for one in answers if one.question.type == kind], k)) for kind in kinds),
+        scores=_compute_scores(answers, k),
+        by_type=tuple(
+            (kind, _compute_scores([answer for answer in answers if answer.question.type == kind], k)) for kind in kinds
+        ),
         without_evidence=sum(not question.evidence_ids for question in questions),
         p50=metrics.percentile(latencies, 0.5),
         p95=metrics.percentile(latencies, 0.95),
@@ -120,43 +122,45 @@ def _ask(
     hits = searcher.search(question.question, k, how=how)
     milliseconds = (time.perf_counter() - started) * 1000
     context = "\n\n".join(hit.chunk.text for hit in hits)
-    wanted = max(k, CURVE)
-    asked = CHUNKS_A_DOCUMENT * wanted
+    needed = max(k, CURVE)
+    requested = CHUNKS_A_DOCUMENT * needed
     while True:
-        more = searcher.search(question.question, asked, how=how)
-        found = tuple(dict.fromkeys(_document_of(hit, question, names) for hit in more))
-        if len(found) >= wanted or len(more) < asked or asked >= MOST_CHUNKS:
-            return _AskedQuestion(question, found, context, milliseconds)
-        asked *= 2
+        more = searcher.search(question.question, requested, how=how)
+        document_ids = tuple(dict.fromkeys(_document_of(hit, question, names) for hit in more))
+        if len(document_ids) >= needed or len(more) < requested or requested >= MOST_CHUNKS:
+            return _AskedQuestion(question, document_ids, context, milliseconds)
+        requested *= 2
 
 
 def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
     """Return the id under which a question set knows a hit's document."""
-    for name, meant in zip(question.evidence_ids, question.documents, strict=False):
-        if hit.chunk.document_id in meant:
+    for name, documents in zip(question.evidence_ids, question.documents, strict=False):
+        if hit.chunk.document_id in documents:
             return name
     if question.documents:
         return hit.chunk.document_id
     return names.get(PurePosixPath(hit.uri).stem, hit.chunk.document_id)
 
 
-def _scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
-    known = [answer for answer in answers if answer.question.evidence_ids]
-    told = [answer for answer in answers if answer.question.answers]
+def _compute_scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScores:
+    with_evidence = [answer for answer in answers if answer.question.evidence_ids]
+    with_answers = [answer for answer in answers if answer.question.answers]
 
     def mean(metric: Callable[[Sequence[str], Sequence[str]], float]) -> float:
-        return metrics.mean([metric(answer.found, answer.question.evidence_ids) for answer in known])
+        return metrics.mean([metric(answer.found, answer.question.evidence_ids) for answer in with_evidence])
 
-    def recall(at: int) -> float:
-        return mean(lambda found, gold: metrics.recall_at_k(found, gold, at))
+    def recall(cutoff: int) -> float:
+        return mean(lambda ranking, gold: metrics.recall_at_k(ranking, gold, cutoff))
 
     return RetrievalScores(
-        questions=len(known),
-        recall=tuple(recall(at) for at in range(1, CURVE + 1)),
-        all_evidence=mean(lambda found, gold: metrics.all_evidence_at_k(found, gold, k)),
+        questions=len(with_evidence),
+        recall=tuple(recall(cutoff) for cutoff in range(1, CURVE + 1)),
+        all_evidence=mean(lambda ranking, gold: metrics.all_evidence_at_k(ranking, gold, k)),
         reciprocal_rank=mean(metrics.reciprocal_rank),
-        ranked_recall=mean(lambda found, gold: metrics.ranked_recall_at_k(found, gold, k)),
-        answered=metrics.mean([metrics.contains_answer(answer.context, answer.question.answers) for answer in told]),
+        ranked_recall=mean(lambda ranking, gold: metrics.ranked_recall_at_k(ranking, gold, k)),
+        answered=metrics.mean(
+            [metrics.contains_answer(answer.context, answer.question.answers) for answer in with_answers]
+        ),
     )
 
 
@@ -188,7 +192,7 @@ COST_HEADINGS = ("how", "p50 ms", "p95 ms", "p99 ms", "context tokens")
 def cost_row(result: Result) -> tuple[str, ...]:
     """Return the latencies and tokens of a run as a line of a table."""
     times = (result.p50, result.p95, result.p99)
-    return (result.how, *(f"{one:.2f}" for one in times), f"{result.context_tokens:.0f}")
+    return (result.how, *(f"{latency:.2f}" for latency in times), f"{result.context_tokens:.0f}")
 
 
 def type_row(kind: str, scores: RetrievalScores, k: int) -> tuple[str, ...]:

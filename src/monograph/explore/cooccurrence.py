@@ -65,33 +65,33 @@ class CooccurrenceGraph:
     def add(self, chunks: Iterable[int]) -> None:
         """Add the bonds of chunks, which ``nodes`` must have read. Add each chunk only once."""
         for chunk in chunks:
-            seen = self.nodes.seen[chunk]
-            for one, other in _together(seen):
-                if not self._within(one, other):
-                    self._bond(one, other).chunks.add(chunk)
-            for told in self.nodes.told[chunk]:
-                source, target = seen[told.source].node, seen[told.target].node
-                if source != target and told.strength > 0:
-                    bond = self._bond(source, target)
+            chunk_names = self.nodes.seen[chunk]
+            for first, second in _pair_entities(chunk_names):
+                if not self._is_nested(first, second):
+                    self._get_bond(first, second).chunks.add(chunk)
+            for relation in self.nodes.told[chunk]:
+                source, target = chunk_names[relation.source].node, chunk_names[relation.target].node
+                if source != target and relation.strength > 0:
+                    bond = self._get_bond(source, target)
                     bond.chunks.add(chunk)
-                    bond.said.append((chunk, told.strength, self.nodes.id(source) < self.nodes.id(target)))
+                    bond.said.append((chunk, relation.strength, self.nodes.id(source) < self.nodes.id(target)))
 
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
         """Add the asserted relations between these entities and any others."""
-        for one in asserted_links(self.nodes, some):
-            bond = self._bond(one.source, one.target)
-            bond.chunks |= one.chunks
-            bond.told[one.ends] = self.nodes.id(one.source) < self.nodes.id(one.target)
+        for link in asserted_links(self.nodes, some):
+            bond = self._get_bond(link.source, link.target)
+            bond.chunks |= link.chunks
+            bond.told[link.ends] = self.nodes.id(link.source) < self.nodes.id(link.target)
 
-    def _bond(self, one: EntityNode, other: EntityNode) -> Bond:
-        bond = self.bonds.setdefault(one, {}).get(other)
+    def _get_bond(self, node: EntityNode, other: EntityNode) -> Bond:
+        bond = self.bonds.setdefault(node, {}).get(other)
         if bond is None:
-            bond = self.bonds[one][other] = self.bonds.setdefault(other, {})[one] = Bond()
+            bond = self.bonds[node][other] = self.bonds.setdefault(other, {})[node] = Bond()
         return bond
 
-    def _within(self, one: EntityNode, other: EntityNode) -> bool:
+    def _is_nested(self, node: EntityNode, other: EntityNode) -> bool:
         """Return whether one name is part of the other, such as York of New York: these always occur together."""
-        first, second = f" {self.nodes.key(one)} ", f" {self.nodes.key(other)} "
+        first, second = f" {self.nodes.key(node)} ", f" {self.nodes.key(other)} "
         return first in second or second in first
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
@@ -115,46 +115,47 @@ class CooccurrenceGraph:
 
     def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
         """Return the weight of the heaviest bond to any of ``some``, by entity, for entities not in ``passed``."""
-        found: dict[EntityNode, float] = {}
-        for one in some:
-            for other, bond in self.bonds.get(one, {}).items():
+        weights: dict[EntityNode, float] = {}
+        for entity in some:
+            for other, bond in self.bonds.get(entity, {}).items():
                 if other not in passed:
-                    found[other] = max(found.get(other, 0.0), self.weight(one, other, bond))
-        return found
+                    weights[other] = max(weights.get(other, 0.0), self.weight(entity, other, bond))
+        return weights
 
     def among(self, some: Sequence[EntityNode]) -> Iterator[tuple[EntityNode, EntityNode, Bond]]:
         """Yield (entity, other entity, bond) for the bonds among entities, each once."""
-        place = {node: at for at, node in enumerate(some)}
-        for one in some:
-            for other, bond in self.bonds.get(one, {}).items():
-                if other in place and place[one] < place[other]:
-                    yield one, other, bond
+        position = {node: index for index, node in enumerate(some)}
+        for entity in some:
+            for other, bond in self.bonds.get(entity, {}).items():
+                if other in position and position[entity] < position[other]:
+                    yield entity, other, bond
 
     def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
         """Return (source, target, link) of the links among entities, heaviest first.
 
-        Source and target follow the direction of the relations: see :meth:`_directed`.
+        Source and target follow the direction of the relations: see :meth:`_direct`.
         """
-        bonds = [self._directed(*bond) for bond in self.among(some)]
-        told = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
+        bonds = [self._direct(*bond) for bond in self.among(some)]
+        described = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
         places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
-        relations = self._relations(sorted(told))
-        found = [
-            (source, target, self._link(source, target, bond, places, relations)) for source, target, bond in bonds
+        relations = self._load_relations(sorted(described))
+        result = [
+            (source, target, self._build_link(source, target, bond, places, relations))
+            for source, target, bond in bonds
         ]
-        return sorted(found, key=lambda one: (-one[2].weight, one[2].source, one[2].target))
+        return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
-    def _directed(self, one: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
+    def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
         """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
 
         Relations of models count by their strength, asserted ones count 1.
         """
-        small, big = sorted((one, other), key=self.nodes.id)
+        small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
         return (big, small, bond) if forward < 0 else (small, big, bond)
 
-    def _link(
+    def _build_link(
         self,
         source: EntityNode,
         target: EntityNode,
@@ -162,15 +163,15 @@ class CooccurrenceGraph:
         places: Mapping[int, graphs.ChunkPlace],
         relations: Mapping[tuple[int, EntityNode, EntityNode], list[Relation]],
     ) -> Link:
-        def where(chunk: int) -> tuple[str, int]:
+        def position(chunk: int) -> tuple[str, int]:
             return places[chunk].document_id, places[chunk].ordinal
 
-        chunks = sorted(bond.chunks, key=where)
+        chunks = sorted(bond.chunks, key=position)
         written = [
-            one
-            for chunk in sorted({chunk for chunk, _, _ in bond.said}, key=where)
+            relation
+            for chunk in sorted({chunk for chunk, _, _ in bond.said}, key=position)
             for ends in ((source, target), (target, source))
-            for one in relations.get((chunk, *ends), ())
+            for relation in relations.get((chunk, *ends), ())
         ]
         labels = sorted(label for _, label, _ in bond.told)
         return Link(
@@ -178,36 +179,40 @@ class CooccurrenceGraph:
             target=self.nodes.id(target),
             weight=self.weight(source, target, bond),
             chunks=tuple(places[chunk].id for chunk in chunks),
-            description="\n".join(dict.fromkeys(one.description for one in written if one.description)),
-            keywords=tuple(dict.fromkeys([*(keyword for one in written for keyword in one.keywords), *labels])),
+            description="\n".join(dict.fromkeys(relation.description for relation in written if relation.description)),
+            keywords=tuple(
+                dict.fromkeys([*(keyword for relation in written for keyword in relation.keywords), *labels])
+            ),
         )
 
-    def _relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
+    def _load_relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
         """Return the relations that a model found in chunks, by (chunk, source, target)."""
         values = self.nodes.state.extractions(chunks)
-        found: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
+        by_ends: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
         for chunk in chunks:
             keys = keys_in(self.nodes, chunk)
-            seen = {one.name: one.node for one in self.nodes.seen[chunk]}
-            for one in values[chunk].relations if chunk in values else ():
-                ends = ((named_by(key, keys) for key in asked_keys(name)) for name in (one.source, one.target))
-                source, target = (next((row for row in some if row is not None), None) for some in ends)
+            node_by_name = {name.name: name.node for name in self.nodes.seen[chunk]}
+            for relation in values[chunk].relations if chunk in values else ():
+                ends = (
+                    (named_by(key, keys) for key in asked_keys(name)) for name in (relation.source, relation.target)
+                )
+                source, target = (next((row for row in candidates if row is not None), None) for candidates in ends)
                 if source is not None and target is not None:
-                    found.setdefault((chunk, seen[source], seen[target]), []).append(one)
-        return found
+                    by_ends.setdefault((chunk, node_by_name[source], node_by_name[target]), []).append(relation)
+        return by_ends
 
 
-def _together(seen: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
+def _pair_entities(chunk_names: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
     """Yield the pairs of entities that share a sentence; in crowded sentences only those near each other."""
     sentences: dict[int, dict[EntityNode, None]] = {}
-    for one in seen:
-        for sentence in {one.first, one.second} - {NO_SENTENCE}:
-            sentences.setdefault(sentence, {})[one.node] = None
-    for standing in sentences.values():
-        some = list(standing)
-        reach = len(some) if len(some) <= CROWDED else NEAR
-        for place, node in enumerate(some):
-            for other in some[place + 1 : place + 1 + reach]:
+    for name in chunk_names:
+        for sentence in {name.first, name.second} - {NO_SENTENCE}:
+            sentences.setdefault(sentence, {})[name.node] = None
+    for entities in sentences.values():
+        ordered = list(entities)
+        reach = len(ordered) if len(ordered) <= CROWDED else NEAR
+        for index, node in enumerate(ordered):
+            for other in ordered[index + 1 : index + 1 + reach]:
                 yield node, other
 
 
@@ -216,17 +221,19 @@ def asserted_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[Asserte
 
     A relation of an entity to itself is left out. A name with homonyms means the entity of the plain name.
     """
-    told = nodes.state.asserted_relations({member.key for node in some for member in nodes.members.get(node.head, ())})
-    if not told.said:
+    asserted = nodes.state.asserted_relations(
+        {member.key for node in some for member in nodes.members.get(node.head, ())}
+    )
+    if not asserted.said:
         return
-    known = names.known(nodes.state.names, {key for keys in told.called.values() for key in keys})
-    nodes.meet({row.head for row in known.values()})
-    for source_id, label, target_id, chunks in told.said:
-        for source in _meant(told.called.get(source_id, ()), known):
-            for target in _meant(told.called.get(target_id, ()), known):
+    name_rows = names.known(nodes.state.names, {key for keys in asserted.called.values() for key in keys})
+    nodes.meet({row.head for row in name_rows.values()})
+    for source_id, label, target_id, chunks in asserted.said:
+        for source in _resolve_keys(asserted.called.get(source_id, ()), name_rows):
+            for target in _resolve_keys(asserted.called.get(target_id, ()), name_rows):
                 if source != target:
                     yield AssertedLink(source, target, (source_id, label, target_id), chunks)
 
 
-def _meant(keys: Iterable[str], known: dict[str, names.NameRow]) -> list[EntityNode]:
-    return [EntityNode(head) for head in sorted({known[key].head for key in keys if key in known})]
+def _resolve_keys(keys: Iterable[str], name_rows: dict[str, names.NameRow]) -> list[EntityNode]:
+    return [EntityNode(head) for head in sorted({name_rows[key].head for key in keys if key in name_rows})]

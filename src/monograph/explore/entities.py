@@ -36,26 +36,26 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     key = key_of(arguments.text(name, "a name"))
     if not key:
         raise NotFound(f"{name!r} contains no word that can be a name", "give a name as texts write it")
-    known = names.known(state.names, asked_keys(name))
-    for asked in asked_keys(name):
-        if asked in known:
-            return _shown(state, known[asked].head)
+    rows = names.known(state.names, asked_keys(name))
+    for asked_key in asked_keys(name):
+        if asked_key in rows:
+            return _load_nodes(state, rows[asked_key].head)
     plain, qualifier = title_of(name)
     qualified = names.known(state.names, [plain]).get(plain) if qualifier else None
     if qualified is not None:
-        return [node for node in _shown(state, qualified.head) if node.sense == qualifier] or _shown(
+        return [node for node in _load_nodes(state, qualified.head) if node.sense == qualifier] or _load_nodes(
             state, qualified.head
         )
-    found = names.with_name_like(state.names, key, SUGGESTED + 1)
-    if len(found) == 1:
-        return _shown(state, found[0])
-    if found:
-        more = " and others" if len(found) > SUGGESTED else ""
+    heads = names.with_name_like(state.names, key, SUGGESTED + 1)
+    if len(heads) == 1:
+        return _load_nodes(state, heads[0])
+    if heads:
+        more = " and others" if len(heads) > SUGGESTED else ""
         raise NotFound(
             f"{name!r} matches several names in {state.place}",
-            f"give the whole name: {_listed(state, found[:SUGGESTED])}{more}",
+            f"give the whole name: {_list_names(state, heads[:SUGGESTED])}{more}",
         )
-    raise NotFound(f"{state.place} contains no name like {name!r}", _hint(state, key))
+    raise NotFound(f"{state.place} contains no name like {name!r}", _suggest(state, key))
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
@@ -74,8 +74,8 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
     nodes = Nodes(state)
     heads = names.most_named(state.names, k, key_of(like))
     nodes.read_entities(heads, MOST_LOOKED_AT)
-    found = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
-    return sorted(found, key=lambda one: (-one.chunks, one.name, one.id))[:k]
+    result = entities(nodes, [node for head in heads for node in nodes.nodes_of(head)])
+    return sorted(result, key=lambda entity: (-entity.chunks, entity.name, entity.id))[:k]
 
 
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
@@ -92,24 +92,26 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     rows = state.chunks_of(name)
     nodes = Nodes(state)
     nodes.read(rows)
-    named = Counter(node for row in rows for node in dict.fromkeys(one.node for one in nodes.seen.get(row, ())))
-    shown = [node for node, _ in named.most_common(k)]
+    counted = Counter(
+        node for row in rows for node in dict.fromkeys(chunk_name.node for chunk_name in nodes.seen.get(row, ()))
+    )
+    shown = [node for node, _ in counted.most_common(k)]
     nodes.read_entities({node.head for node in shown}, MOST_LOOKED_AT)
     return list(entities(nodes, shown))
 
 
 def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
     """Return the known entities on the paths to chunks, each once, in order of the paths."""
-    stations = {one.id: one.name for path in paths for one in path.nodes if one.kind == "entity"}
-    known = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
-    heads = list(dict.fromkeys(row.head for row in known.values()))
+    stations = {node.id: node.name for path in paths for node in path.nodes if node.kind == "entity"}
+    rows = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
+    heads = list(dict.fromkeys(row.head for row in rows.values()))
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
-    found = {one.id: one for one in entities(nodes, [EntityNode(head) for head in heads])}
-    return [found[one] for one in stations if one in found]
+    by_id = {entity.id: entity for entity in entities(nodes, [EntityNode(head) for head in heads])}
+    return [by_id[entity_id] for entity_id in stations if entity_id in by_id]
 
 
-def _shown(state: GraphState, head: int) -> list[EntityNode]:
+def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
     nodes = Nodes(state)
     nodes.meet([head])
     if head in nodes.senses:
@@ -117,22 +119,24 @@ def _shown(state: GraphState, head: int) -> list[EntityNode]:
     return nodes.nodes_of(head)
 
 
-def _listed(state: GraphState, heads: Sequence[int]) -> str:
+def _list_names(state: GraphState, heads: Sequence[int]) -> str:
     """Return the names of entities, quoted and separated by commas, each once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
-    called = entities(nodes, [EntityNode(head) for head in heads])
-    return ", ".join(dict.fromkeys(repr(one.name) for one in called))
+    listed = entities(nodes, [EntityNode(head) for head in heads])
+    return ", ".join(dict.fromkeys(repr(entity.name) for entity in listed))
 
 
-def _hint(state: GraphState, key: str) -> str:
+def _suggest(state: GraphState, key: str) -> str:
     """Return the names that are spelt most like a key, or the command that lists the names."""
-    near = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
-    alike = {other: SequenceMatcher(None, key, other).ratio() for other in near}
-    best = sorted((other for other in near if alike[other] >= _LEAST_ALIKE), key=lambda other: (-alike[other], other))
+    similar = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
+    ratios = {other: SequenceMatcher(None, key, other).ratio() for other in similar}
+    best = sorted(
+        (other for other in similar if ratios[other] >= _LEAST_ALIKE), key=lambda other: (-ratios[other], other)
+    )
     if best:
         rows = names.known(state.names, best[:SUGGESTED])
-        return f"perhaps {_listed(state, [rows[other].head for other in best[:SUGGESTED]])}"
+        return f"perhaps {_list_names(state, [rows[other].head for other in best[:SUGGESTED]])}"
     if names.count(state.names)[0]:
         return f"monograph entities {state.place}"
     return f"it has no graph yet: monograph reextract {state.place}"
@@ -178,45 +182,49 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     The name of an entity is the form that most of at most MOST_LOOKED_AT of its chunks write; on a tie the head's name
     wins, then the first by alphabet. A homonym has its qualifier after its name.
     """
-    asked = list(wanted)
-    looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in asked}
-    found = forms(nodes, looked_at)
-    seen = nodes.seen_when(asked)
-    return [_entity(nodes, node, found[node], seen.get(node)) for node in asked]
+    node_list = list(wanted)
+    looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in node_list}
+    spellings = forms(nodes, looked_at)
+    spans = nodes.seen_when(node_list)
+    return [_build_entity(nodes, node, spellings[node], spans.get(node)) for node in node_list]
 
 
 def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Forms]:
     """Return the spellings of each entity in the chunks given for it."""
-    found = {node: Forms() for node in looked_at}
-    asked = {(node, chunk) for node, some in looked_at.items() for chunk in some}
-    for node, chunk in asked:
-        found[node].kinds.update(one.kind for one in nodes.seen[chunk] if one.node == node)
-    for one in writings(nodes, sorted({chunk for _, chunk in asked})):
-        if (one.node, one.chunk) in asked and one.short:
-            found[one.node].short[one.form, one.name] += 1
-        elif (one.node, one.chunk) in asked:
-            found[one.node].full.setdefault(one.name, Counter())[one.form] += 1
-    return found
+    result = {node: Forms() for node in looked_at}
+    pairs = {(node, chunk) for node, chunk_rows in looked_at.items() for chunk in chunk_rows}
+    for node, chunk in pairs:
+        result[node].kinds.update(name.kind for name in nodes.seen[chunk] if name.node == node)
+    for writing in writings(nodes, sorted({chunk for _, chunk in pairs})):
+        if (writing.node, writing.chunk) in pairs and writing.short:
+            result[writing.node].short[writing.form, writing.name] += 1
+        elif (writing.node, writing.chunk) in pairs:
+            result[writing.node].full.setdefault(writing.name, Counter())[writing.form] += 1
+    return result
 
 
 def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
     """Yield each distinct written form of each name in chunks that were read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
-        seen = {one.name: one.node for one in nodes.seen[row]}
-        ways = dict.fromkeys((" ".join(one.name.split()), one.kind) for one in extracted.mentions)
-        told = set()
-        for form, kind in ways:
+        node_by_name = {chunk_name.name: chunk_name.node for chunk_name in nodes.seen[row]}
+        written = dict.fromkeys((" ".join(mention.name.split()), mention.kind) for mention in extracted.mentions)
+        yielded = set()
+        for form, kind in written:
             key = mention_key(form, kind)
             name = named_by(key, keys, short=kind in ("person", "name"))
-            if name is not None and (name, form) not in told:
-                told.add((name, form))
-                yield Writing(row, seen[name], name, form, nodes.names[name].key != key)
+            if name is not None and (name, form) not in yielded:
+                yielded.add((name, form))
+                yield Writing(row, node_by_name[name], name, form, nodes.names[name].key != key)
 
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
     """Return the rows of the names of a chunk, by key."""
-    return {nodes.names[one.name].key: one.name for one in nodes.seen[chunk] if one.name in nodes.names}
+    return {
+        nodes.names[chunk_name.name].key: chunk_name.name
+        for chunk_name in nodes.seen[chunk]
+        if chunk_name.name in nodes.names
+    }
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
@@ -231,44 +239,48 @@ def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | 
     return None
 
 
-def _entity(nodes: Nodes, node: EntityNode, written: Forms, seen: TimeSpan | None) -> Entity:
-    named = _in_order(nodes, node, written)
+def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan | None) -> Entity:
+    named = _order_names(nodes, node, written)
     count = nodes.count(node)
     homonym = node.head in nodes.senses
-    about = [one for one in nodes.titled.get(node.head, ()) if not homonym or one.qualifier == node.sense]
+    documents = [
+        document for document in nodes.titled.get(node.head, ()) if not homonym or document.qualifier == node.sense
+    ]
     kinds = sorted(written.kinds, key=lambda kind: (-written.kinds[kind], kind))
     name = named[0] if named else title_or_key(nodes, node, nodes.key(node))
     qualified = f"{name} ({node.sense})" if node.sense else name
-    names = [*named, *(form for (form, _), _ in _by_number(written.short))]
+    names = [*named, *(form for (form, _), _ in _sort_by_count(written.short))]
     return Entity(
         id=nodes.id(node),
         name=qualified,
         kind=ENTITY_KINDS[kinds[0]] if kinds else "name",
         names=tuple(dict.fromkeys(names or [name])),
         chunks=count,
-        documents=tuple(dict.fromkeys(one.id for one in about)),
-        first_seen="" if seen is None else seen.first_day,
-        last_seen="" if seen is None else seen.last_day,
+        documents=tuple(dict.fromkeys(document.id for document in documents)),
+        first_seen="" if span is None else span.first_day,
+        last_seen="" if span is None else span.last_day,
     )
 
 
-def _in_order(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
+def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
     """Return one form of each name of an entity, the most frequent first; names that no chunk writes come last."""
     ranked = []
-    for one in nodes.members.get(node.head, ()):
-        ways = _by_number(written.full.get(one.row, Counter()))
-        if ways:
-            ranked.append((-sum(written.full[one.row].values()), one.row != node.head, one.key, ways[0][0]))
+    for name_row in nodes.members.get(node.head, ()):
+        counted = _sort_by_count(written.full.get(name_row.row, Counter()))
+        if counted:
+            ranked.append(
+                (-sum(written.full[name_row.row].values()), name_row.row != node.head, name_row.key, counted[0][0])
+            )
         elif not node.sense:
-            ranked.append((0, one.row != node.head, one.key, title_or_key(nodes, node, one.key)))
+            ranked.append((0, name_row.row != node.head, name_row.key, title_or_key(nodes, node, name_row.key)))
     return [form for *_, form in sorted(ranked)]
 
 
-def _by_number(counted: Counter[Any]) -> list[tuple[Any, int]]:
+def _sort_by_count(counted: Counter[Any]) -> list[tuple[Any, int]]:
     return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
 
 
 def title_or_key(nodes: Nodes, node: EntityNode, key: str) -> str:
     """Return the form of a name in a title; if no title has it, its key."""
-    titles = (one.title.partition(" (")[0] for one in nodes.titled.get(node.head, ()))
+    titles = (document.title.partition(" (")[0] for document in nodes.titled.get(node.head, ()))
     return next((title for title in titles if key_of(title) == key), key)

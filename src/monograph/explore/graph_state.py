@@ -82,10 +82,10 @@ class GraphState:
 
         Chunks of documents about the entity come first, then the others, each in order of id.
         """
-        found: dict[int, list[int]] = {}
+        by_entity: dict[int, list[int]] = {}
         for entity, _, _, chunk in graphs.chunks_naming(self.names, members, most):
-            found.setdefault(entity, []).append(chunk)
-        return found
+            by_entity.setdefault(entity, []).append(chunk)
+        return by_entity
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
         """Return the first chunks of documents, at most ``most`` of each, by the row of the document."""
@@ -98,12 +98,12 @@ class GraphState:
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
         """Return the extractions of chunks, by row, in order; chunks without one are left out."""
         values = graphs.extraction_values(self.names, chunks)
-        held = [row for row in chunks if row in values]
-        found = {}
-        for row, (_, text) in zip(held, stored_chunks.titled_texts(self.names, held), strict=True):
+        rows = [row for row in chunks if row in values]
+        result = {}
+        for row, (_, text) in zip(rows, stored_chunks.titled_texts(self.names, rows), strict=True):
             with extractions.decoding_of(self.names, row):
-                found[row] = extractions.unpack(values[row], text)
-        return found
+                result[row] = extractions.unpack(values[row], text)
+        return result
 
     def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
         """Return the document of each chunk, and its place there, by row."""
@@ -111,7 +111,7 @@ class GraphState:
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         """Return chunks by row, in the order of ``rows``."""
-        return {one.row: one for one in stored_chunks.load(self.names, rows)}
+        return {chunk.row: chunk for chunk in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:
         """Return the chunks of a document, by id or uri, in reading order. Raises NotFound if not exactly one fits."""
@@ -119,8 +119,8 @@ class GraphState:
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
         """Return documents without their texts, by id; ids that do not exist are left out."""
-        found = (documents.find(self.names, one) for one in ids)
-        return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in found if row is not None}
+        rows = (documents.find(self.names, document_id) for document_id in ids)
+        return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in rows if row is not None}
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
         """Return (title, id, short key, full key) of the documents that state a short name of ``keys``, in order."""
@@ -138,14 +138,19 @@ class GraphState:
         if assertions.is_empty(self.names):
             return AssertedRelations((), {})
         relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
-        origins = assertions.origins(self.names, list({name for one in relations for name in one.origins}))
-        rows = {name: one.chunk for name, one in origins.items() if one.chunk is not None}
-        said = tuple(
-            (one.source, one.label, one.target, frozenset(rows[name] for name in one.origins if name in rows))
-            for one in relations
+        origins = assertions.origins(self.names, list({name for relation in relations for name in relation.origins}))
+        rows = {name: origin.chunk for name, origin in origins.items() if origin.chunk is not None}
+        asserted = tuple(
+            (
+                relation.source,
+                relation.label,
+                relation.target,
+                frozenset(rows[name] for name in relation.origins if name in rows),
+            )
+            for relation in relations
         )
-        ends = {end for source, _, target, _ in said for end in (source, target)}
-        return AssertedRelations(said, assertions.keys_of(self.names, list(ends)))
+        ends = {end for source, _, target, _ in asserted for end in (source, target)}
+        return AssertedRelations(asserted, assertions.keys_of(self.names, list(ends)))
 
     def asserted_nodes(self, ids: Sequence[str]) -> dict[str, AssertedNode]:
         """Return asserted nodes by id, in the order in which they were added."""

@@ -36,14 +36,16 @@ def fetch(
     dimension:
         Dimension of the vectors to return with the chunks; None returns no vectors.
     """
-    asked = None if ids is None else arguments.names(ids, "an id")
-    rows = list(chunks.rows_of(connection, asked, allowed).values())
-    held = {}
+    id_list = None if ids is None else arguments.names(ids, "an id")
+    rows = list(chunks.rows_of(connection, id_list, allowed).values())
+    embeddings = {}
     if dimension is not None:
         numbers, values = vectors.of_chunks(connection, rows, dimension)
-        held = dict(zip(numbers.tolist(), values, strict=True))
-    found = chunks.load(connection, rows)
-    return [StoredChunk(one.chunk, one.title, one.uri, one.metadata, held.get(one.row)) for one in found]
+        embeddings = dict(zip(numbers.tolist(), values, strict=True))
+    loaded = chunks.load(connection, rows)
+    return [
+        StoredChunk(chunk.chunk, chunk.title, chunk.uri, chunk.metadata, embeddings.get(chunk.row)) for chunk in loaded
+    ]
 
 
 def document(connection: Connection, name: str) -> Document:
@@ -58,16 +60,16 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
     """
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
-    found = [row for row in rows if row.valid is None or row.valid.at(second)]
+    current = [row for row in rows if row.valid is None or row.valid.at(second)]
     from monograph.store import versions
 
-    former = versions.numbers_of(connection, name, second)
-    if len(found) + len(former) == 1:
-        return documents.load(connection, found[0]) if found else next(versions.load(connection, former)).document
+    previous = versions.numbers_of(connection, name, second)
+    if len(current) + len(previous) == 1:
+        return documents.load(connection, current[0]) if current else next(versions.load(connection, previous)).document
     when, path = TimeSpan(second, second), path_of(connection)
-    if not (found or former):
+    if not (current or previous):
         raise NotFound(f"{path} had no document {name!r} at {when}", f"monograph show {path} {name} --versions")
-    ids = [row.id for row in found] + [one.id for one in versions.listed(connection, former)]
+    ids = [row.id for row in current] + [version.id for version in versions.listed(connection, previous)]
     raise NotFound(f"{name!r} matches {len(ids)} documents in {path} at {when}", f"give one id: {', '.join(ids[:3])} …")
 
 
@@ -78,46 +80,46 @@ def versions_of(connection: Connection, name: str) -> list[Version]:
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
     from monograph.store import versions
 
-    former = versions.listed(connection, versions.numbers_of(connection, name))
-    if not (present or former):
+    previous = versions.listed(connection, versions.numbers_of(connection, name))
+    if not (present or previous):
         path = path_of(connection)
         raise NotFound(f"{path} contains no document {name!r}", f"monograph show {path}")
-    return [*former, *present]
+    return [*previous, *present]
 
 
 def every_document(connection: Connection) -> list[Document]:
     """Return all documents without their texts, in order of uri, then id."""
-    return list(map(_untold, documents.listed(connection)))
+    return list(map(_strip_text, documents.listed(connection)))
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
     """Return one page of the list of documents: see :meth:`monograph.Monograph.listed`."""
     start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
     if not like:
-        some = documents.listed(connection, start, limit)
-        return Listed(documents.count(connection), start, tuple(map(_untold, some)))
-    wanted = like.casefold()
-    every = [one for one in documents.listed(connection) if wanted in f"{one.title}\0{one.uri}\0{one.id}".casefold()]
-    return Listed(len(every), start, tuple(map(_untold, every[start : start + limit])))
+        rows = documents.listed(connection, start, limit)
+        return Listed(documents.count(connection), start, tuple(map(_strip_text, rows)))
+    folded = like.casefold()
+    matching = [row for row in documents.listed(connection) if folded in f"{row.title}\0{row.uri}\0{row.id}".casefold()]
+    return Listed(len(matching), start, tuple(map(_strip_text, matching[start : start + limit])))
 
 
-def _untold(row: documents.DocumentRow) -> Document:
+def _strip_text(row: documents.DocumentRow) -> Document:
     """Return a document without its text."""
     return Document(id=row.id, title=row.title, uri=row.uri, date=row.date, valid=row.valid)
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
     """Return the chunks of a document in reading order. Raises as :func:`document`."""
-    return [found.chunk for found in chunks.of_document(connection, only(connection, name).row, strict=True)]
+    return [loaded.chunk for loaded in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
     """Return the row of the only document with an id or uri. Raises as :func:`document`."""
-    found, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
-    if len(found) == 1:
-        return found[0]
+    rows, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
+    if len(rows) == 1:
+        return rows[0]
     path = path_of(connection)
-    if not found:
+    if not rows:
         raise NotFound(f"{path} contains no document {name!r}", f"monograph show {path}")
-    ids = ", ".join(row.id for row in found[:3])
-    raise NotFound(f"{name!r} matches {len(found)} documents in {path}", f"give one id: {ids} …")
+    ids = ", ".join(row.id for row in rows[:3])
+    raise NotFound(f"{name!r} matches {len(rows)} documents in {path}", f"give one id: {ids} …")

@@ -41,88 +41,91 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
         Rows of the entities' heads; None for all entities.
     """
     if heads is None:
-        return [*_by_rule(state, ()), *_undone(state, None)]
+        return [*_load_rule_merges(state, ()), *_load_undone(state, None)]
     nodes = Nodes(state)
     nodes.read_entities(heads)
-    keys = [one.key for head in heads for one in nodes.members[head]]
+    keys = [name.key for head in heads for name in nodes.members[head]]
     rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
-    asked = set(heads)
-    ways = [one for one in writings(nodes, rows) if one.node.head in asked]
+    head_set = set(heads)
+    written = [writing for writing in writings(nodes, rows) if writing.node.head in head_set]
     return [
-        *_by_rule(state, keys),
-        *_short_forms(nodes, ways),
-        *_variants(nodes, ways),
-        *_undone(state, keys),
+        *_load_rule_merges(state, keys),
+        *_find_short_forms(nodes, written),
+        *_find_variants(nodes, written),
+        *_load_undone(state, keys),
     ]
 
 
-def _by_rule(state: GraphState, keys: Sequence[str]) -> list[Merge]:
-    found = names.merges(state.names, keys)
-    shown = _shown(state, {key for pair in found for key in pair[:2]})
+def _load_rule_merges(state: GraphState, keys: Sequence[str]) -> list[Merge]:
+    rows = names.merges(state.names, keys)
+    shown = _load_forms(state, {key for pair in rows for key in pair[:2]})
     stated: dict[tuple[str, str], list[str]] = {}
-    for title, name, short, full in state.stated([key for key, _, _ in found]):
+    for title, name, short, full in state.stated([key for key, _, _ in rows]):
         stated.setdefault((short, full), []).append(title or name)
-    made = [
+    result = [
         Merge(
             content_id("merge", key, head),
             shown[head],
             shown[key],
             reason,
-            _detail(reason, key, head, stated.get((key, head), ())),
+            _describe(reason, key, head, stated.get((key, head), ())),
         )
-        for key, head, reason in found
+        for key, head, reason in rows
     ]
-    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+    return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
 
 
-def _detail(reason: str, key: str, head: str, documents: Sequence[str]) -> str:
+def _describe(reason: str, key: str, head: str, documents: Sequence[str]) -> str:
     if reason == "abbreviation":
-        return f"stated in {_some(documents)}"
+        return f"stated in {_list_documents(documents)}"
     if reason == "spelling":
-        alike = SequenceMatcher(None, key, head, autojunk=False).ratio()
-        return f"{alike:.0%} of the letters are the same, and no other name is as similar"
+        ratio = SequenceMatcher(None, key, head, autojunk=False).ratio()
+        return f"{ratio:.0%} of the letters are the same, and no other name is as similar"
     return _DETAILS.get(reason, "")
 
 
-def _some(documents: Sequence[str]) -> str:
+def _list_documents(documents: Sequence[str]) -> str:
     more = f" and {len(documents) - SHOWN_DOCUMENTS} more" if len(documents) > SHOWN_DOCUMENTS else ""
     return ", ".join(documents[:SHOWN_DOCUMENTS]) + more
 
 
-def _shown(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
+def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
     """Return the written form of each name, by key: that of its first chunk, else that of a title, else the key."""
-    asked = set(keys)
-    rows = names.rows(state.names, asked)
+    key_set = set(keys)
+    rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}
-    forms = {one.entity: one.title.partition(" (")[0] for one in state.titled(itself)}
+    forms = {entry.entity: entry.title.partition(" (")[0] for entry in state.titled(itself)}
     chunks = state.chunks_naming(itself, 1)
     forms.update(
-        (row, form) for row, (_, form) in state.written({row: some[0] for row, some in chunks.items()}).items()
+        (row, form)
+        for row, (_, form) in state.written({row: chunk_rows[0] for row, chunk_rows in chunks.items()}).items()
     )
-    return {key: forms.get(rows[key], key) if key in rows else key for key in asked}
+    return {key: forms.get(rows[key], key) if key in rows else key for key in key_set}
 
 
-def _short_forms(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
-    places = nodes.state.places({one.chunk for one in ways if one.short})
-    titles = {places[one.chunk].document_id: places[one.chunk].title for one in ways if one.short}
+def _find_short_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
+    places = nodes.state.places({writing.chunk for writing in written if writing.short})
+    titles = {places[writing.chunk].document_id: places[writing.chunk].title for writing in written if writing.short}
     documents: dict[tuple[str, int], set[str]] = {}
-    for one in ways:
-        if one.short:
-            documents.setdefault((one.form, one.name), set()).add(places[one.chunk].document_id)
-    full = _most_written(ways)
-    made = []
-    for (form, name), some in documents.items():
+    for writing in written:
+        if writing.short:
+            documents.setdefault((writing.form, writing.name), set()).add(places[writing.chunk].document_id)
+    full = _choose_forms(written)
+    result = []
+    for (form, name), document_ids in documents.items():
         key = nodes.names[name].key
-        listed = [titles[one] or one for one in sorted(some)]
-        detail = f"the only person of that name in {_some(listed)}"
-        made.append(Merge(content_id("merge", key_of(form), key), full.get(name, key), form, "short form", detail))
-    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+        listed = [titles[document_id] or document_id for document_id in sorted(document_ids)]
+        detail = f"the only person of that name in {_list_documents(listed)}"
+        result.append(Merge(content_id("merge", key_of(form), key), full.get(name, key), form, "short form", detail))
+    return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
 
 
-def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
-    full = _most_written(ways)
-    forms = {(one.name, one.form) for one in ways if not one.short and one.form != full[one.name]}
-    made = [
+def _find_variants(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
+    full = _choose_forms(written)
+    forms = {
+        (writing.name, writing.form) for writing in written if not writing.short and writing.form != full[writing.name]
+    }
+    result = [
         Merge(
             content_id("merge", nodes.names[name].key, form),
             full[name],
@@ -132,28 +135,28 @@ def _variants(nodes: Nodes, ways: Sequence[Writing]) -> list[Merge]:
         )
         for name, form in forms
     ]
-    return sorted(made, key=lambda one: (one.name, one.other, one.id))
+    return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
 
 
-def _most_written(ways: Sequence[Writing]) -> dict[int, str]:
+def _choose_forms(written: Sequence[Writing]) -> dict[int, str]:
     """Return the most frequent written form of each name, by row."""
     counted: dict[int, dict[str, int]] = {}
-    for one in ways:
-        if not one.short:
-            forms = counted.setdefault(one.name, {})
-            forms[one.form] = forms.get(one.form, 0) + 1
+    for writing in written:
+        if not writing.short:
+            forms = counted.setdefault(writing.name, {})
+            forms[writing.form] = forms.get(writing.form, 0) + 1
     return {name: min(forms, key=lambda form: (-forms[form], form)) for name, forms in counted.items()}
 
 
-def _undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
+def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
     """Return undone merges: all, or those in which a name of ``keys`` takes part."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)
     }
-    asked = None if keys is None else set(keys)
-    ordered = sorted(pair for pair in pairs if asked is None or asked & set(pair))
-    shown = _shown(state, {key for pair in ordered for key in pair})
+    key_set = None if keys is None else set(keys)
+    ordered = sorted(pair for pair in pairs if key_set is None or key_set & set(pair))
+    shown = _load_forms(state, {key for pair in ordered for key in pair})
     return [
         Merge(content_id("merge", other, full), shown[full], shown[other], "set apart", "by hand", undone=True)
         for full, other in ordered

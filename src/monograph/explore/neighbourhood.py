@@ -51,19 +51,19 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     if hops < 0 or most < 1:
         raise InputError(f"hops is {hops} and most is {most}", "give 0 or more hops, and at least 1 entity")
     nodes = Nodes(state)
-    web = CooccurrenceGraph(nodes)
-    web.add(nodes.read_titled({one.head for one in centre}))
-    levels, cut = _around(web, centre, hops, most)
-    shown = [one for level in levels for one in level]
-    web.add(nodes.read_entities({one.head for one in shown}))
-    web.add_assertions(shown)
-    links = web.links(shown)
+    graph = CooccurrenceGraph(nodes)
+    graph.add(nodes.read_titled({node.head for node in centre}))
+    levels, cut = _expand(graph, centre, hops, most)
+    shown = [node for level in levels for node in level]
+    graph.add(nodes.read_entities({node.head for node in shown}))
+    graph.add_assertions(shown)
+    links = graph.links(shown)
     ordered = list(centre)
     for inner, level in pairwise(levels):  # Now all chunks of these entities are read, so the weights are final.
-        weights = web.bound_to(inner, set(inner))
+        weights = graph.bound_to(inner, set(inner))
         ordered += sorted(level, key=lambda node: (-weights.get(node, 0.0), nodes.key(node), node.sense))
-    rows = _telling(web, centre, ordered, links)[:most]
-    return _made(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
+    rows = _rank_chunks(graph, centre, ordered, links)[:most]
+    return _build(nodes, centre, ordered, [link for _, _, link in links], rows, cut)
 
 
 def whole(state: GraphState) -> Neighbourhood:
@@ -73,42 +73,42 @@ def whole(state: GraphState) -> Neighbourhood:
     of the same documents.
     """
     nodes = Nodes(state)
-    web = CooccurrenceGraph(nodes)
-    every = state.every_chunk()
-    for first in range(0, len(every), AT_ONCE):
-        web.add(nodes.read(every[first : first + AT_ONCE]))
+    graph = CooccurrenceGraph(nodes)
+    all_chunks = state.every_chunk()
+    for first in range(0, len(all_chunks), AT_ONCE):
+        graph.add(nodes.read(all_chunks[first : first + AT_ONCE]))
     heads = names.most_named(state.names, -1)
     nodes.read_entities(heads)
     shown = [node for head in heads for node in nodes.nodes_of(head)]
-    web.add_assertions(shown)
-    places = state.places(every)
+    graph.add_assertions(shown)
+    places = state.places(all_chunks)
     rows = sorted(places, key=lambda chunk: (places[chunk].document_id, places[chunk].ordinal))
-    return _made(nodes, (), shown, [link for _, _, link in web.links(shown)], rows, 0)
+    return _build(nodes, (), shown, [link for _, _, link in graph.links(shown)], rows, 0)
 
 
-def _around(
-    web: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
+def _expand(
+    graph: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
 ) -> tuple[list[list[EntityNode]], int]:
     """Return (entities of each hop, the centre first; number of entities left out)."""
-    levels, passed, left, cut = [list(centre)], set(centre), most, 0
+    levels, visited, remaining, cut = [list(centre)], set(centre), most, 0
     hops = min(hops, most)  # So that each hop has room for at least one entity.
     for hop in range(hops):
-        web.add(web.nodes.read_entities({one.head for one in levels[-1]}))
-        web.add_assertions(levels[-1])
-        weights = web.bound_to(levels[-1], passed)
-        ordered = sorted(weights, key=lambda node: (-weights[node], web.nodes.key(node), node.sense))
-        level = ordered[: left // (hops - hop)]
-        passed.update(ordered)
+        graph.add(graph.nodes.read_entities({node.head for node in levels[-1]}))
+        graph.add_assertions(levels[-1])
+        weights = graph.bound_to(levels[-1], visited)
+        ordered = sorted(weights, key=lambda node: (-weights[node], graph.nodes.key(node), node.sense))
+        level = ordered[: remaining // (hops - hop)]
+        visited.update(ordered)
         cut += len(ordered) - len(level)
-        left -= len(level)
+        remaining -= len(level)
         levels.append(level)
         if not level:
             break
     return levels, cut
 
 
-def _telling(
-    web: CooccurrenceGraph,
+def _rank_chunks(
+    graph: CooccurrenceGraph,
     centre: Sequence[EntityNode],
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
@@ -117,27 +117,27 @@ def _telling(
 
     The score of a chunk is the sum of the surprises of its links; links of the centre count twice.
     """
-    nodes, wanted, middle = web.nodes, set(shown), set(centre)
-    named = {chunk: {one.node for one in seen} & wanted for chunk, seen in nodes.seen.items()}
-    telling = {chunk: 0.0 for chunk, some in named.items() if some}
+    nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
+    named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
+    scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}
     for source, target, _ in links:
-        bond = web.bonds[source][target]
-        told = web.surprise(source, target, bond) * (2.0 if source in middle or target in middle else 1.0)
-        for chunk in bond.chunks & telling.keys():
-            telling[chunk] += told
-    places = nodes.state.places(telling)
+        bond = graph.bonds[source][target]
+        score = graph.surprise(source, target, bond) * (2.0 if source in centre_set or target in centre_set else 1.0)
+        for chunk in bond.chunks & scores.keys():
+            scores[chunk] += score
+    places = nodes.state.places(scores)
     return sorted(
-        telling,
+        scores,
         key=lambda chunk: (
-            not named[chunk] & middle,
-            -telling[chunk],
+            not named[chunk] & centre_set,
+            -scores[chunk],
             places[chunk].document_id,
             places[chunk].ordinal,
         ),
     )
 
 
-def _made(
+def _build(
     nodes: Nodes,
     centre: Sequence[EntityNode],
     shown: Sequence[EntityNode],
@@ -145,30 +145,35 @@ def _made(
     rows: Sequence[int],
     cut: int,
 ) -> Neighbourhood:
-    found = nodes.state.chunks(rows)
-    loaded: dict[int, Chunk] = {row: one.chunk for row, one in found.items()}
-    wanted = set(shown)
-    made = tuple(entities(nodes, shown))
+    loaded_chunks = nodes.state.chunks(rows)
+    loaded: dict[int, Chunk] = {row: chunk.chunk for row, chunk in loaded_chunks.items()}
+    shown_set = set(shown)
+    entity_values = tuple(entities(nodes, shown))
     return Neighbourhood(
-        centre=tuple(nodes.id(one) for one in centre),
-        entities=made,
+        centre=tuple(nodes.id(node) for node in centre),
+        entities=entity_values,
         links=tuple(links),
         chunks=tuple(loaded.values()),
         mentions=tuple(
             (nodes.id(node), loaded[row].id)
             for row in loaded
-            for node in dict.fromkeys(one.node for one in nodes.seen[row])
-            if node in wanted
+            for node in dict.fromkeys(name.node for name in nodes.seen[row])
+            if node in shown_set
         ),
         cut=cut,
-        documents=_documents(nodes.state, list(found.values()), made),
+        documents=_load_documents(nodes.state, list(loaded_chunks.values()), entity_values),
     )
 
 
-def _documents(state: GraphState, found: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]) -> tuple[Document, ...]:
+def _load_documents(
+    state: GraphState, loaded_chunks: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]
+) -> tuple[Document, ...]:
     """Return the documents of the chunks, and those about the entities, without their texts, each once."""
-    known = {one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri) for one in found}
-    about = dict.fromkeys(name for entity in shown for name in entity.documents if name not in known)
-    found_about = state.documents(about)
-    known.update((name, found_about[name]) for name in about if name in found_about)
-    return tuple(known.values())
+    documents = {
+        chunk.chunk.document_id: Document(id=chunk.chunk.document_id, title=chunk.title, uri=chunk.uri)
+        for chunk in loaded_chunks
+    }
+    document_ids = dict.fromkeys(name for entity in shown for name in entity.documents if name not in documents)
+    found_about = state.documents(document_ids)
+    documents.update((name, found_about[name]) for name in document_ids if name in found_about)
+    return tuple(documents.values())

@@ -95,13 +95,13 @@ class Nodes:
     def meet(self, heads: Iterable[int]) -> None:
         """Load entities: their names, the documents about them, and the number of chunks that name them."""
         fresh = {head for head in heads if head not in self.members}
-        found = names.members(self.state.names, fresh)
-        rows = {one.row: head for head, some in found.items() for one in some}
-        self.names.update((one.row, one) for some in found.values() for one in some)
-        self.members.update((head, found.get(head, [])) for head in fresh)
+        members = names.members(self.state.names, fresh)
+        rows = {name.row: head for head, group in members.items() for name in group}
+        self.names.update((name.row, name) for group in members.values() for name in group)
+        self.members.update((head, members.get(head, [])) for head in fresh)
         titled: dict[int, list[graphs.Titled]] = {}
-        for one in self.state.titled(rows):
-            titled.setdefault(one.entity, []).append(one)
+        for entry in self.state.titled(rows):
+            titled.setdefault(entry.entity, []).append(entry)
         self.titled.update(titled)
         self.senses.update(senses(self.state, titled))
         self._counts.update(self.state.chunk_counts(rows))
@@ -113,11 +113,11 @@ class Nodes:
         """
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
-        rows = {one.row: head for head in fresh for one in self.members[head]}
+        rows = {name.row: head for head in fresh for name in self.members[head]}
         chosen = self.state.chunks_naming(rows, MOST_READ)
         self.chunks.update(
-            (head, some if head in self.senses else some[:most])
-            for head, some in ((head, chosen.get(head, [])) for head in fresh)
+            (head, chunks if head in self.senses else chunks[:most])
+            for head, chunks in ((head, chosen.get(head, [])) for head in fresh)
         )
         return self.read({chunk for head in fresh for chunk in self.chunks[head]})
 
@@ -126,51 +126,51 @@ class Nodes:
 
         Call this before these entities are read otherwise. Returns the rows of the chunks that were not read before.
         """
-        asked = list(heads)
-        self.meet(asked)
-        only = [head for head in asked if not self._counts.get(head) and head not in self.chunks]
-        about = {
-            one.document: EntityNode(head, one.qualifier if head in self.senses else "")
-            for head in only
-            for one in self.titled.get(head, ())
+        head_list = list(heads)
+        self.meet(head_list)
+        titled_only = [head for head in head_list if not self._counts.get(head) and head not in self.chunks]
+        node_by_document = {
+            entry.document: EntityNode(head, entry.qualifier if head in self.senses else "")
+            for head in titled_only
+            for entry in self.titled.get(head, ())
         }
-        rows = self.state.first_chunks(about, graphs.SUBJECT_CHUNKS)
-        fresh = self.read(chunk for some in rows.values() for chunk in some)
+        rows = self.state.first_chunks(node_by_document, graphs.SUBJECT_CHUNKS)
+        fresh = self.read(chunk for chunks in rows.values() for chunk in chunks)
         for document in sorted(rows):
-            node = about[document]
-            standing = ChunkName(node, node.head, 0, NO_SENTENCE, ENTITY_KINDS.index("name"))
+            node = node_by_document[document]
+            chunk_name = ChunkName(node, node.head, 0, NO_SENTENCE, ENTITY_KINDS.index("name"))
             for chunk in rows[document]:
                 if chunk in self.seen:
-                    self.seen[chunk] += (standing,)
+                    self.seen[chunk] += (chunk_name,)
                     self.chunks.setdefault(node.head, []).append(chunk)
         return fresh
 
     def read(self, chunks: Iterable[int]) -> list[int]:
         """Read chunks, and return the rows of those that were not read before, ascending."""
         fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
-        held = self.state.linked(fresh)
-        rows = {int(name) for some, _ in held.values() for name in some["name"]}
+        linked = self.state.linked(fresh)
+        rows = {int(name) for name_records, _ in linked.values() for name in name_records["name"]}
         loaded = names.load(self.state.names, rows - self.names.keys())
         self.names.update(loaded)
-        self.meet({one.head for one in loaded.values()})
-        places = self.state.places(held)
-        for chunk, (some, links) in held.items():
-            records = some.tolist()
-            nodes = self._nodes([name for name, *_ in records], places[chunk].document)
+        self.meet({name.head for name in loaded.values()})
+        places = self.state.places(linked)
+        for chunk, (name_records, links) in linked.items():
+            records = name_records.tolist()
+            nodes = self._resolve_nodes([name for name, *_ in records], places[chunk].document)
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
             self.told[chunk] = tuple(ChunkRelation(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]
 
-    def _nodes(self, rows: list[int], document: int) -> list[EntityNode]:
+    def _resolve_nodes(self, rows: list[int], document: int) -> list[EntityNode]:
         heads = {row: self.names[row].head for row in rows}
-        found = []
+        nodes = []
         for row in rows:
-            known, sense = self.senses.get(heads[row]), ""
-            if known is not None:
-                beside = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
-                sense = meant(known, document, beside)
-            found.append(EntityNode(heads[row], sense))
-        return found
+            name_senses, sense = self.senses.get(heads[row]), ""
+            if name_senses is not None:
+                other_names = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
+                sense = meant(name_senses, document, other_names)
+            nodes.append(EntityNode(heads[row], sense))
+        return nodes
 
     def _rarity(self, name: int) -> float:
         return log1p(self.total / max(self.names[name].uses, 1))
@@ -186,17 +186,17 @@ class Nodes:
 
         For a homonym only the chunks that were read count.
         """
-        asked = list(wanted)
-        rows = {one.row: node.head for node in asked for one in self.members.get(node.head, ())}
+        nodes = list(wanted)
+        rows = {name.row: node.head for node in nodes for name in self.members.get(node.head, ())}
         plain = self.state.seen({row: head for row, head in rows.items() if head not in self.senses})
-        found = {}
-        for node in asked:
-            told = plain.get(node.head)
+        spans = {}
+        for node in nodes:
+            span = plain.get(node.head)
             if node.head in self.senses:
-                told = self.state.seen_in(self.chunks_of(node))
-            if told is not None:
-                found[node] = told
-        return found
+                span = self.state.seen_in(self.chunks_of(node))
+            if span is not None:
+                spans[node] = span
+        return spans
 
     def count_name(self, node: EntityNode) -> int:
         """Return the number of chunks that have the name of an entity, in any sense, at least 1."""
@@ -207,7 +207,7 @@ class Nodes:
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
-        return [chunk for chunk in chosen if any(one.node == node for one in self.seen.get(chunk, ()))]
+        return [chunk for chunk in chosen if any(name.node == node for name in self.seen.get(chunk, ()))]
 
     def nodes_of(self, head: int) -> list[EntityNode]:
         """Return an entity as shown to users: one node or, for a homonym, one for each sense.
@@ -216,7 +216,7 @@ class Nodes:
         """
         if head not in self.senses:
             return [EntityNode(head)]
-        qualifiers = {one.qualifier for one in self.senses[head]}
+        qualifiers = {sense.qualifier for sense in self.senses[head]}
         plain = EntityNode(head)
         senses = [EntityNode(head, qualifier) for qualifier in sorted(qualifiers - {""})]
         return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
@@ -227,11 +227,11 @@ class Nodes:
 
     def id(self, node: EntityNode) -> str:
         """Return the id of an entity, a hash of its key and, for a homonym, of the qualifier."""
-        found = self._ids.get(node)
-        if found is None:
+        identifier = self._ids.get(node)
+        if identifier is None:
             key = self.key(node)
-            found = self._ids[node] = content_id("entity", key, node.sense) if node.sense else entity_id(key)
-        return found
+            identifier = self._ids[node] = content_id("entity", key, node.sense) if node.sense else entity_id(key)
+        return identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,19 +265,21 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> 
     titled:
         The documents whose titles name each entity, by the row of its head.
     """
-    several = {entity: some for entity, some in titled.items() if len({one.qualifier for one in some}) > 1}
+    several = {entity: entries for entity, entries in titled.items() if len({entry.qualifier for entry in entries}) > 1}
     if not several:
         return {}
-    rows = state.first_chunks({one.document for some in several.values() for one in some}, graphs.SUBJECT_CHUNKS)
-    named = state.linked({chunk for some in rows.values() for chunk in some})
-    found: dict[int, list[Sense]] = {}
-    for entity, some in several.items():
-        for qualifier in sorted({one.qualifier for one in some}):
-            documents = frozenset(one.document for one in some if one.qualifier == qualifier)
+    rows = state.first_chunks(
+        {entry.document for entries in several.values() for entry in entries}, graphs.SUBJECT_CHUNKS
+    )
+    named = state.linked({chunk for chunk_rows in rows.values() for chunk in chunk_rows})
+    result: dict[int, list[Sense]] = {}
+    for entity, entries in several.items():
+        for qualifier in sorted({entry.qualifier for entry in entries}):
+            documents = frozenset(entry.document for entry in entries if entry.qualifier == qualifier)
             chunks = [chunk for document in documents for chunk in rows.get(document, ()) if chunk in named]
             names = frozenset(int(name) for chunk in chunks for name in named[chunk][0]["name"])
-            found.setdefault(entity, []).append(Sense(qualifier, documents, names))
-    return found
+            result.setdefault(entity, []).append(Sense(qualifier, documents, names))
+    return result
 
 
 def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
@@ -295,10 +297,12 @@ def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) 
     beside:
         Weight of each other name of the chunk, by row: the rarer the name, the higher.
     """
-    own = [one for one in known if document in one.documents]
-    if len(own) == 1:
-        return own[0].qualifier
-    shares = [(fsum(beside[name] for name in one.names & beside.keys()), one.qualifier) for one in own or known]
+    matching = [sense for sense in known if document in sense.documents]
+    if len(matching) == 1:
+        return matching[0].qualifier
+    shares = [
+        (fsum(beside[name] for name in sense.names & beside.keys()), sense.qualifier) for sense in matching or known
+    ]
     most = max(share for share, _ in shares)
     best = [qualifier for share, qualifier in shares if share == most]
     return best[0] if most > 0 and len(best) == 1 else ""

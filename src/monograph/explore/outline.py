@@ -25,13 +25,13 @@ def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]
     NotFound
         If no summary has an id that begins with ``name``, or several have.
     """
-    nodes = [_named(connection, name)] if name else store.roots(connection)
+    nodes = [_find_node(connection, name)] if name else store.roots(connection)
     return branches(connection, nodes, layers)
 
 
 def summary(connection: Connection, name: str) -> Summary:
     """Return a summary by its id or the beginning of it. Raises as :func:`outline`."""
-    node = _named(connection, name)
+    node = _find_node(connection, name)
     return summaries.load(connection, [node])[node]
 
 
@@ -46,19 +46,19 @@ def over(connection: Connection, document: str) -> list[Summary]:
     rows = chunks.rows_of_document(connection, only(connection, document).row)
     above = store.ancestors(connection, rows)
     nodes = list(dict.fromkeys(node for row in rows for node in above.get(row, ())))
-    return sorted(summaries.load(connection, nodes).values(), key=lambda one: one.layer)
+    return sorted(summaries.load(connection, nodes).values(), key=lambda loaded: loaded.layer)
 
 
-def _named(connection: Connection, name: str) -> int:
+def _find_node(connection: Connection, name: str) -> int:
     digits = arguments.text(name, "the id").lower()
-    found: list[store.NodeRow] = []
-    if LEAST_DIGITS <= len(digits) <= 32 and all(one in "0123456789abcdef" for one in digits):
-        found = store.beginning(connection, digits, 2)
-    if len(found) == 1:
-        return found[0].node
-    place = path_of(connection)
-    said = f"several summaries of {place} have ids that begin with" if found else f"{place} contains no summary"
-    raise NotFound(f"{said} {name!r}", f"monograph outline {place}")
+    matching: list[store.NodeRow] = []
+    if LEAST_DIGITS <= len(digits) <= 32 and all(digit in "0123456789abcdef" for digit in digits):
+        matching = store.beginning(connection, digits, 2)
+    if len(matching) == 1:
+        return matching[0].node
+    path = path_of(connection)
+    message = f"several summaries of {path} have ids that begin with" if matching else f"{path} contains no summary"
+    raise NotFound(f"{message} {name!r}", f"monograph outline {path}")
 
 
 def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
@@ -66,17 +66,17 @@ def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}
-    loaded = {one.row: one for one in chunks.load(connection, leaves.values())}
-    found = {node: loaded[chunk] for node, chunk in leaves.items()}
-    made = []
+    loaded = {loaded_chunk.row: loaded_chunk for loaded_chunk in chunks.load(connection, leaves.values())}
+    chunk_of_node = {node: loaded[chunk] for node, chunk in leaves.items()}
+    result = []
     children = store.children(connection, nodes) if layers > 0 else {}
     for node in nodes:
-        under = [row.node for row in children.get(node, ())]
-        opened = tuple(branches(connection, under, layers - 1)) if under else ()
-        if node in found:
-            one = found[node]
-            made.append(OutlineNode(one.chunk.id, 0, one.chunk.text, 1, one.title))
+        child_nodes = [row.node for row in children.get(node, ())]
+        opened = tuple(branches(connection, child_nodes, layers - 1)) if child_nodes else ()
+        if node in chunk_of_node:
+            loaded_chunk = chunk_of_node[node]
+            result.append(OutlineNode(loaded_chunk.chunk.id, 0, loaded_chunk.chunk.text, 1, loaded_chunk.title))
         elif node in texts:
             count = store.count_under(connection, node)
-            made.append(OutlineNode(rows[node].key.hex(), rows[node].layer, texts[node], count, "", opened))
-    return made
+            result.append(OutlineNode(rows[node].key.hex(), rows[node].layer, texts[node], count, "", opened))
+    return result

@@ -27,67 +27,72 @@ def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hop
     -------
     An empty list if no route has at most ``hops`` links, or an entity is both a start and an end.
     """
-    entities = {one.id: one for part in parts for one in part.entities}
-    links = {_ordered(one.source, one.target): one for part in parts for one in part.links}
-    beside: dict[str, list[str]] = {name: [] for name in entities}
+    entities = {entity.id: entity for part in parts for entity in part.entities}
+    links = {_sort_pair(link.source, link.target): link for part in parts for link in part.links}
+    neighbours: dict[str, list[str]] = {name: [] for name in entities}
     for source, target in links:
-        if source in beside and target in beside:
-            beside[source].append(target)
-            beside[target].append(source)
-    left = _distances(beside, ends & set(entities))
-    length = min((left[name] for name in starts if name in left), default=0)
+        if source in neighbours and target in neighbours:
+            neighbours[source].append(target)
+            neighbours[target].append(source)
+    distances = _measure_distances(neighbours, ends & set(entities))
+    length = min((distances[name] for name in starts if name in distances), default=0)
     if not 0 < length <= hops:
         return []
-    found = []
-    for way in _best_first(links, beside, left, [name for name in sorted(starts) if left.get(name) == length]):
-        joined = tuple(links[_ordered(*pair)] for pair in pairwise(way))
-        found.append(Route(tuple(entities[name] for name in way), joined))
-        if len(found) == most:
+    result = []
+    for route in _best_first(
+        links, neighbours, distances, [name for name in sorted(starts) if distances.get(name) == length]
+    ):
+        joined = tuple(links[_sort_pair(*pair)] for pair in pairwise(route))
+        result.append(Route(tuple(entities[name] for name in route), joined))
+        if len(result) == most:
             break
-    return found
+    return result
 
 
-def _ordered(one: str, other: str) -> tuple[str, str]:
-    return (one, other) if one < other else (other, one)
+def _sort_pair(first: str, second: str) -> tuple[str, str]:
+    return (first, second) if first < second else (second, first)
 
 
-def _distances(beside: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
+def _measure_distances(neighbours: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
     """Return the number of links from each entity to the nearest end, for the entities that reach one."""
-    found = dict.fromkeys(ends, 0)
-    edge = sorted(ends)
-    while edge:
+    distances = dict.fromkeys(ends, 0)
+    frontier = sorted(ends)
+    while frontier:
         further = []
-        for name in edge:
-            for other in beside[name]:
-                if other not in found:
-                    found[other] = found[name] + 1
+        for name in frontier:
+            for other in neighbours[name]:
+                if other not in distances:
+                    distances[other] = distances[name] + 1
                     further.append(other)
-        edge = further
-    return found
+        frontier = further
+    return distances
 
 
 def _best_first(
-    links: dict[tuple[str, str], Link], beside: dict[str, list[str]], left: dict[str, int], starts: Sequence[str]
+    links: dict[tuple[str, str], Link],
+    neighbours: dict[str, list[str]],
+    distances: dict[str, int],
+    starts: Sequence[str],
 ) -> Iterator[tuple[str, ...]]:
     """Yield every shortest route, the one with the heaviest weakest link first."""
 
     def weight(name: str, other: str) -> float:
-        return links[_ordered(name, other)].weight
+        return links[_sort_pair(name, other)].weight
 
     def nearer(name: str) -> Iterator[str]:
-        return (other for other in beside[name] if left.get(other) == left[name] - 1)
+        return (other for other in neighbours[name] if distances.get(other) == distances[name] - 1)
 
     # The weakest link of the best remaining route from each entity. With it as priority, routes end in order.
     onward: dict[str, float] = {}
-    for name in sorted(left, key=left.__getitem__):
+    for name in sorted(distances, key=distances.__getitem__):
         on = (min(weight(name, other), onward[other]) for other in nearer(name))
-        onward[name] = max(on, default=0.0) if left[name] else float("inf")
+        onward[name] = max(on, default=0.0) if distances[name] else float("inf")
     waiting: list[tuple[float, tuple[str, ...], float]] = [(-onward[name], (name,), float("inf")) for name in starts]
     heapify(waiting)
     while waiting:
-        _, way, lightest = heappop(waiting)
-        if left[way[-1]] == 0:
-            yield way
-        for other in nearer(way[-1]):
-            least = min(lightest, weight(way[-1], other))
-            heappush(waiting, (-min(least, onward[other]), (*way, other), least))
+        _, route, lightest = heappop(waiting)
+        if distances[route[-1]] == 0:
+            yield route
+        for other in nearer(route[-1]):
+            least = min(lightest, weight(route[-1], other))
+            heappush(waiting, (-min(least, onward[other]), (*route, other), least))

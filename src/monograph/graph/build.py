@@ -95,49 +95,57 @@ def document_part(
     """
     if not texts:
         return DocumentPart((), (), ())
-    own = own_day(title, texts[0])
-    dated = [_with_days(text, one, own) for text, one in zip(texts, extractions, strict=True)]
-    named = chunk_names(texts, [one.mentions for one in dated], cannot_link)
-    related = any(one.relations for one in extractions)
-    known = known_names([one.mentions for one in extractions], cannot_link) if related else {}
+    own_date = own_day(title, texts[0])
+    dated = [_add_days(text, extraction, own_date) for text, extraction in zip(texts, extractions, strict=True)]
+    named = chunk_names(texts, [extraction.mentions for extraction in dated], cannot_link)
+    related = any(extraction.relations for extraction in extractions)
+    full_names = known_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}
     words = word_hashes([f"{title}\n{text}" for text in texts])
     chunks = tuple(
-        ChunkPart(hashes, names, _links(one, names, known))
-        for hashes, (names, _), one in zip(words, named, dated, strict=True)
+        ChunkPart(hashes, names, _build_links(extraction, names, full_names))
+        for hashes, (names, _), extraction in zip(words, named, dated, strict=True)
     )
     aliases = {
         alias
-        for text, one, other, (_, brackets) in zip(texts, extractions, dated, named, strict=True)
-        for alias in _aliases(one.mentions, brackets if other is one else in_brackets(text, one.mentions))
+        for text, extraction, dated_extraction, (_, brackets) in zip(texts, extractions, dated, named, strict=True)
+        for alias in _find_aliases(
+            extraction.mentions, brackets if dated_extraction is extraction else in_brackets(text, extraction.mentions)
+        )
         if (alias.short, alias.full) not in cannot_link
     }
-    ordered = sorted(aliases, key=lambda one: (one.short, one.full))
-    return DocumentPart(chunks, _subjects(title, extractions), tuple(ordered))
+    ordered = sorted(aliases, key=lambda alias: (alias.short, alias.full))
+    return DocumentPart(chunks, _find_subjects(title, extractions), tuple(ordered))
 
 
-def _with_days(text: str, extraction: Extraction, own: date | None) -> Extraction:
+def _add_days(text: str, extraction: Extraction, own_date: date | None) -> Extraction:
     """Return an extraction with the days added that the text gives relative to the document's own day."""
-    days = [Mention(day, "date", at, at) for at, day in days_near(text, own)] if own is not None else []
+    days = (
+        [Mention(day, "date", offset, offset) for offset, day in days_near(text, own_date)]
+        if own_date is not None
+        else []
+    )
     if not days:
         return extraction
-    return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda one: one.start)))
+    return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda mention: mention.start)))
 
 
-def _links(extraction: Extraction, names: Sequence[NamedInChunk], known: Mapping[str, str]) -> tuple[Linked, ...]:
+def _build_links(
+    extraction: Extraction, names: Sequence[NamedInChunk], full_names: Mapping[str, str]
+) -> tuple[Linked, ...]:
     if not extraction.relations:
         return ()
-    place = {one.key: at for at, one in enumerate(names)}
-    key = {one.name: mention_key(one.name, one.kind) for one in extraction.mentions}
+    positions = {name.key: index for index, name in enumerate(names)}
+    key = {mention.name: mention_key(mention.name, mention.kind) for mention in extraction.mentions}
     strongest: dict[tuple[int, int], float] = {}
-    for one in extraction.relations:
-        ends = [key.get(name) or key_of(name) for name in (one.source, one.target)]
-        source, target = (place.get(known.get(end, end), place.get(end)) for end in ends)
+    for relation in extraction.relations:
+        ends = [key.get(name) or key_of(name) for name in (relation.source, relation.target)]
+        source, target = (positions.get(full_names.get(end, end), positions.get(end)) for end in ends)
         if source is not None and target is not None and source != target:
-            strongest[source, target] = max(one.strength, strongest.get((source, target), 0.0))
+            strongest[source, target] = max(relation.strength, strongest.get((source, target), 0.0))
     return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
 
 
-def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
+def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
     """Return the names that a document is about: the name and days in its title, the name that its text begins with."""
     subjects = []
     key, qualifier = title_of(title)
@@ -145,24 +153,24 @@ def _subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, .
         subjects.append(Subject(key, qualifier, by_title=True))
     days = {key_of(day) for day in days_in(title)} - {key}
     subjects += [Subject(day, "", by_title=True) for day in sorted(days)]
-    lead = _lead(extractions[0].mentions) if extractions else ""
+    lead = _find_lead(extractions[0].mentions) if extractions else ""
     if lead and lead != key and lead not in days:
         subjects.append(Subject(lead, "", by_title=False))
     return tuple(subjects)
 
 
-def _lead(mentions: Sequence[Mention]) -> str:
+def _find_lead(mentions: Sequence[Mention]) -> str:
     """Return the key of the longest name at the first position, if that is within _LEAD characters; else empty."""
-    near = [one for one in mentions if one.start <= _LEAD and one.kind not in _NO_SUBJECTS]
-    if not near:
+    candidates = [mention for mention in mentions if mention.start <= _LEAD and mention.kind not in _NO_SUBJECTS]
+    if not candidates:
         return ""
-    first = min(one.start for one in near)
-    best = max((one for one in near if one.start == first), key=lambda one: one.end)
+    first = min(mention.start for mention in candidates)
+    best = max((mention for mention in candidates if mention.start == first), key=lambda mention: mention.end)
     key = mention_key(best.name, best.kind)
     return key if len(key) >= SHORTEST_KEY else ""
 
 
-def _aliases(mentions: Sequence[Mention], brackets: Brackets) -> Iterator[Alias]:
+def _find_aliases(mentions: Sequence[Mention], brackets: Brackets) -> Iterator[Alias]:
     """Yield the names that are followed by their abbreviation in parentheses."""
     for full, short in brackets:
         if _abbreviates(mentions[short].name, mentions[full].name):

@@ -47,7 +47,7 @@ class NamedInChunk(NamedTuple):
 
 
 @functools.cache
-def _naming() -> Naming[NamedInChunk]:
+def _load_naming() -> Naming[NamedInChunk]:
     """Return the compiled code that finds the names of chunks, created once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, NamedInChunk, Mention, mention_key)
@@ -65,25 +65,28 @@ def chunk_names(
     cannot_link:
         (short, full) keys that a user said are different names.
     """
-    return _naming().of_chunks(list(texts), list(mentions), cannot_link)
+    return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
     """Return the full name of each short name among a document's mentions, by key: see :func:`full_names`."""
-    return full_names(((mention_key(one.name, one.kind), one.kind) for some in mentions for one in some), cannot_link)
+    return full_names(
+        ((mention_key(mention.name, mention.kind), mention.kind) for group in mentions for mention in group),
+        cannot_link,
+    )
 
 
 def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
     """Return (position of a mention, position of the mention in brackets after it) in a chunk."""
-    by_start = {one.start: place for place, one in enumerate(mentions)}
-    found = []
-    for place, one in enumerate(mentions):
-        if text[one.end : one.end + 2] != " (":
+    by_start = {mention.start: index for index, mention in enumerate(mentions)}
+    brackets = []
+    for index, mention in enumerate(mentions):
+        if text[mention.end : mention.end + 2] != " (":
             continue
-        within = by_start.get(one.end + 2)
-        if within is not None and text[mentions[within].end : mentions[within].end + 1] == ")":
-            found.append((place, within))
-    return found
+        inner = by_start.get(mention.end + 2)
+        if inner is not None and text[mentions[inner].end : mentions[inner].end + 1] == ")":
+            brackets.append((index, inner))
+    return brackets
 
 
 def is_short_form(key: str, full: str) -> bool:
@@ -112,19 +115,19 @@ def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[
     cannot_link:
         (short, full) keys that a user said are different names.
     """
-    told = set(mentions)
-    persons = {without_courtesy(key) for key, kind in told if kind == "person" and key}
-    names = {key for key, kind in told if kind == "name" and 2 <= len(key.split()) <= _MOST_WORDS}
+    pairs = set(mentions)
+    persons = {without_courtesy(key) for key, kind in pairs if kind == "person" and key}
+    names = {key for key, kind in pairs if kind == "name" and 2 <= len(key.split()) <= _MOST_WORDS}
     initials = {key for key in names | persons if _has_initials(key)}
     last_names = persons | {key.split()[-1] for key in initials}
     known = {key for key in persons if " " in key} | {key for key in names if _bears(key, persons, last_names)}
     meant = {key for key in known if not (key in initials and any(_shortens(key, other) for other in known - initials))}
-    found: dict[str, set[str]] = {}
+    full_by_short: dict[str, set[str]] = {}
     for key in meant:
         words = key.split()
         for short in {words[0], words[-1]}:
-            found.setdefault(short, set()).add(key)
-    single = {short: next(iter(full)) for short, full in found.items() if len(full) == 1 and len(short) > 1}
+            full_by_short.setdefault(short, set()).add(key)
+    single = {short: next(iter(full)) for short, full in full_by_short.items() if len(full) == 1 and len(short) > 1}
     return {
         **{short: full for short, full in single.items() if (short, full) not in cannot_link},
         **{key: key for key in known},

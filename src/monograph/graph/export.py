@@ -38,7 +38,7 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
     MissingExtra
         If networkx is not installed.
     """
-    graph: networkx.Graph = _networkx().Graph()
+    graph: networkx.Graph = _import_networkx().Graph()
     for entity in neighbourhood.entities:
         graph.add_node(
             entity.id,
@@ -50,15 +50,17 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
             count=entity.chunks,
             centre=entity.id in neighbourhood.centre,
         )
-    for one in neighbourhood.chunks:
-        graph.add_node(one.id, kind="chunk", document=one.document_id, start=one.start, end=one.end, text=one.text)
+    for chunk in neighbourhood.chunks:
+        graph.add_node(
+            chunk.id, kind="chunk", document=chunk.document_id, start=chunk.start, end=chunk.end, text=chunk.text
+        )
     links: dict[frozenset[str], Link] = {}
     for link in neighbourhood.links:
         ends = frozenset((link.source, link.target))
-        links[ends] = _together(links[ends], link) if ends in links else link
+        links[ends] = _merge_links(links[ends], link) if ends in links else link
     for link in links.values():
-        told = {"chunks": link.chunks, "description": link.description, "keywords": link.keywords}
-        graph.add_edge(link.source, link.target, kind="link", weight=link.weight, **told)
+        attributes = {"chunks": link.chunks, "description": link.description, "keywords": link.keywords}
+        graph.add_edge(link.source, link.target, kind="link", weight=link.weight, **attributes)
     graph.add_edges_from(neighbourhood.mentions, kind="mention")
     return graph
 
@@ -77,32 +79,32 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
     MissingExtra
         If networkx is not installed.
     """
-    networkx = _networkx()
+    networkx = _import_networkx()
     graph = to_networkx(neighbourhood)
-    legal = networkx.relabel_nodes(graph, {node: _legal(node) for node in graph})
+    legal = networkx.relabel_nodes(graph, {node: _make_legal(node) for node in graph})
     if len(legal) != len(graph):
         raise InputError(
             "two ids differ only in characters that XML does not allow", "use to_networkx, or give passages other ids"
         )
     for _, attributes in legal.nodes(data=True):
-        attributes.update({key: _legal(value) for key, value in attributes.items()})
+        attributes.update({key: _make_legal(value) for key, value in attributes.items()})
     for _, _, attributes in legal.edges(data=True):
-        attributes.update({key: _legal(value) for key, value in attributes.items()})
-    place = Path(path)
+        attributes.update({key: _make_legal(value) for key, value in attributes.items()})
+    target = Path(path)
     try:
         # Write to a temporary file in the same folder, then rename it.
-        with tempfile.TemporaryDirectory(prefix=f".{place.name[:40]}.", dir=place.parent) as folder:
+        with tempfile.TemporaryDirectory(prefix=f".{target.name[:40]}.", dir=target.parent) as folder:
             part = Path(folder) / "part.graphml"
             networkx.write_graphml_xml(legal, part)
             part.chmod(part.stat().st_mode & mode)
-            part.replace(place)
+            part.replace(target)
     except OSError as error:
         raise InputError(
-            f"{place} cannot be written: {error.strerror or error}", "choose a folder that exists and is writable"
+            f"{target} cannot be written: {error.strerror or error}", "choose a folder that exists and is writable"
         ) from error
 
 
-def _networkx() -> ModuleType:
+def _import_networkx() -> ModuleType:
     try:
         import networkx
     except ImportError as error:
@@ -111,18 +113,18 @@ def _networkx() -> ModuleType:
     return module
 
 
-def _together(one: Link, other: Link) -> Link:
+def _merge_links(first: Link, second: Link) -> Link:
     return replace(
-        one,
-        weight=one.weight + other.weight,
-        chunks=tuple(dict.fromkeys(one.chunks + other.chunks)),
-        description="\n".join(filter(None, (one.description, other.description))),
-        keywords=tuple(dict.fromkeys(one.keywords + other.keywords)),
+        first,
+        weight=first.weight + second.weight,
+        chunks=tuple(dict.fromkeys(first.chunks + second.chunks)),
+        description="\n".join(filter(None, (first.description, second.description))),
+        keywords=tuple(dict.fromkeys(first.keywords + second.keywords)),
     )
 
 
-def _legal(value: Any) -> Any:
+def _make_legal(value: Any) -> Any:
     """Return a value as GraphML allows it: lists joined, lines ending in a line feed, no character that XML forbids."""
     if isinstance(value, tuple):
-        return SEPARATOR.join(_legal(one) for one in value)
+        return SEPARATOR.join(_make_legal(item) for item in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value

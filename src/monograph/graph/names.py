@@ -60,10 +60,10 @@ def asked_keys(name: str) -> list[str]:
 
 def title_of(title: str) -> tuple[str, str]:
     """Return (key, key of the qualifier) of a title: ``Green (album)`` gives ``green`` and ``album``."""
-    found = _QUALIFIER.match(title)
-    if found is None or not key_of(found["name"]):
+    match = _QUALIFIER.match(title)
+    if match is None or not key_of(match["name"]):
         return key_of(title), ""
-    return key_of(found["name"]), key_of(found["qualifier"])
+    return key_of(match["name"]), key_of(match["qualifier"])
 
 
 @lru_cache(maxsize=65_536)

@@ -91,20 +91,22 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
     size:
         Number of names of the signature in use that do not stand alone; it matters if the group has fewer.
     """
-    compared = sorted((one for one in group if not stands_alone(one.key)), key=lambda one: one.key)
-    by_key = {one.key: one for one in compared}
-    by_last, by_initials = _grouped(compared, _last), _grouped(compared, _initials)
-    found: dict[int, NameHead] = {}
-    for one in compared:
-        head = _singular(one, by_key) or _fuller(one, by_last[_last(one.key)])
+    compared = sorted(
+        (candidate for candidate in group if not stands_alone(candidate.key)), key=lambda candidate: candidate.key
+    )
+    by_key = {candidate.key: candidate for candidate in compared}
+    by_last, by_initials = _group_by(compared, _last_word), _group_by(compared, _initials)
+    chosen: dict[int, NameHead] = {}
+    for candidate in compared:
+        head = _singular(candidate, by_key) or _fuller(candidate, by_last[_last_word(candidate.key)])
         if head is None and max(size, len(compared)) <= LARGEST_GROUP:
-            head = _respelt(one, by_initials[_initials(one.key)])
-        if head is not None and (one.key, head[0].key) not in cannot_link:
-            found[one.name] = NameHead(one.name, head[0].name, head[1])
-    return _flat(found)
+            head = _respelt(candidate, by_initials[_initials(candidate.key)])
+        if head is not None and (candidate.key, head[0].key) not in cannot_link:
+            chosen[candidate.name] = NameHead(candidate.name, head[0].name, head[1])
+    return _flatten(chosen)
 
 
-def _last(key: str) -> str:
+def _last_word(key: str) -> str:
     """Return the last word of a key, which a short name and its full name share."""
     return key.rpartition(" ")[2]
 
@@ -114,45 +116,45 @@ def _initials(key: str) -> str:
     return "".join([word[0] for word in key.split()])
 
 
-def _grouped(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[str, list[Candidate]]:
+def _group_by(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[str, list[Candidate]]:
     """Return the candidates by the part of their keys that ``shared`` returns."""
-    found = defaultdict(list)
-    for one in group:
-        found[shared(one.key)].append(one)
-    return found
+    groups = defaultdict(list)
+    for candidate in group:
+        groups[shared(candidate.key)].append(candidate)
+    return groups
 
 
-def _flat(found: dict[int, NameHead]) -> list[NameHead]:
+def _flatten(chosen: dict[int, NameHead]) -> list[NameHead]:
     """Return the heads with chains resolved: every name points to a name that has no head itself."""
     result = []
-    for one in found.values():
-        head, seen = one.head, {one.name}
-        while head in found and head not in seen:
+    for name_head in chosen.values():
+        head, seen = name_head.head, {name_head.name}
+        while head in chosen and head not in seen:
             seen.add(head)
-            head = found[head].head
+            head = chosen[head].head
         if head not in seen:
-            result.append(NameHead(one.name, head, one.reason))
+            result.append(NameHead(name_head.name, head, name_head.reason))
     return result
 
 
-def _singular(one: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
+def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
     """Return the singular of a plural: solar panels → solar panel, but not John Williams → John William."""
-    for key in _singulars(one.key):
-        if key in by_key and not (one.person or by_key[key].person):
+    for key in _list_singulars(candidate.key):
+        if key in by_key and not (candidate.person or by_key[key].person):
             return by_key[key], "plural"
     return None
 
 
-def _singulars(key: str) -> tuple[str, ...]:
+def _list_singulars(key: str) -> tuple[str, ...]:
     """Return the keys that this key may be the plural of."""
     if " " not in key or not key.endswith("s") or key.endswith("ss") or len(key) <= 4:
         return ()
     return (key[:-1], f"{key[:-3]}y") if key.endswith("ies") else (key[:-1],)
 
 
-def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
+def _fuller(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """Return the only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
-    words = one.key.split()
+    words = candidate.key.split()
     if not _is_shortened(words):
         return None
     longer = [
@@ -162,11 +164,11 @@ def _fuller(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str]
     ]
     if len(longer) > 1:
         # J Smith shortens John Smith and John Paul Smith; when the first shortens the second, they are one.
-        most = max(longer, key=lambda pair: (len(pair[0].key.split()), len(pair[0].key), pair[0].key))
-        rest = [pair for pair in longer if pair is not most]
-        if not all(_shortens(other.key.split(), most[0].key.split()) for other, _ in rest):
+        longest = max(longer, key=lambda pair: (len(pair[0].key.split()), len(pair[0].key), pair[0].key))
+        rest = [pair for pair in longer if pair is not longest]
+        if not all(_shortens(other.key.split(), longest[0].key.split()) for other, _ in rest):
             return None
-        longer = [most]
+        longer = [longest]
     return longer[0] if longer else None
 
 
@@ -189,60 +191,64 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
     given, full = words[:-1], longer[:-1]
     if len(given) > len(full) or (len(given) == len(full) and all(len(word) > 1 for word in given)):
         return ""
-    place = 0
-    for at, word in enumerate(given):
-        while place < len(full) and not (full[place] == word or (len(word) == 1 and full[place][0] == word)):
-            if at == 0:
+    position = 0
+    for index, word in enumerate(given):
+        while position < len(full) and not (full[position] == word or (len(word) == 1 and full[position][0] == word)):
+            if index == 0:
                 return ""  # The first given name is never left out.
-            place += 1
-        if place == len(full):
+            position += 1
+        if position == len(full):
             return ""
-        place += 1
+        position += 1
     return "initials" if any(len(word) == 1 for word in given) else "middle name"
 
 
-def _respelt(one: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
+def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
     """Return the only name of almost the same spelling and meaning that comes first: a subject, then by key."""
-    if len(one.key) < _SHORTEST_SPELLING or has_digit(one.key):
+    if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
-    near = [other for other in group if other is not one and _before(other, one) and _is_near(one, other)]
-    return (near[0], "spelling") if len(near) == 1 else None
+    similar = [
+        other
+        for other in group
+        if other is not candidate and _precedes(other, candidate) and _is_near(candidate, other)
+    ]
+    return (similar[0], "spelling") if len(similar) == 1 else None
 
 
-def _before(one: Candidate, other: Candidate) -> bool:
-    return (not one.subject, one.key) < (not other.subject, other.key)
+def _precedes(first: Candidate, second: Candidate) -> bool:
+    return (not first.subject, first.key) < (not second.subject, second.key)
 
 
-def _is_near(one: Candidate, other: Candidate) -> bool:
-    if (one.person or other.person) and one.key.split()[:-1] != other.key.split()[:-1]:
+def _is_near(first: Candidate, second: Candidate) -> bool:
+    if (first.person or second.person) and first.key.split()[:-1] != second.key.split()[:-1]:
         return False  # Francesco Rossi is not Francesca Rossi.
     return (
-        _may_be_spelt(one.key, other.key)
-        and _cosine(one.code, other.code) >= LEAST_COSINE
-        and all(_ratio(a, b) >= _LEAST_OF_WORD for a, b in _differing(one.key, other.key))
-        and _ratio(one.key, other.key) >= LEAST_SIMILARITY
+        _may_be_spelt(first.key, second.key)
+        and _cosine(first.code, second.code) >= LEAST_COSINE
+        and all(_ratio(a, b) >= _LEAST_OF_WORD for a, b in _differing(first.key, second.key))
+        and _ratio(first.key, second.key) >= LEAST_SIMILARITY
     )
 
 
-def _may_be_spelt(one: str, other: str) -> bool:
+def _may_be_spelt(first: str, second: str) -> bool:
     """Return whether two keys may be near in spelling, by tests that cost less than comparing the order of letters."""
-    if abs(len(one) - len(other)) > 3 or one.count(" ") != other.count(" "):
+    if abs(len(first) - len(second)) > 3 or first.count(" ") != second.count(" "):
         return False
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
-    if any(a[0] != b[0] or min(len(a), len(b)) < 5 for a, b in _differing(one, other)):
+    if any(a[0] != b[0] or min(len(a), len(b)) < 5 for a, b in _differing(first, second)):
         return False
-    if has_digit(one) or has_digit(other):
+    if has_digit(first) or has_digit(second):
         return False
-    if not (_ROMAN.isdisjoint(one.split()) and _ROMAN.isdisjoint(other.split())):
+    if not (_ROMAN.isdisjoint(first.split()) and _ROMAN.isdisjoint(second.split())):
         return False  # Super Bowl XXXVII is not Super Bowl XXXVIII.
     # The ratio of the shared letters is an upper bound of difflib's ratio.
-    shared = sum(min(one.count(letter), other.count(letter)) for letter in set(one))
-    return 2.0 * shared / (len(one) + len(other)) >= LEAST_SIMILARITY
+    shared = sum(min(first.count(letter), second.count(letter)) for letter in set(first))
+    return 2.0 * shared / (len(first) + len(second)) >= LEAST_SIMILARITY
 
 
-def _differing(one: str, other: str) -> list[tuple[str, str]]:
+def _differing(first: str, second: str) -> list[tuple[str, str]]:
     """Return the pairs of words, by position, that differ."""
-    return [(a, b) for a, b in zip(one.split(), other.split(), strict=True) if a != b]
+    return [(a, b) for a, b in zip(first.split(), second.split(), strict=True) if a != b]
 
 
 def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
@@ -251,38 +257,38 @@ def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
     These are the keys that a rule may merge with a changed key, whatever else is known of both, then the keys that a
     rule may merge with those, and so on. The heads of all other keys do not depend on the change.
     """
-    found: set[str] = set()
+    affected: set[str] = set()
     waiting = list(changed)
     seen = set(waiting)
     while waiting:
-        near = _near(waiting.pop(), living)
-        found |= near
-        waiting += near - seen
-        seen |= near
-    return found
+        neighbours = _find_near(waiting.pop(), living)
+        affected |= neighbours
+        waiting += neighbours - seen
+        seen |= neighbours
+    return affected
 
 
-def _near(one: str, living: Collection[str]) -> set[str]:
+def _find_near(key: str, living: Collection[str]) -> set[str]:
     """Return the other keys that a rule may merge with one, in either order, whatever their embeddings and kinds."""
-    found = {other for other in (*_singulars(one), f"{one}s", f"{one[:-1]}ies") if other in living}
-    words, others = one.split(), [other for other in living if other != one]
+    near_keys = {other for other in (*_list_singulars(key), f"{key}s", f"{key[:-1]}ies") if other in living}
+    words, others = key.split(), [other for other in living if other != key]
     if _is_shortened(words):
         end = f" {words[-1]}"
         same_end = [(other, other.split()) for other in others if other.endswith(end)]
-        found.update(other for other, longer in same_end if _shortens(words, longer) or _shortens(longer, words))
-    if not has_digit(one):
-        least, most = len(one) - 3, len(one) + 3
-        found.update(other for other in others if least <= len(other) <= most and _may_be_spelt(one, other))
-    return found
+        near_keys.update(other for other, longer in same_end if _shortens(words, longer) or _shortens(longer, words))
+    if not has_digit(key):
+        least, most = len(key) - 3, len(key) + 3
+        near_keys.update(other for other in others if least <= len(other) <= most and _may_be_spelt(key, other))
+    return near_keys
 
 
-def _ratio(one: str, other: str) -> float:
-    return SequenceMatcher(None, one, other, autojunk=False).ratio()
+def _ratio(first: str, second: str) -> float:
+    return SequenceMatcher(None, first, second, autojunk=False).ratio()
 
 
-def _cosine(one: bytes, other: bytes) -> float:
+def _cosine(first: bytes, second: bytes) -> float:
     """Return the cosine of two vectors, estimated as cos(pi x share of differing signs); 1 if sizes differ."""
-    if not one or len(one) != len(other):
+    if not first or len(first) != len(second):
         return 1.0
-    differing = (int.from_bytes(one, "big") ^ int.from_bytes(other, "big")).bit_count()
-    return cos(pi * differing / (8 * len(one)))
+    differing = (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()
+    return cos(pi * differing / (8 * len(first)))

@@ -28,7 +28,7 @@ def word_hash(word: str) -> int:
 
 def word_hashes(texts: Sequence[str]) -> list[Words]:
     """Return the hashes of the words of each text."""
-    return [np.frombuffer(one, dtype=np.uint32) for one in compiled.word_hashes(list(texts))]
+    return [np.frombuffer(hashes, dtype=np.uint32) for hashes in compiled.word_hashes(list(texts))]
 
 
 def sentence_starts(text: str) -> list[int]:

@@ -39,14 +39,14 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
         made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
-        is_whole = graphs.count_nodes(connection) > 0 and not documents_lacking(connection, "graph", most=1)
-        is_made = graph and is_whole and settings.has_graph(connection)
+        is_complete = graphs.count_nodes(connection) > 0 and not documents_lacking(connection, "graph", most=1)
+        with_graph = graph and is_complete and settings.has_graph(connection)
         built = file.settings
         began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
-        made = export.write(connection, folder, began, graph=is_made, on_progress=progress)
+        written = export.write(connection, folder, began, graph=with_graph, on_progress=progress)
         size = sum(path.stat().st_size for path in folder.iterdir())
-    counts = (made.documents, made.chunks, made.vectors, made.entities, made.mentions, made.links)
-    return Exported(str(place), *counts, size=size, graph=is_made)
+    counts = (written.documents, written.chunks, written.vectors, written.entities, written.mentions, written.links)
+    return Exported(str(place), *counts, size=size, graph=with_graph)
 
 
 def store_of(kind: str, source: Path, collection: str = "") -> Store:
@@ -85,45 +85,47 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
     models, is_new = file.models, configuration.EMBEDDER.known(file.database) is None
     if models.given_embedder is None and is_new and store.dimension and vectors:
         models.given_embedder = GivenVectors(store.dimension)
-    wanted = vectors and store.embedder in ("", models.embedder.key)
-    if wanted and store.dimension and store.dimension != models.embedder.dimension:
+    use_vectors = vectors and store.embedder in ("", models.embedder.key)
+    if use_vectors and store.dimension and store.dimension != models.embedder.dimension:
         raise InputError(
             f"the vectors have {store.dimension} values, and {file.database.path} needs {models.embedder.dimension}",
             "import into a new file, or with --no-vectors to compute new vectors",
         )
     reports = []
     done = 0
-    for some in _batches(store.items(wanted)):
+    for batch in _group_batches(store.items(use_vectors)):
         reports.append(
-            file.forgetting(lambda forgets, some=some: stored(file.writing_pipeline().forgetting(forgets), some))  # type: ignore[misc]
+            file.forgetting(lambda forgets, batch=batch: stored(file.writing_pipeline().forgetting(forgets), batch))  # type: ignore[misc]
         )
-        done += len(some)
+        done += len(batch)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
     _import_assertions(file, store.assertions())
     return together(reports)
 
 
-def _import_assertions(file: WholeFile, said: Iterator[AssertedNode | AssertedRelation]) -> None:
+def _import_assertions(file: WholeFile, imported: Iterator[AssertedNode | AssertedRelation]) -> None:
     """Add the assertions of a store; skip assertions with an origin that was not imported."""
-    while some := list(islice(said, TOLD_AT_ONCE)):
-        names = list({name for one in some for name in one.origins})
+    while batch := list(islice(imported, TOLD_AT_ONCE)):
+        names = list({name for assertion in batch for name in assertion.origins})
         with file.database.read() as connection:
-            known = assertions.origins(connection, names)
-        nodes, relations = assertion_lines.parted(one for one in some if all(name in known for name in one.origins))
+            existing = assertions.origins(connection, names)
+        nodes, relations = assertion_lines.parted(
+            assertion for assertion in batch if all(name in existing for name in assertion.origins)
+        )
         file.forgetting(
-            lambda _, one=nodes, other=relations: add_assertions(  # type: ignore[misc]
-                file.database, one, other, missing_ok=True
+            lambda _, nodes=nodes, relations=relations: add_assertions(  # type: ignore[misc]
+                file.database, nodes, relations, missing_ok=True
             )
         )
 
 
-def _batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:
+def _group_batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:
     batch: list[Taken | Problem] = []
     characters = 0
-    for one in items:
-        batch.append(one)
-        characters += len(one.document.text) if isinstance(one, Taken) else 0
+    for item in items:
+        batch.append(item)
+        characters += len(item.document.text) if isinstance(item, Taken) else 0
         if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
             yield batch
             batch, characters = [], 0
@@ -136,15 +138,15 @@ def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
 
     Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
     """
-    given = [one for one in some if isinstance(one, Taken)]
+    records = [item for item in some if isinstance(item, Taken)]
     values = {
-        vector_key(pipeline.embedder.key, embedded_text(one.document.title, passage.metadata, passage.text)): vector
-        for one in given
-        for passage, vector in zip(one.document.passages, one.made, strict=False)
+        vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector
+        for record in records
+        for passage, vector in zip(record.document.passages, record.made, strict=False)
         if vector is not None
     }
     if values:
         with pipeline.database.write() as connection:
-            memo.put(connection, memo.VECTOR, ((key, pack(normalised(one)), 0) for key, one in values.items()))
-    report = apply.add(pipeline, [one.document for one in given], strict=False)
-    return together([Report(problems=tuple(one for one in some if isinstance(one, Problem))), report])
+            memo.put(connection, memo.VECTOR, ((key, pack(normalised(vector)), 0) for key, vector in values.items()))
+    report = apply.add(pipeline, [record.document for record in records], strict=False)
+    return together([Report(problems=tuple(item for item in some if isinstance(item, Problem))), report])

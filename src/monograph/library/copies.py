@@ -31,12 +31,12 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
         check.repair(file.pipeline())
         forget.end(file.database, file.indexes)
     with file.database.read() as connection:
-        found = list(check.findings(connection, file.indexes, file.settings))
-    if not file.database.read_only and all(one.table != "file" for one in found):
+        faults = list(check.findings(connection, file.indexes, file.settings))
+    if not file.database.read_only and all(finding.table != "file" for finding in faults):
         with file.database.write() as connection:
             fault = words.own_fault(connection)
-        found.extend([] if fault is None or fault.table in {one.table for one in found} else [fault])
-    return found
+        faults.extend([] if fault is None or fault.table in {finding.table for finding in faults} else [fault])
+    return faults
 
 
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
@@ -50,13 +50,13 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
         forget.end(copy.database, copy.indexes)
-        found = findings(copy, repair=False)
+        faults = findings(copy, repair=False)
     finally:
         copy.close()
-    if found:
-        said = found[0].fault + (f", and {len(found) - 1} more" if len(found) > 1 else "")
+    if faults:
+        message = faults[0].fault + (f", and {len(faults) - 1} more" if len(faults) > 1 else "")
         raise DamagedFile(
-            f"a copy of {original} has faults: {said}", f"monograph check {original} --repair, then {then}"
+            f"a copy of {original} has faults: {message}", f"monograph check {original} --repair, then {then}"
         )
 
 
@@ -92,34 +92,34 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
         If there is no room for the copy.
     """
     original = file.database.path
-    taken = InputError(f"{path} exists already", "give another name, or replace it with --overwrite")
+    already_exists = InputError(f"{path} exists already", "give another name, or replace it with --overwrite")
     if os.path.isdir(path):  # noqa: PTH112 - it never raises
         raise InputError(f"{path} is a folder", f"name a file, such as {path / original.name}")
     if state_of(path) is not None:
         if path.samefile(original):
             raise InputError(f"{path} is the file itself", "give the copy another name")
         if not overwrite:
-            raise taken
+            raise already_exists
     replacing.refuse_log(path)
 
     def on_pages(done: int, total: int) -> None:
         if progress is not None:
             progress(Progress("backup", done, total, "pages"))
 
-    with translate_system_errors(path), replacing.temporary_name(path) as made:
-        replacing.create_like(original, made)
+    with translate_system_errors(path), replacing.temporary_name(path) as temporary:
+        replacing.create_like(original, temporary)
         # Within one read transaction, commits of other processes are not copied and do not restart the copy.
         with file.database.read() as source:
             (pages,) = source.execute("PRAGMA page_count").fetchone()
             on_pages(0, pages)
-            with translate_errors(made), closing(open_connection(made, file.database.raw_key)) as copied:
-                copied.execute("PRAGMA journal_mode = OFF")  # An incomplete copy is deleted, so it needs no journal.
+            with translate_errors(temporary), closing(open_connection(temporary, file.database.raw_key)) as target:
+                target.execute("PRAGMA journal_mode = OFF")  # An incomplete copy is deleted, so it needs no journal.
                 source.backup(
-                    copied, pages=PAGES_AT_ONCE, progress=lambda _, left, total: on_pages(total - left, total)
+                    target, pages=PAGES_AT_ONCE, progress=lambda _, remaining, total: on_pages(total - remaining, total)
                 )
-        require_whole(made, file.database.raw_key, original, "back up again")
-        if not replacing.put(made, path, overwrite=overwrite):
-            raise taken
+        require_whole(temporary, file.database.raw_key, original, "back up again")
+        if not replacing.put(temporary, path, overwrite=overwrite):
+            raise already_exists
     return path
 
 
@@ -154,23 +154,23 @@ def decrypt(path: str | os.PathLike[str], key: str) -> None:
     DamagedFile
         If the file has a fault.
     """
-    file = _closed(path)
+    file = _resolve_closed(path)
     _convert(file, encryption.unlock(file, key, encryption.salt_of(file)), None, "decrypt it")
 
 
 def require_plain(path: str | os.PathLike[str]) -> Path:
     """Return the path of a plain Monograph file, with links resolved. Raises FileError if it is not one, or is open."""
-    file = _closed(path)
+    file = _resolve_closed(path)
     if encryption.may_be_encrypted(file):
         raise WrongKey(f"{file} is encrypted already, or is not a Monograph file", f"monograph decrypt {file}")
     require_monograph(file)
     return file
 
 
-def _closed(path: str | os.PathLike[str]) -> Path:
-    given = arguments.path(path, "the file")
-    state_of(given)
-    file = given.resolve()  # If the path is a link, its target is rewritten.
+def _resolve_closed(path: str | os.PathLike[str]) -> Path:
+    unresolved = arguments.path(path, "the file")
+    state_of(unresolved)
+    file = unresolved.resolve()  # If the path is a link, its target is rewritten.
     if is_open(file):
         # Reading its bytes would drop this process's locks on it, and SQLite and SQLCipher do not see each other's.
         raise BusyFile(f"{file} is open in this program", "close it, then try again")
@@ -178,9 +178,9 @@ def _closed(path: str | os.PathLike[str]) -> Path:
 
 
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
-    with translate_system_errors(path), replacing.temporary_name(path) as made:
-        replacing.create_like(path, made)
-        with encryption.converted(path, key, made, new_key) as remove_log:
-            require_whole(made, new_key, path, what)
+    with translate_system_errors(path), replacing.temporary_name(path) as temporary:
+        replacing.create_like(path, temporary)
+        with encryption.converted(path, key, temporary, new_key) as remove_log:
+            require_whole(temporary, new_key, path, what)
             remove_log()
-            replacing.put(made, path, overwrite=True)
+            replacing.put(temporary, path, overwrite=True)

@@ -66,17 +66,17 @@ class Files(OriginalFiles):
         SourceMissing
             If a source does not exist.
         """
-        made = planning.make_plan(
+        plan = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
         pipeline = self._file.describing(self._file.pipeline())
         if pipeline.describer is not None:
-            made = describe.read_again(pipeline, pipeline.describer, made)
+            plan = describe.read_again(pipeline, pipeline.describer, plan)
         if not price:
-            return made
+            return plan
         from monograph.write.price import price as priced
 
-        return priced(pipeline, made, limits, progress)
+        return priced(pipeline, plan, limits, progress)
 
     @spends
     def apply(
@@ -288,10 +288,10 @@ class Files(OriginalFiles):
         """
         from monograph.sync.watch import watch
 
-        places = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
+        paths = [Path(os.path.abspath(path)) for path in paths_of(sources)]  # noqa: PTH100 - resolve() would follow links
         return watch(
             self._file.database,
-            places,
+            paths,
             lambda plan: self.apply(plan, forget=forget, limits=limits),
             stop or threading.Event(),
             follow_links,

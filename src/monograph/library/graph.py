@@ -47,7 +47,7 @@ MOST_HOPS = 12
 MOST_ROUTES = 100
 """Largest number of routes between two entities."""
 
-_AT_ONCE = 64
+_BATCH_SIZE = 64
 """Number of nodes that :meth:`GraphReader.nearest_assertions` reads together."""
 
 
@@ -77,7 +77,7 @@ class GraphReader:
         InputError
             If ``limit`` is negative.
         """
-        with self._reading() as state:
+        with self._open_graph() as state:
             return entities.most_named(state, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
@@ -88,7 +88,7 @@ class GraphReader:
         NotFound
             If there is no such document, or several have that uri.
         """
-        with self._reading() as state:
+        with self._open_graph() as state:
             return entities.of_document(state, name, limit)
 
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
@@ -116,7 +116,7 @@ class GraphReader:
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
-        with self._reading() as state:
+        with self._open_graph() as state:
             return neighbourhood.neighbourhood(state, entities.find(state, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
@@ -149,15 +149,15 @@ class GraphReader:
         """
         hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
         hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
-        there, back = self.neighbourhood(name, 0, EXPORTED), self.neighbourhood(other, 0, EXPORTED)
-        starts, ends = set(there.centre), set(back.centre)
+        around_name, around_other = self.neighbourhood(name, 0, EXPORTED), self.neighbourhood(other, 0, EXPORTED)
+        starts, ends = set(around_name.centre), set(around_other.centre)
         for length in range(1, hops + 1):
             if length % 2:
-                there = self.neighbourhood(name, (length + 1) // 2, EXPORTED)
+                around_name = self.neighbourhood(name, (length + 1) // 2, EXPORTED)
             else:
-                back = self.neighbourhood(other, length // 2, EXPORTED)
-            if found := routes.routes((there, back), starts, ends, length, limit):
-                return found
+                around_other = self.neighbourhood(other, length // 2, EXPORTED)
+            if results := routes.routes((around_name, around_other), starts, ends, length, limit):
+                return results
         return []
 
     def merges(self, name: str = "") -> list[Merge]:
@@ -174,15 +174,15 @@ class GraphReader:
         NotFound
             As for :meth:`neighbourhood`.
         """
-        with self._reading() as state:
-            heads = list(dict.fromkeys(one.head for one in entities.find(state, name))) if name else None
+        with self._open_graph() as state:
+            heads = list(dict.fromkeys(entity.head for entity in entities.find(state, name))) if name else None
             return merges.merges(state, heads)
 
     def assertions(self, ids: Iterable[str] | None = None) -> Assertions:
         """Return asserted nodes by id, their relations, and the nodes at the other ends; all assertions without ids."""
-        asked = None if ids is None else arguments.names(ids, "an id")
+        node_ids = None if ids is None else arguments.names(ids, "an id")
         with self._file.reading_graph() as state:
-            return state.assertions(asked)
+            return state.assertions(node_ids)
 
     def nearest_assertions(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
@@ -198,23 +198,23 @@ class GraphReader:
         where:
             Return only nodes whose properties match this filter: see :meth:`monograph.Monograph.search`.
         """
-        asked, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
-        if not np.isfinite(asked).all():
+        query, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
+        if not np.isfinite(query).all():
             raise InputError("the vector is not finite", "embed the question again")
         condition = filters.parse(where)
-        found: list[tuple[AssertedNode, float]] = []
+        results: list[tuple[AssertedNode, float]] = []
         with self._file.reading_graph() as state:
-            ids, rows = state.asserted_embeddings(len(asked))
-            cosines = np.vecdot(_unit(rows), _unit(asked[None])[0])
+            ids, rows = state.asserted_embeddings(len(query))
+            cosines = np.vecdot(_normalise_rows(rows), _normalise_rows(query[None])[0])
             ranked = np.argsort(-cosines, kind="stable").tolist()  # Equal cosines are in order of id.
-            while ranked and len(found) < k:
-                some, ranked = ranked[:_AT_ONCE], ranked[_AT_ONCE:]
-                nodes = state.asserted_nodes([ids[place] for place in some])
-                for place in some:
-                    node = nodes[ids[place]]
+            while ranked and len(results) < k:
+                batch, ranked = ranked[:_BATCH_SIZE], ranked[_BATCH_SIZE:]
+                nodes = state.asserted_nodes([ids[index] for index in batch])
+                for index in batch:
+                    node = nodes[ids[index]]
                     if filters.matches(condition, node.properties):
-                        found.append((node, float(cosines[place])))
-        return found[:k]
+                        results.append((node, float(cosines[index])))
+        return results[:k]
 
     def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
         """Return the graph around an entity, or without a name the whole graph, for networkx (extra ``graph``).
@@ -230,7 +230,7 @@ class GraphReader:
         MissingExtra
             If networkx is not installed.
         """
-        return export.to_networkx(self._exported(name, hops))
+        return export.to_networkx(self._read_graph(name, hops))
 
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
         """Write the graph of :meth:`to_networkx` as a GraphML file, for Gephi, Cytoscape or yEd.
@@ -246,15 +246,15 @@ class GraphReader:
         """
         target = arguments.path(path, "the path")
         original = self._file.database.path
-        export.to_graphml(self._exported(name, hops), target, original.stat().st_mode)
+        export.to_graphml(self._read_graph(name, hops), target, original.stat().st_mode)
 
-    def _exported(self, name: str, hops: int) -> Neighbourhood:
+    def _read_graph(self, name: str, hops: int) -> Neighbourhood:
         if name:
             return self.neighbourhood(name, hops, EXPORTED)
-        with self._reading() as state:
+        with self._open_graph() as state:
             return neighbourhood.whole(state)
 
-    def _reading(self) -> AbstractContextManager[GraphState]:
+    def _open_graph(self) -> AbstractContextManager[GraphState]:
         """Return a context that reads one state of the graph. Raises InputError if the file has no graph."""
         self._file.require_graph()
         return self._file.reading_graph()
@@ -319,7 +319,7 @@ class GraphWriter(GraphReader):
         The number of assertions removed: a node that two chunks assert counts twice.
         """
         named = arguments.names(nodes, "an id")
-        ends = [Ends(*arguments.names(one, "a relation")) for one in relations]
+        ends = [Ends(*arguments.names(relation, "a relation")) for relation in relations]
         file = self._file.whole
         return file.forgetting(
             lambda _: assertions.remove(file.database, named, ends, self._guard), forget, strict=True
@@ -367,10 +367,10 @@ class EntityGraph(GraphWriter):
         From then on every write updates them. Documents are processed in batches, between which other processes can
         write. After an interruption the next call continues. :meth:`price` returns the cost in model calls.
         """
-        made = rebuild_graph.build(self._file.writing_pipeline(), progress)
-        for one in (self._file, *self._file.parts.values()):
-            one.settings = replace(one.settings, graph=True)
-        return made
+        report = rebuild_graph.build(self._file.writing_pipeline(), progress)
+        for file in (self._file, *self._file.parts.values()):
+            file.settings = replace(file.settings, graph=True)
+        return report
 
     def price(self) -> Cost:
         """Return the cost of :meth:`build`; nothing is written."""
@@ -384,11 +384,11 @@ class EntityGraph(GraphWriter):
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = extractor or self._file.models.extractor
-        made = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)
+        report = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)
         self._file.models.given_extractor = chosen
-        return made
+        return report
 
 
-def _unit(rows: Float32) -> Float32:
+def _normalise_rows(rows: Float32) -> Float32:
     lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
     return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

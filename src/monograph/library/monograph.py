@@ -290,6 +290,6 @@ class Vectors:
         from monograph.write import rebuild_vectors
 
         configuration.tell_dimension(self._file.database, embedder)
-        made = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
+        report = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.models.given_embedder = embedder
-        return made
+        return report

@@ -105,8 +105,8 @@ class OpenFile:
             chunk_index = EcoVectorIndex(design=design, target_recall=recall, cache_bytes=cache)
             database.clock = options.clock if built.history else None
             models = FileModels(database, options.model, options.trusted)
-            file = cls(database, (chunk_index, _summary_index(chunk_index)), built, models)
-            database.diagnose = file._diagnosis
+            file = cls(database, (chunk_index, _make_summary_index(chunk_index)), built, models)
+            database.diagnose = file._first_fault
             configuration.flush_vectors(database, file.indexes)
             with file.spending():
                 models.plug_in(options.embedder, options.extractor, options.summarizer)
@@ -214,12 +214,12 @@ class OpenFile:
         """Close the connections."""
         self.database.close()
 
-    def _diagnosis(self) -> str | None:
+    def _first_fault(self) -> str | None:
         from monograph.write import check
 
         with self.database.read() as connection:
-            found = check.findings(connection, self.indexes, self.settings)
-            return next((f"{one.table}: {one.fault}" for one in found), None)
+            findings = check.findings(connection, self.indexes, self.settings)
+            return next((f"{finding.table}: {finding.fault}" for finding in findings), None)
 
 
 class WholeFile(OpenFile):
@@ -254,14 +254,14 @@ class WholeFile(OpenFile):
             )
         models = self.models
 
-        def given(model: T | None) -> T | None:
-            return None if any(model is one for one in models.loaded) else model
+        def unless_loaded(model: T | None) -> T | None:
+            return None if any(model is loaded for loaded in models.loaded) else model
 
         options = OpenOptions(
             self.database.path.absolute(),
-            given(models.given_embedder),
-            given(models.given_extractor),
-            given(models.given_summarizer),
+            unless_loaded(models.given_embedder),
+            unless_loaded(models.given_extractor),
+            unless_loaded(models.given_summarizer),
             models.language_model,
             create=False,
             read_only=self.database.read_only,
@@ -269,7 +269,7 @@ class WholeFile(OpenFile):
             cache_bytes=self.chunk_index.cache_bytes,
             trusted=models.trusted,
             reranker=models.given_reranker,
-            describer=configuration.NOBODY if models.describer_disabled else given(models.given_describer),
+            describer=configuration.NOBODY if models.describer_disabled else unless_loaded(models.given_describer),
         )
         return WholeFile.open, (options,)
 
@@ -286,13 +286,13 @@ class WholeFile(OpenFile):
             with self.database.read() as connection:
                 state = f"{versions.last_change(connection, second)} in {settings.generation(connection)}"
         name = state, "" if condition is None else repr(condition)
-        held = self.parts.get(name)
-        if held is None or held.database.is_closed:
-            held = self._limited(condition, second) if condition is not None else self._copied(second or 0)
-            self.parts[name] = held
-        return held
+        cached = self.parts.get(name)
+        if cached is None or cached.database.is_closed:
+            cached = self._open_view(condition, second) if condition is not None else self._open_snapshot(second or 0)
+            self.parts[name] = cached
+        return cached
 
-    def _limited(self, condition: Condition, second: int | None) -> FilePart:
+    def _open_view(self, condition: Condition, second: int | None) -> FilePart:
         from monograph.store.file import view
 
         base = self if second is None else self.part(None, second)
@@ -301,7 +301,7 @@ class WholeFile(OpenFile):
         database.diagnose = lambda: "some of its rows contradict each other"
         return FilePart(self, condition, second, database, base)
 
-    def _copied(self, second: int) -> FilePart:
+    def _open_snapshot(self, second: int) -> FilePart:
         from monograph.store.file import view
         from monograph.write import apply
         from monograph.write.pipeline import Pipeline
@@ -317,10 +317,10 @@ class WholeFile(OpenFile):
             index = EcoVectorIndex(
                 design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
             )
-            base = OpenFile(database, (index, _summary_index(index)), self.settings, copy.copy(models))
-            made = FilePart(self, None, second, database, base)
+            base = OpenFile(database, (index, _make_summary_index(index)), self.settings, copy.copy(models))
+            snapshot = FilePart(self, None, second, database, base)
             apply.restore(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
-        return made
+        return snapshot
 
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
@@ -371,8 +371,8 @@ class WholeFile(OpenFile):
             pipeline = self.pipeline()
         except ModelError as error:  # A model for the tree cannot be loaded here, but the change is stored.
             return replace(report, problems=(*report.problems, tree.lagging(self.database, error)))
-        made, problems = tree.follow(pipeline)
-        return replace(report, summarized=made, problems=(*report.problems, *problems))
+        summarized, problems = tree.follow(pipeline)
+        return replace(report, summarized=summarized, problems=(*report.problems, *problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Run a write that may remove text, and erase removed text if wanted: see :mod:`monograph.write.forget`."""
@@ -383,8 +383,8 @@ class WholeFile(OpenFile):
 
     def close(self) -> None:
         """Close the file, its views and its snapshots."""
-        for one in list(self.parts.values()):
-            one.close()
+        for part in list(self.parts.values()):
+            part.close()
         super().close()
 
 
@@ -413,12 +413,12 @@ def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, 
     """Decorate a method of an archive or its part: record its model calls in the file's ledger."""
 
     @functools.wraps(work)
-    def spent(part: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def wrapper(part: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         with part._file.spending():
             return work(part, *args, **kwargs)
 
-    return spent
+    return wrapper
 
 
-def _summary_index(index: EcoVectorIndex) -> EcoVectorIndex:
+def _make_summary_index(index: EcoVectorIndex) -> EcoVectorIndex:
     return EcoVectorIndex(SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes)

@@ -42,13 +42,13 @@ class OriginalFiles:
 
         with self._file.database.read() as connection:
             row = lookup.only(connection, name)
-            found = sources.of_document(connection, row.row)
-            place = None if found is None else _path_of(connection, found[0])
-            if found is None or place is None:
+            stored = sources.of_document(connection, row.row)
+            location = None if stored is None else _find_path(connection, stored[0])
+            if stored is None or location is None:
                 return Original("none")
             metadata = documents.load(connection, row).metadata
-        (source, count), (path, _) = found, place
-        state, size = _state(path, source)
+        (source, count), (path, _) = stored, location
+        state, size = _compare_state(path, source)
         pages = metadata.get("pages")
         return Original(
             state=state,
@@ -71,7 +71,7 @@ class OriginalFiles:
             If the document was not read from a file, the file is gone, or a link leads out of the folder. In a view
             also if the file has documents outside of the view, or has changed since it was read.
         """
-        return open_under(*_place(self._file, name))
+        return open_under(*_locate(self._file, name))
 
     def pages(self) -> Pages:
         """Return a renderer of pages of original files; the caller closes it (extra ``documents``)."""
@@ -123,7 +123,7 @@ class Pages:
         """
         if not LEAST_WIDTH <= arguments.whole_number(width, "width") <= MOST_WIDTH:
             raise InputError(f"width is {width}", f"give {LEAST_WIDTH} to {MOST_WIDTH:,}")
-        return self._painter.picture(*_place(self._file, name), arguments.whole_number(page, "page"), width)
+        return self._painter.picture(*_locate(self._file, name), arguments.whole_number(page, "page"), width)
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
         """Return the boxes of ``document.text[start:end]`` on a page of its PDF.
@@ -150,52 +150,55 @@ class Pages:
         with self._file.database.read() as connection:
             document = lookup.document(connection, name)
             chunks = lookup.chunks_of(connection, document.id)
-        page = page or _page_at(chunks, start)
+        page = page or _find_page(chunks, start)
         # The page's range of the text follows from its chunks: no chunk spans two pages.
-        on_page = [one for one in chunks if _page(one) == page]
-        first, last = min((one.start for one in on_page), default=0), max((one.end for one in on_page), default=0)
+        on_page = [chunk for chunk in chunks if _page_number(chunk) == page]
+        first, last = (
+            min((chunk.start for chunk in on_page), default=0),
+            max((chunk.end for chunk in on_page), default=0),
+        )
         start, end = max(start, first), min(end, last)
         if not page or start >= end:
             return Boxes(page, found=False)
         before = len(letters(document.text[first:start]))
-        return self._painter.boxes(*_place(self._file, document.id), page, document.text[start:end], before)
+        return self._painter.boxes(*_locate(self._file, document.id), page, document.text[start:end], before)
 
 
-def _place(file: OpenFile, name: str) -> tuple[Path, Root]:
+def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
     """Return the path and root of a document's file. Raises SourceMissing without one, or in a view if it changed."""
     with file.database.read() as connection:
-        found = sources.of_document(connection, lookup.only(connection, name).row)
-        place = None if found is None else _path_of(connection, found[0])
-    if found is None or place is None or (file.view and _state(place[0], found[0])[0] != "same"):
+        stored = sources.of_document(connection, lookup.only(connection, name).row)
+        location = None if stored is None else _find_path(connection, stored[0])
+    if stored is None or location is None or (file.view and _compare_state(location[0], stored[0])[0] != "same"):
         raise SourceMissing(f"document {name!r} has no file that can be read", "read its stored text")
-    return place
+    return location
 
 
-def _path_of(connection: Connection, source: sources.SourceRow) -> tuple[Path, Root] | None:
-    root = next((one for one in sources.roots(connection) if one.name == source.root), None)
+def _find_path(connection: Connection, source: sources.SourceRow) -> tuple[Path, Root] | None:
+    root = next((candidate for candidate in sources.roots(connection) if candidate.name == source.root), None)
     return None if root is None else (text_to_path(root.path(source.uri)), root)
 
 
-def _state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
+def _compare_state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
     """Return whether a file is unchanged, changed or gone since it was read, and its present size in bytes."""
     try:
-        now = path.stat()
+        current = path.stat()
     except OSError:
         return "gone", 0
-    if not stat.S_ISREG(now.st_mode):
+    if not stat.S_ISREG(current.st_mode):
         return "gone", 0
-    if (now.st_size, now.st_mtime_ns) == (source.size, source.modified_ns):
-        return "same", now.st_size
-    same = now.st_size == source.size and sha256_of(path) == source.sha256
-    return ("same" if same else "changed"), now.st_size
+    if (current.st_size, current.st_mtime_ns) == (source.size, source.modified_ns):
+        return "same", current.st_size
+    same = current.st_size == source.size and sha256_of(path) == source.sha256
+    return ("same" if same else "changed"), current.st_size
 
 
-def _page_at(chunks: list[Chunk], start: int) -> int:
+def _find_page(chunks: list[Chunk], start: int) -> int:
     """Return the page of the first chunk that ends after an offset; 0 if there is none."""
-    chunk = next((one for one in chunks if one.end > start), None)
-    return 0 if chunk is None else _page(chunk)
+    chunk = next((candidate for candidate in chunks if candidate.end > start), None)
+    return 0 if chunk is None else _page_number(chunk)
 
 
-def _page(chunk: Chunk) -> int:
-    found = chunk.metadata.get("page", 0)
-    return found if isinstance(found, int) else 0
+def _page_number(chunk: Chunk) -> int:
+    page = chunk.metadata.get("page", 0)
+    return page if isinstance(page, int) else 0

@@ -88,9 +88,9 @@ class Questions:
             If the search needs the query's vector, and the file's embedder cannot be loaded here or has changed.
         """
         file = self._file if as_of is None else self._at(as_of)
-        reranking = _reranking(file, reranker)
-        asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
-        with searched(file, asked) as (_, hits):
+        reranking = _make_reranking(file, reranker)
+        request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
+        with searched(file, request) as (_, hits):
             return hits
 
     @spends
@@ -157,13 +157,13 @@ class Questions:
 
         packing = Packing(budget, cut, order, count)
         file = self._file if as_of is None else self._at(as_of)
-        asked = Query(query, k, strategy(how), allowed(where), reranker=_reranking(file, reranker))
+        request = Query(query, k, strategy(how), allowed(where), reranker=_make_reranking(file, reranker))
         confidence.check(threshold)
-        with searched(file, asked) as (reader, hits):
-            made = make_context(reader, query, hits, packing, _overview(file, asked, hits, packing.budget))
-        if made.relevance < threshold:
-            return Context(query, (), budget=packing.budget, relevance=made.relevance, hits=made.hits)
-        return made
+        with searched(file, request) as (reader, hits):
+            context = make_context(reader, query, hits, packing, _load_overview(file, request, hits, packing.budget))
+        if context.relevance < threshold:
+            return Context(query, (), budget=packing.budget, relevance=context.relevance, hits=context.hits)
+        return context
 
     def ask(  # noqa: PLR0913 - each is a choice of its own
         self,
@@ -248,26 +248,28 @@ class Questions:
 
         def pieces() -> Iterator[str | Answer]:
             confidence.check(threshold or 0.0)
-            begun, query = time.perf_counter(), question
+            started_at, query = time.perf_counter(), question
             chosen = file.models.language_model if model is None else model
             if turns:
                 query = ask.alone(chosen, question, turns)
-            reranking = _reranking(file, reranker)
-            asked = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
-            with searched(file, asked) as (reader, hits):
-                found = time.perf_counter()
-                context = make_context(reader, query, hits, packing, _overview(file, asked, hits, packing.budget))
-            spent = Timings(retrieval=found - begun, reduction=time.perf_counter() - found)
+            reranking = _make_reranking(file, reranker)
+            request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
+            with searched(file, request) as (reader, hits):
+                retrieved_at = time.perf_counter()
+                context = make_context(
+                    reader, query, hits, packing, _load_overview(file, request, hits, packing.budget)
+                )
+            timings = Timings(retrieval=retrieved_at - started_at, reduction=time.perf_counter() - retrieved_at)
             for piece in ask.stream(chosen, context, file.answers() if remember else None, max_tokens, threshold):
                 if isinstance(piece, Answer):
-                    yield replace(piece, query=query, seconds=ask.after(spent, piece.seconds))
+                    yield replace(piece, query=query, seconds=ask.after(timings, piece.seconds))
                 else:
                     yield piece
 
         return file.spending_pieces(pieces())
 
 
-def _reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
+def _make_reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
     """Return the score function and weight of the reranker for a search; None if there is no reranker."""
     model = file.models.reranker(reranker)
     return None if model is None else Reranking(file.scores.by(model), weight_of(model))
@@ -279,22 +281,22 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
     chosen, model = query.how, file.models.language_model
     if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()
-    since, told = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
-    with file.spending(), ExitStack() as opened:
-        with telemetry.span("monograph.search", {**told, "monograph.search.k": query.k}) as span:
+    since, attributes = time.perf_counter(), {"monograph.search.mode": type(chosen).__name__.lower()}
+    with file.spending(), ExitStack() as stack:
+        with telemetry.span("monograph.search", {**attributes, "monograph.search.k": query.k}) as span:
             span.text("monograph.search.query", query.text)
             if query.k and model is not None and getattr(chosen, "asks_model", False):
                 from monograph.answer.ask import answer_types
 
                 # The model is called before the read transaction begins, because its result is written to the file.
                 query = replace(query, answer_types=answer_types(model, file.answers(), query.text))
-            reader = opened.enter_context(file.reading())
+            reader = stack.enter_context(file.reading())
             if query.k > MANY:
                 # A summary has at least two children, so there are fewer summaries than chunks.
                 query = replace(query, k=min(query.k, 2 * reader.total()))
             hits = with_falling_relevance(chosen.search(reader, query)) if query.k else []
             span.set({"monograph.search.hits": len(hits)})
-        telemetry.took("monograph.search.duration", since, told)
+        telemetry.took("monograph.search.duration", since, attributes)
         yield reader, hits
     if query.reranker is not None:
         file.scores.keep()
@@ -306,8 +308,8 @@ def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> flo
     from monograph.answer.reading import Reading, query_terms, titled
 
     with archive._file.reading() as reader:
-        asked = query_terms(reader, question)
-    return confidence.confidence(Reading(asked, map(titled, hits)), hits)
+        terms = query_terms(reader, question)
+    return confidence.confidence(Reading(terms, map(titled, hits)), hits)
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
@@ -323,7 +325,7 @@ def keeps_no_versions(file: OpenFile) -> InputError:
     )
 
 
-def _overview(file: OpenFile, query: Query, hits: Sequence[Hit], budget: int) -> Overview | None:
+def _load_overview(file: OpenFile, query: Query, hits: Sequence[Hit], budget: int) -> Overview | None:
     """Return the summaries for a context with these hits, from the state that is being read; None if there are none."""
     from monograph.answer.overviews import overview
 

@@ -235,8 +235,8 @@ class Reader(Questions):
 
         with self._file.database.read() as connection:
             missing = [key for key in filters.keys_of(where) if next(values_of(connection, key), None) is None]
-            known = keys(connection) if missing else []
-        return {key: get_close_matches(key, known) for key in missing}
+            existing = keys(connection) if missing else []
+        return {key: get_close_matches(key, existing) for key in missing}
 
     def export(
         self,
@@ -273,8 +273,8 @@ class Reader(Questions):
         """
         from monograph.library import carrying
 
-        place = arguments.path(path, "the folder")
-        return carrying.exported(self._file, place, overwrite=overwrite, graph=graph, progress=progress)
+        folder = arguments.path(path, "the folder")
+        return carrying.exported(self._file, folder, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
         """Return the file's write counter. Every write by any process raises it: equal numbers mean equal contents."""
@@ -361,9 +361,9 @@ class Writable(Reader):
         from monograph.write import apply
 
         guard = self._guard
-        given = list(documents) if guard is None else guard.carried(documents)
+        accepted = list(documents) if guard is None else guard.carried(documents)
         pipeline = replace(self._file.whole.writing_pipeline(), guard=guard)
-        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), given, progress))
+        return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), accepted, progress))
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
@@ -379,9 +379,9 @@ class Writable(Reader):
         from monograph.write import passages
 
         guard = self._guard
-        given = list(documents) if guard is None else guard.carried(documents)
-        pipeline = replace(self._file.whole.writing_pipeline(given), guard=guard)
-        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), given, progress))
+        accepted = list(documents) if guard is None else guard.carried(documents)
+        pipeline = replace(self._file.whole.writing_pipeline(accepted), guard=guard)
+        return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), accepted, progress))
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:

@@ -102,9 +102,9 @@ class SummaryTree(TreeReader):
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
-        made = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, anew=True)
+        result = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, anew=True)
         self._file.models.given_summarizer = chosen
-        return Report(summarized=made.made)
+        return Report(summarized=result.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
         """Return the cost of :meth:`rebuild`: upper bounds of summaries and of tokens of a language model.
@@ -115,7 +115,7 @@ class SummaryTree(TreeReader):
         pipeline = self._file.pipeline(summarizer=chosen)
         with self._file.database.read() as connection:
             stored = settings.load_model(connection, "summarizer")
-            is_made = store.exists(connection) and not store.count_stale_segments(connection)
-            if is_made and stored is not None and stored.key == chosen.key:
+            is_current = store.exists(connection) and not store.count_stale_segments(connection)
+            if is_current and stored is not None and stored.key == chosen.key:
                 return Cost()
             return price.price_summaries(connection, pipeline, vectors.count(connection))

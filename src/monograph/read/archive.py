@@ -25,7 +25,7 @@ def read_archive(opened: Opened) -> Items:
     if opened.depth:
         raise UnknownFormat("an archive within another file, which is not opened", "unpack it")
     with unpacked(opened) as archive:
-        entries = [one for one in archive.infolist() if not one.is_dir() and not _HIDDEN.search(one.filename)]
+        entries = [entry for entry in archive.infolist() if not entry.is_dir() and not _HIDDEN.search(entry.filename)]
         opened.check_pages(len(entries), "files")
         for entry in entries:
             opened.check_time()

@@ -56,15 +56,15 @@ class ChildProcess:
     """
 
     def __init__(self, module: str = __name__) -> None:
-        work, asked = os.pipe()
-        answers, done = os.pipe()
-        self.asked = Connection(asked, readable=False)
-        self.answers = Connection(answers, writable=False)
+        task_reader, task_writer = os.pipe()
+        answer_reader, answer_writer = os.pipe()
+        self.asked = Connection(task_writer, readable=False)
+        self.answers = Connection(answer_reader, writable=False)
         try:
             # In its own session, so that Ctrl-C in the terminal reaches the parent only.
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START.format(module), str(work), str(done), *sys.path],
-                pass_fds=(work, done),
+                [sys.executable, "-c", _START.format(module), str(task_reader), str(answer_writer), *sys.path],
+                pass_fds=(task_reader, answer_writer),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
@@ -72,8 +72,8 @@ class ChildProcess:
                 start_new_session=True,
             )
         finally:
-            os.close(work)
-            os.close(done)
+            os.close(task_reader)
+            os.close(answer_writer)
 
     def end(self) -> int:
         """End the process, and return its exit code, negative if a signal ended it. Kills it after 0.2 seconds."""
@@ -112,12 +112,12 @@ class Child:
                 self._process = ChildProcess()
             try:
                 self._process.asked.send(task)
-                made = self._process.answers.recv()
+                result = self._process.answers.recv()
             except (EOFError, OSError):
                 raise death(self._end(), task.limits) from None
-        if isinstance(made, Exception):
-            raise made
-        return made
+        if isinstance(result, Exception):
+            raise result
+        return result
 
     def close(self) -> None:
         """End the process. A later call starts another one."""
@@ -151,12 +151,12 @@ def parent() -> tuple[Connection, Connection]:
 
 def main() -> None:
     """Run the tasks that the parent sends, until it closes the connection."""
-    asked, answers = parent()
+    tasks, answers = parent()
     try:
         while True:
-            task: Task = asked.recv()
+            task: Task = tasks.recv()
             limit_memory(task.limits.max_memory)
-            if not _do(task, answers):
+            if not _run_task(task, answers):
                 return
     except (EOFError, BrokenPipeError):
         return
@@ -166,26 +166,26 @@ def main() -> None:
         os._exit(0)
 
 
-def _do(task: Task, answers: Connection) -> bool:
+def _run_task(task: Task, answers: Connection) -> bool:
     """Send the parts of a task's result, or its error. Return whether the process can run another task."""
-    failed: Exception | None = None
-    left, is_fit = task.limits.max_seconds + GRACE_SECONDS, True
+    failure: Exception | None = None
+    remaining, can_continue = task.limits.max_seconds + GRACE_SECONDS, True
     try:
-        signal.setitimer(signal.ITIMER_REAL, left)
+        signal.setitimer(signal.ITIMER_REAL, remaining)
         for part in task.parts():
             # The timer stops during the send, because the parent may be slow to receive.
-            left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+            remaining, _ = signal.setitimer(signal.ITIMER_REAL, 0)
             answers.send(part)
-            signal.setitimer(signal.ITIMER_REAL, left)
+            signal.setitimer(signal.ITIMER_REAL, remaining)
     except (SourceError, NotFound) as error:
-        failed = error
+        failure = error
     except MemoryError:
-        failed = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "split it")
-        is_fit = False
+        failure = SourceTooSlow(f"reading it took more than {task.limits.max_memory:,} bytes of memory", "split it")
+        can_continue = False
     signal.setitimer(signal.ITIMER_REAL, 0)
-    if failed is not None:
-        answers.send(failed)
-    return is_fit
+    if failure is not None:
+        answers.send(failure)
+    return can_continue
 
 
 def limit_memory(most: int) -> None:

@@ -35,7 +35,7 @@ _SQL = regex(
 )
 _NO_NAME = regex(r"[ \t]*(?:return|if|else|elif|for|while|switch|case|new|throw|await|yield|in|not|and|or|do|goto)\b")
 _SHELL = regex(r"[ \t]*([\w-]+)[ \t]*\(\)[ \t]*\{?[ \t]*$")
-_BEFORE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
+_LEADING_LINE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
 
 
 def read_code(opened: Opened) -> Items:
@@ -55,23 +55,23 @@ def _definitions(text: str) -> Iterator[Heading]:
     start = above = 0
     attached = False
     for line in text.split("\n"):
-        name = _name(line)
+        name = _definition_name(line)
         if name:
             indent = len(line) - len(line.lstrip())
             yield Heading(above if attached else start, indent, name)
             attached = False
-        elif _BEFORE.match(line):
+        elif _LEADING_LINE.match(line):
             above, attached = (above if attached else start), True
         else:
             attached = False
         start += len(line) + 1
 
 
-def _name(line: str) -> str:
+def _definition_name(line: str) -> str:
     if len(line) > _LONGEST_LINE or len(line) - len(line.lstrip()) > _DEEPEST or _NO_NAME.match(line):
         return ""
     for pattern in (_KEYWORD, _ARROW, _SQL, _SHELL, _C):
-        found = pattern.match(line)
-        if found:
-            return found.group(1)
+        match = pattern.match(line)
+        if match:
+            return match.group(1)
     return ""

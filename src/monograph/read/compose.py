@@ -30,7 +30,7 @@ class Composer:
         self._length = 0
         self._headings: list[Heading] = []
         self._places: list[Place] = []
-        self._waiting: Place | None = None
+        self._next_place: Place | None = None
 
     @property
     def length(self) -> int:
@@ -51,9 +51,9 @@ class Composer:
         if self._parts:
             self._parts.append(_SEPARATOR)
             self._length += len(_SEPARATOR)
-        if self._waiting is not None:
-            place, self._waiting = self._waiting, None
-            self._places.append(_at(place, self._length))
+        if self._next_place is not None:
+            place, self._next_place = self._next_place, None
+            self._places.append(_place_at(place, self._length))
         self._parts.append(text)
         self._length += len(text)
         if self._length > MOST_CHARACTERS:
@@ -73,12 +73,14 @@ class Composer:
 
     def place(self, place: Place) -> None:
         """Set the place in the source of the next paragraph. It is dropped if no paragraph follows."""
-        boundary = place.boundary or (self._waiting is not None and self._waiting.boundary)
-        self._waiting = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
+        boundary = place.boundary or (self._next_place is not None and self._next_place.boundary)
+        self._next_place = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
 
     def first_heading(self) -> str:
         """Return the first heading of level 1, else the first heading, else an empty text."""
-        titles = [one.title for one in self._headings if one.level == 1] + [one.title for one in self._headings]
+        titles = [heading.title for heading in self._headings if heading.level == 1] + [
+            heading.title for heading in self._headings
+        ]
         return titles[0] if titles else ""
 
     def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
@@ -89,20 +91,20 @@ class Composer:
         """
         if not self._parts:
             return None
-        known = {key: _cleaned(value) for key, value in metadata.items()}
+        cleaned = {key: _clean_value(value) for key, value in metadata.items()}
         title = " ".join(clean(title).split())[:TITLE_CHARACTERS] or self.first_heading() or opened.address.stem
         identifier = content_id("file", opened.address.uri, *([part] if part else []))
         return Document(
-            "".join(self._parts), identifier, title, opened.address.uri, known,
-            sections_of(sorted(self._headings, key=lambda one: one.start)), places=tuple(self._places),
+            "".join(self._parts), identifier, title, opened.address.uri, cleaned,
+            sections_of(sorted(self._headings, key=lambda heading: heading.start)), places=tuple(self._places),
         )  # fmt: skip
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return [_cleaned(one) for one in value]
+        return [_clean_value(item) for item in value]
     return clean(value) if isinstance(value, str) else value
 
 
-def _at(place: Place, start: int) -> Place:
+def _place_at(place: Place, start: int) -> Place:
     return Place(start, place.page, place.slide, place.sheet, place.row, place.json, place.boundary)

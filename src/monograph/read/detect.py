@@ -26,14 +26,14 @@ _SUFFIXES: dict[str, Format] = {
     ".md": "markdown", ".markdown": "markdown", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
     ".geojson": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "table", ".tsv": "table", ".tab": "table",
     ".html": "html", ".htm": "html", ".xhtml": "html", ".eml": "email",
-    **{f".{one}": "code" for one in _CODE.split()},
+    **{f".{suffix}": "code" for suffix in _CODE.split()},
 }  # fmt: skip
-_READ: tuple[tuple[bytes, Format], ...] = (
+_MAGIC: tuple[tuple[bytes, Format], ...] = (
     (b"PK\x03\x04", "zip"), (b"PK\x05\x06", "zip"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"), (b"{\\rtf", "rtf"),
     (b"\x89PNG\r\n\x1a\n", "image"), (b"\xff\xd8\xff", "image"), (b"GIF8", "image"), (b"II*\0", "image"),
     (b"MM\0*", "image"),
 )  # fmt: skip
-_NOT_READ = {
+_UNREADABLE_MAGIC = {
     b"\x1f\x8b": "a gzip archive", b"SQLite format 3": "an SQLite file", b"\x7fELF": "a program", b"MZ": "a program",
     b"7z\xbc\xaf": "a 7-Zip archive", b"Rar!": "a RAR archive", b"BZh": "a bzip2 archive", b"\xfd7zXZ": "an xz archive",
     b"OggS": "audio", b"ID3": "audio", b"fLaC": "audio", b"%!PS": "PostScript",
@@ -66,28 +66,32 @@ def detect(head: bytes, name: str) -> Format:
     UnknownFormat
         If no reader understands the bytes. The message names the format they seem to have.
     """
-    found = _by_magic(head)
-    if found is not None:
-        return found
+    by_magic = _by_magic(head)
+    if by_magic is not None:
+        return by_magic
     encoding = zero_width(head)
     plain = head.decode(encoding, "ignore").encode("utf-8", "ignore") if encoding else head
     if not head.startswith(_BYTE_ORDER_MARKS) and _looks_binary(plain):
-        raise UnknownFormat(f"{_named(head)}, which cannot be read", _CONVERT)
+        raise UnknownFormat(f"{_describe_binary(head)}, which cannot be read", _CONVERT)
     by_name = _SUFFIXES.get(PurePath(name).suffix.lower(), "text")
     return _by_first_lines(head) or by_name if by_name == "text" else by_name
 
 
 def _by_magic(head: bytes) -> Format | None:
-    for magic, form in _READ:
+    for magic, form in _MAGIC:
         if head.startswith(magic):
             return form
     if head.startswith(b"BM") and head[6:10] == b"\0\0\0\0":
         return "image"
     if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
         return "image"
-    at = head.find(b"%PDF-", 0, _PDF_WITHIN)
+    offset = head.find(b"%PDF-", 0, _PDF_WITHIN)
     # A text about PDF files has "%PDF-" within a line, not at the beginning of one.
-    return "pdf" if at == 0 or (at > 0 and head[at - 1 : at] in b"\r\n") or (at > 0 and _looks_binary(head)) else None
+    return (
+        "pdf"
+        if offset == 0 or (offset > 0 and head[offset - 1 : offset] in b"\r\n") or (offset > 0 and _looks_binary(head))
+        else None
+    )
 
 
 def _by_first_lines(head: bytes) -> Format | None:
@@ -96,20 +100,24 @@ def _by_first_lines(head: bytes) -> Format | None:
     if head.startswith(b"#!"):
         return "code"
     lines = re.split(rb"\r?\n\r?\n", head, maxsplit=1)[0]
-    headers = {one.lower() for one in _HEADER.findall(lines)}
-    if headers & _MAIL_ONLY and headers & {b"from", b"subject", b"to"} and head.startswith(tuple(_starts(lines))):
+    headers = {header.lower() for header in _HEADER.findall(lines)}
+    if (
+        headers & _MAIL_ONLY
+        and headers & {b"from", b"subject", b"to"}
+        and head.startswith(tuple(_message_starts(lines)))
+    ):
         return "email"
     return None
 
 
-def _starts(lines: bytes) -> list[bytes]:
+def _message_starts(lines: bytes) -> list[bytes]:
     """Return the prefixes that a message may have: its first header, or the line that mailboxes put before it."""
     first = _HEADER.search(lines)
     return [b"From ", *([first.group()] if first else [])]
 
 
-def _named(head: bytes) -> str:
-    for magic, kind in _NOT_READ.items():
+def _describe_binary(head: bytes) -> str:
+    for magic, kind in _UNREADABLE_MAGIC.items():
         if head.startswith(magic):
             return kind
     try:

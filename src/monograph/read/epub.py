@@ -24,43 +24,43 @@ def read_epub(opened: Opened) -> Items:
     composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
-        package = _package(archive)
+        package = _package_path(archive)
         root = xml_of(archive, package)
-        title, author, published = (_said(root, name) for name in ("title", "creator", "date"))
-        hrefs = {one.get("id", ""): one.get("href", "") for one in root.iterfind("{*}manifest/{*}item")}
-        chapters = [hrefs.get(one.get("idref", ""), "") for one in root.iterfind("{*}spine/{*}itemref")]
+        title, author, published = (_metadata_text(root, name) for name in ("title", "creator", "date"))
+        hrefs = {item.get("id", ""): item.get("href", "") for item in root.iterfind("{*}manifest/{*}item")}
+        chapters = [hrefs.get(reference.get("idref", ""), "") for reference in root.iterfind("{*}spine/{*}itemref")]
         for href in chapters[:_MOST_CHAPTERS]:
             opened.check_time()
-            name = _at(package, href)
+            name = _resolve_link(package, href)
             try:
                 data = archive.read(name)
             except (KeyError, zipfile.BadZipFile):
                 lost.append(href)
                 continue
-            add_page(composer, parse(data), partial(_words, pictures, archive, name))
+            add_page(composer, parse(data), partial(_picture_words, pictures, archive, name))
     if lost:
         yield Problem(opened.address.uri, f"{len(lost)} of its chapters are missing ({lost[0]})", "download it again")
     document = composer.document(opened, opened.metadata("epub", author=author, published=published), title)
     yield from pictures.after(document)
 
 
-def _at(part: str, href: str) -> str:
+def _resolve_link(part: str, href: str) -> str:
     """Return the path in the archive that a link in a part of the book refers to."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
 
 
-def _words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
-    return pictures.words(part_of(archive, _at(chapter, link)))
+def _picture_words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
+    return pictures.words(part_of(archive, _resolve_link(chapter, link)))
 
 
-def _package(archive: zipfile.ZipFile) -> str:
+def _package_path(archive: zipfile.ZipFile) -> str:
     container = xml_of(archive, "META-INF/container.xml")
-    found = container.find("{*}rootfiles/{*}rootfile")
-    if found is None or not found.get("full-path"):
+    rootfile = container.find("{*}rootfiles/{*}rootfile")
+    if rootfile is None or not rootfile.get("full-path"):
         raise SourceDamaged("a broken EPUB: it has no list of contents", "download it again")
-    return str(found.get("full-path"))
+    return str(rootfile.get("full-path"))
 
 
-def _said(root: ElementTree.Element, name: str) -> str:
-    found = root.find(f"{{*}}metadata/{{http://purl.org/dc/elements/1.1/}}{name}")
-    return "" if found is None else " ".join((found.text or "").split())
+def _metadata_text(root: ElementTree.Element, name: str) -> str:
+    element = root.find(f"{{*}}metadata/{{http://purl.org/dc/elements/1.1/}}{name}")
+    return "" if element is None else " ".join((element.text or "").split())

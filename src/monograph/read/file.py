@@ -113,7 +113,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
     address = Address(uri, below)
     clock = Clock(limits.max_seconds)
     opened = Opened(data, address, limits, clock, describing=describing)
-    of_file = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
+    file_identity = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
     documents: list[Document] = []
     problems: list[Problem] = []
     pictures: list[Picture] = []
@@ -129,16 +129,16 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
                 continue
             documents.append(item)
             characters = sum(len(document.text) for document in documents)
-            if characters >= PART_CHARACTERS or sum(len(one.data) for one in pictures) >= PART_BYTES:
+            if characters >= PART_CHARACTERS or sum(len(picture.data) for picture in pictures) >= PART_BYTES:
                 with clock.stopped():
-                    found = tuple(documents), tuple(problems)
-                    yield Part(*of_file, *found, last=False, pictures=tuple(pictures))
+                    content = tuple(documents), tuple(problems)
+                    yield Part(*file_identity, *content, last=False, pictures=tuple(pictures))
                 documents, problems, pictures, started = [], [], [], True
     except SourceError as failure:
         if not (started or documents):
             raise
         error = failure
-    yield Part(*of_file, tuple(documents), tuple(problems), last=True, error=error, pictures=tuple(pictures))
+    yield Part(*file_identity, tuple(documents), tuple(problems), last=True, error=error, pictures=tuple(pictures))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +186,9 @@ def read(opened: Opened) -> Items:
     except RecursionError as error:
         raise SourceDamaged("it is nested too deeply", "save it again") from error
     except Exception as error:
-        said = " ".join(str(error).split())[:200]
+        message = " ".join(str(error).split())[:200]
         raise SourceDamaged(
-            f"it cannot be read as {form}: {type(error).__name__}{': ' if said else ''}{said}", "save it again"
+            f"it cannot be read as {form}: {type(error).__name__}{': ' if message else ''}{message}", "save it again"
         ) from error
 
 
@@ -280,28 +280,28 @@ def leads_out(path: str, home: str) -> str | None:
 
     ``home`` must have no links in it. All paths are as the operating system has them, not as stored text.
     """
-    return _outside(os.path.realpath(path), home)
+    return _path_if_outside(os.path.realpath(path), home)
 
 
-def _outside(real: str, home: str) -> str | None:
+def _path_if_outside(real: str, home: str) -> str | None:
     return None if real == home or real.startswith(home.rstrip("/") + "/") else real
 
 
-def _is_inside(path: Path, root: Root, opened: int) -> bool:
+def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
     """Return whether an open file is in its root, False if unknown. Raise SourceUnreadable if a link led out of it."""
-    place = text_to_path(root.place)
-    if root.follow_links or path == place:
+    folder = text_to_path(root.place)
+    if root.follow_links or path == folder:
         return True
     try:
         # The path of the opened file, even if the path it was opened by refers to another file by now.
-        real = str(Path(f"/proc/self/fd/{opened}").readlink())
+        real = str(Path(f"/proc/self/fd/{descriptor}").readlink())
     except OSError:
         real = os.path.realpath(path)
-    out = _outside(real, os.path.realpath(place))
-    if out is not None:
-        raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(out)}", "give --follow-links")
+    outside = _path_if_outside(real, os.path.realpath(folder))
+    if outside is not None:
+        raise SourceUnreadable(f"a link leads out of the folder, to {path_to_text(outside)}", "give --follow-links")
     try:
-        return os.path.samestat(os.lstat(real), os.fstat(opened))
+        return os.path.samestat(os.lstat(real), os.fstat(descriptor))
     except OSError:
         return False
 

@@ -31,13 +31,13 @@ _MOST_FRAMES = 200
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
 """Pixels of the shorter side, and of the area, below which a picture in a document is an icon, a bullet or a rule."""
 
-_DETECTED_AT = 736
+_DETECTION_SIDE = 736
 """Pixels that RapidOCR enlarges the shorter side of an image to."""
 
-_TALL = 1.5
+_VERTICAL_RATIO = 1.5
 """Ratio of height to width from which a line is vertical."""
 
-_ASKED, _JUDGED = 9, 4
+_CLASSIFIED_LINES, _BEGINNING_HEIGHTS = 9, 4
 """Number of lines whose beginnings are classified as upright or reversed; length of a beginning, in line heights."""
 
 
@@ -60,23 +60,25 @@ def read_image(opened: Opened) -> Items:
         if frames > 1:
             composer.place(Place(0, page=number, boundary=True))
         composer.add(
-            _marked(kept, frame, b"" if frames > 1 else opened.data) if opened.describing else _words(opened, frame)
+            _mark_frame(kept, frame, b"" if frames > 1 else opened.data)
+            if opened.describing
+            else _recognise_frame(opened, frame)
         )
     yield from kept.take()
     document = composer.document(opened, opened.metadata("image"))
     yield document if document is not None else Problem(opened.address.uri, "no words were found in the image")
 
 
-def _words(opened: Opened, frame: Image) -> str:
+def _recognise_frame(opened: Opened, frame: Image) -> str:
     refuse_when_late(opened)
     return recognise(upright(frame))
 
 
-def _marked(kept: Kept, frame: Image, data: bytes) -> str:
+def _mark_frame(kept: Kept, frame: Image, data: bytes) -> str:
     try:
         return kept.mark(frame, data, numbered=False)
     except (OSError, SyntaxError, ValueError) as error:
-        raise _broken(error) from error
+        raise _damaged_image(error) from error
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:
@@ -96,7 +98,7 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
     except Image.DecompressionBombError as error:
         raise SourceTooLarge(f"an image of too many pixels: {error}", "make it smaller") from error
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
-        raise _broken(error) from error
+        raise _damaged_image(error) from error
     refuse_size(*image.size, limits)
     return image
 
@@ -116,10 +118,10 @@ def upright(image: Image) -> Pixels:
     from PIL import ImageOps
 
     try:
-        turned = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
+        rotated = np.asarray(ImageOps.exif_transpose(image).convert("RGB"))
     except (OSError, SyntaxError, ValueError) as error:
-        raise _broken(error) from error
-    return turned[..., ::-1]
+        raise _damaged_image(error) from error
+    return rotated[..., ::-1]
 
 
 def is_icon(image: Image) -> bool:
@@ -127,7 +129,7 @@ def is_icon(image: Image) -> bool:
     return min(image.size) < _ICON_SIDE or image.size[0] * image.size[1] < _ICON_PIXELS
 
 
-def _broken(error: BaseException) -> SourceDamaged:
+def _damaged_image(error: BaseException) -> SourceDamaged:
     return SourceDamaged(f"a broken image: {error}", "save it again")
 
 
@@ -159,62 +161,62 @@ def recognise(image: Pixels) -> str:
     UnknownFormat
         If the extra ``ocr`` is not installed.
     """
-    image = _padded(image)
-    boxes = _boxes(image)
-    turns = _turns(image, [box for box, _ in boxes])
+    image = _pad(image)
+    boxes = _recognise_boxes(image)
+    turns = _count_turns(image, [box for box, _ in boxes])
     if turns:
-        boxes = _boxes(np.ascontiguousarray(np.rot90(image, turns)))
-    return "\n".join(_in_lines(boxes))
+        boxes = _recognise_boxes(np.ascontiguousarray(np.rot90(image, turns)))
+    return "\n".join(_join_lines(boxes))
 
 
-def _padded(image: Pixels) -> Pixels:
+def _pad(image: Pixels) -> Pixels:
     """Return a small image padded to a square, so that RapidOCR does not scale up a narrow strip to a huge image."""
     height, width = image.shape[:2]
-    side = min(max(height, width), _DETECTED_AT)
-    more = ((0, max(0, side - height)), (0, max(0, side - width)), (0, 0))
-    return np.pad(image, more, mode="edge") if any(after for _, after in more) else image
+    side = min(max(height, width), _DETECTION_SIDE)
+    padding = ((0, max(0, side - height)), (0, max(0, side - width)), (0, 0))
+    return np.pad(image, padding, mode="edge") if any(after for _, after in padding) else image
 
 
-def _boxes(image: Pixels) -> list[tuple[Any, str]]:
+def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:
     """Return the four corners, (4, 2) as x and y, and the words of each recognised piece of a line."""
-    # The classifier treats long upright lines as reversed. So it is off here; _turns gives it shorter pieces.
-    found: Any = _engine()(image, use_det=True, use_cls=False, use_rec=True)
-    if found.boxes is None or found.txts is None:
+    # The classifier treats long upright lines as reversed. So it is off here; _count_turns gives it shorter pieces.
+    output: Any = _engine()(image, use_det=True, use_cls=False, use_rec=True)
+    if output.boxes is None or output.txts is None:
         return []
     return [
-        (np.asarray(box), text) for box, text, score in zip(found.boxes, found.txts, found.scores or (), strict=True)
+        (np.asarray(box), text) for box, text, score in zip(output.boxes, output.txts, output.scores or (), strict=True)
         if score >= _LEAST_SCORE
     ]  # fmt: skip
 
 
-def _turns(image: Pixels, boxes: Sequence[Any]) -> int:
+def _count_turns(image: Pixels, boxes: Sequence[Any]) -> int:
     """Return the number of counter-clockwise quarter turns after which the longest lines of an image are upright."""
     corners = [(*np.floor(box.min(axis=0)).astype(int), *np.ceil(box.max(axis=0)).astype(int)) for box in boxes]
     lines = [(right - left, bottom - top, left, top) for left, top, right, bottom in corners]
     lines.sort(key=lambda line: max(line[:2]), reverse=True)
-    whole = sum(max(wide, high) for wide, high, *_ in lines)
-    on_end = 2 * sum(high for wide, high, *_ in lines if high >= _TALL * wide) > whole
-    alike = [line for line in lines if (line[1] >= _TALL * line[0]) == on_end]
+    total_length = sum(max(wide, high) for wide, high, *_ in lines)
+    vertical = 2 * sum(high for wide, high, *_ in lines if high >= _VERTICAL_RATIO * wide) > total_length
+    same_direction = [line for line in lines if (line[1] >= _VERTICAL_RATIO * line[0]) == vertical]
     reversed_ = 0.0
-    for wide, high, left, top in alike[:_ASKED]:
-        most = _JUDGED * min(wide, high)
-        piece = np.rot90(image[top : top + min(high, most), left : left + min(wide, most)], int(on_end))
+    for wide, high, left, top in same_direction[:_CLASSIFIED_LINES]:
+        length = _BEGINNING_HEIGHTS * min(wide, high)
+        piece = np.rot90(image[top : top + min(high, length), left : left + min(wide, length)], int(vertical))
         if piece.size:
-            found: Any = _engine()(np.ascontiguousarray(piece), use_det=False, use_cls=True, use_rec=False)
-            ((label, score),) = found.cls_res
+            output: Any = _engine()(np.ascontiguousarray(piece), use_det=False, use_cls=True, use_rec=False)
+            ((label, score),) = output.cls_res
             reversed_ += float(score) if label == "180" else -float(score)
-    return int(on_end) + (2 if reversed_ > 0 else 0)
+    return int(vertical) + (2 if reversed_ > 0 else 0)
 
 
-def _in_lines(boxes: list[tuple[Any, str]]) -> list[str]:
+def _join_lines(boxes: list[tuple[Any, str]]) -> list[str]:
     """Return the texts of lines from the top; boxes at about the same height form a line, from left to right."""
     lines: list[list[tuple[float, str]]] = []
     middle = height = 0.0
-    for box, text in sorted(boxes, key=lambda one: float(one[0][:, 1].mean())):
-        own, tall = float(box[:, 1].mean()), float(np.ptp(box[:, 1]))
-        if not lines or own - middle > _SAME_LINE * min(height, tall):
+    for box, text in sorted(boxes, key=lambda pair: float(pair[0][:, 1].mean())):
+        box_middle, box_height = float(box[:, 1].mean()), float(np.ptp(box[:, 1]))
+        if not lines or box_middle - middle > _SAME_LINE * min(height, box_height):
             lines.append([])
-            middle, height = own, tall
+            middle, height = box_middle, box_height
         lines[-1].append((float(box[:, 0].min()), text))
     return ["  ".join(text for _, text in sorted(line)) for line in lines]
 

@@ -26,7 +26,7 @@ MOST_BYTES_PNG = 1_000_000
 MOST_BYTES_A_FILE = 128_000_000
 """Most bytes of all pictures of one file together."""
 
-_AS_THEY_ARE = {"PNG": "image/png", "JPEG": "image/jpeg"}
+_MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg"}
 _ORIENTATION = 0x0112
 
 
@@ -61,8 +61,8 @@ class Kept:
     """Pictures of one document, kept until they are taken."""
 
     def __init__(self) -> None:
-        self._waiting: list[Picture] = []
-        self._bytes = self._count = 0
+        self._pending: list[Picture] = []
+        self._total_bytes = self._count = 0
 
     def mark(self, image: Image, data: bytes = b"", *, numbered: bool = True) -> str:
         """Keep a picture, and return the mark to put in the text at its position.
@@ -70,36 +70,36 @@ class Kept:
         ``data`` is the picture's own file, if it has one. Raises SourceTooLarge if the pictures have too many bytes
         together, and OSError, SyntaxError or ValueError if the picture is broken.
         """
-        made, media_type, pixels = _handed_over(image, data)
-        self._bytes += len(made)
-        if self._bytes > MOST_BYTES_A_FILE:
+        encoded, media_type, pixels = _encode(image, data)
+        self._total_bytes += len(encoded)
+        if self._total_bytes > MOST_BYTES_A_FILE:
             raise SourceTooLarge(f"its pictures have more than {MOST_BYTES_A_FILE:,} bytes together", "split it")
         self._count += numbered
         mark = f"[picture {secrets.token_hex(16)}]"
-        digest = hashlib.sha256(data or made).digest()
+        digest = hashlib.sha256(data or encoded).digest()
         number = self._count if numbered else 0
-        self._waiting.append(Picture(mark, number, digest, made, media_type, pixels))
+        self._pending.append(Picture(mark, number, digest, encoded, media_type, pixels))
         return mark
 
     def take(self) -> Iterator[Picture]:
         """Yield the pictures kept since the last call. Yield them before the document that contains their marks."""
-        waiting, self._waiting = self._waiting, []
-        yield from waiting
+        pending, self._pending = self._pending, []
+        yield from pending
 
 
-def _handed_over(image: Image, data: bytes) -> tuple[bytes, str, int]:
+def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
     """Return (bytes, media type, pixels): the picture's own file if it fits, else an upright, smaller PNG or JPEG."""
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES
-    if fits and image.format in _AS_THEY_ARE and image.getexif().get(_ORIENTATION, 1) == 1:
+    if fits and image.format in _MEDIA_TYPES and image.getexif().get(_ORIENTATION, 1) == 1:
         image.load()  # Raises an error if the picture is broken.
-        return data, _AS_THEY_ARE[image.format], image.size[0] * image.size[1]
-    made = ImageOps.exif_transpose(image).convert("RGB")
-    made.thumbnail((MOST_SIDE, MOST_SIDE))
+        return data, _MEDIA_TYPES[image.format], image.size[0] * image.size[1]
+    upright = ImageOps.exif_transpose(image).convert("RGB")
+    upright.thumbnail((MOST_SIDE, MOST_SIDE))
     for form in ("PNG", "JPEG"):
-        written = io.BytesIO()
-        made.save(written, form)
-        if written.tell() <= MOST_BYTES_PNG:
+        buffer = io.BytesIO()
+        upright.save(buffer, form)
+        if buffer.tell() <= MOST_BYTES_PNG:
             break
-    return written.getvalue(), _AS_THEY_ARE[form], made.size[0] * made.size[1]
+    return buffer.getvalue(), _MEDIA_TYPES[form], upright.size[0] * upright.size[1]

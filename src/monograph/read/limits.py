@@ -43,13 +43,13 @@ class Limits:
     max_pixels: int = 100_000_000
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            given = getattr(self, one.name)
-            if one.name == "max_seconds":
-                checked: float = arguments.seconds(given, one.name)
+        for limit in fields(self):
+            value = getattr(self, limit.name)
+            if limit.name == "max_seconds":
+                checked: float = arguments.seconds(value, limit.name)
             else:
-                checked = arguments.whole_number(given, one.name, 0, arguments.MOST_BYTES)
-            object.__setattr__(self, one.name, checked)
+                checked = arguments.whole_number(value, limit.name, 0, arguments.MOST_BYTES)
+            object.__setattr__(self, limit.name, checked)
 
 
 DEFAULT_LIMITS = Limits()

@@ -30,11 +30,13 @@ def read_email(opened: Opened) -> Items:
     message = email.message_from_bytes(data, policy=email.policy.default)
     headers = {name: text_of(_header(message, name)) for name in _HEADERS}
     body, html = _body(message)
-    yield from _message(opened, headers, body, html)
+    yield from _message_document(opened, headers, body, html)
     for number, part in enumerate(_attachments(message), start=1):
         opened.check_time()
         opened.check_pages(number, "attachments")
-        yield from _attachment(opened, _file_name(part) or f"attachment {number}", partial(_content, part))
+        yield from _read_attachment(
+            opened, _file_name(part) or f"attachment {number}", partial(_attachment_bytes, part)
+        )
 
 
 def read_msg(opened: Opened) -> Items:
@@ -44,20 +46,20 @@ def read_msg(opened: Opened) -> Items:
     except ImportError as error:
         raise missing("an Outlook message", "documents", error) from error
     message = Message.load(io.BytesIO(opened.data))
-    to = ", ".join(one.email_address or one.name for one in message.recipients)
+    to = ", ".join(recipient.email_address or recipient.name for recipient in message.recipients)
     headers = {
         "from": text_of(message.sender).replace('"', ""), "to": to, "date": text_of(message.sent_date),
         "subject": text_of(message.subject),
     }  # fmt: skip
-    yield from _message(opened, headers, message.body or "", (message.html_body or "").encode())
-    for number, one in enumerate(message.attachments, start=1):
+    yield from _message_document(opened, headers, message.body or "", (message.html_body or "").encode())
+    for number, attachment in enumerate(message.attachments, start=1):
         opened.check_time()
         opened.check_pages(number, "attachments")
-        name = text_of(one.file_name).replace("/", "_")
-        yield from _attachment(opened, name or f"attachment {number}", partial(getattr, one, "file_bytes"))
+        name = text_of(attachment.file_name).replace("/", "_")
+        yield from _read_attachment(opened, name or f"attachment {number}", partial(getattr, attachment, "file_bytes"))
 
 
-def _content(part: EmailMessage) -> bytes | None:
+def _attachment_bytes(part: EmailMessage) -> bytes | None:
     """Return the bytes of an attachment; None for a part without any, such as a delivery report."""
     content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
     inner = content.as_bytes() if isinstance(content, EmailMessage) else content
@@ -78,7 +80,7 @@ def _file_name(part: EmailMessage) -> str:
         return ""
 
 
-def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes) -> Items:
+def _message_document(opened: Opened, headers: Mapping[str, str], body: str, html: bytes) -> Items:
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
     if body.strip():
@@ -100,13 +102,13 @@ def _body(message: EmailMessage) -> tuple[str, bytes]:
         if not isinstance(data, bytes):
             continue
         if part.get_content_type() == "text/plain":
-            plain.append(_decoded(data, part.get_content_charset() or ""))
+            plain.append(_decode_text(data, part.get_content_charset() or ""))
         elif part.get_content_type() == "text/html":
-            html = html or _decoded(data, part.get_content_charset() or "").encode()
+            html = html or _decode_text(data, part.get_content_charset() or "").encode()
     return "\n\n".join(plain), html
 
 
-def _decoded(data: bytes, charset: str) -> str:
+def _decode_text(data: bytes, charset: str) -> str:
     try:
         return data.decode(charset)
     except (LookupError, UnicodeDecodeError, ValueError):
@@ -120,24 +122,24 @@ def _parts(message: EmailMessage) -> Iterator[EmailMessage]:
         part = stack.pop()
         yield part
         if part.get_content_maintype() == "multipart":
-            stack.extend(one for one in reversed(list(part.iter_parts())) if isinstance(one, EmailMessage))
+            stack.extend(subpart for subpart in reversed(list(part.iter_parts())) if isinstance(subpart, EmailMessage))
 
 
 def _attachments(message: EmailMessage) -> Iterator[EmailMessage]:
     for part in _parts(message):
-        named = part.is_attachment() or (part.get_filename() and part.get_content_maintype() != "multipart")
-        if named or part.get_content_type() == "message/rfc822":
+        is_attached = part.is_attachment() or (part.get_filename() and part.get_content_maintype() != "multipart")
+        if is_attached or part.get_content_type() == "message/rfc822":
             yield part
 
 
-def _attachment(opened: Opened, name: str, take_out: Callable[[], bytes | None]) -> Items:
+def _read_attachment(opened: Opened, name: str, extract: Callable[[], bytes | None]) -> Items:
     """Yield the documents of an attachment, read as a file, or a problem if it cannot be read."""
     uri = opened.address.inside(name).uri
     if opened.depth >= _DEEPEST:
         yield Problem(uri, "it is attached to a file within a file", "save it by itself")
         return
     try:
-        data = take_out()
+        data = extract()
     except Exception as error:
         yield Problem(uri, f"it cannot be extracted from its message: {type(error).__name__}", "save it by itself")
         return

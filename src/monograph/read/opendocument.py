@@ -21,7 +21,7 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
 """Elements after which their pictures are added. All other elements only contain such elements."""
 
-_PASSED_OVER = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
+_SKIPPED = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 
 
 def read_odt(opened: Opened) -> Items:
@@ -47,15 +47,15 @@ def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zi
     while stack:
         opened.check_time()
         element = stack.pop()
-        if element.tag in _PASSED_OVER:
+        if element.tag in _SKIPPED:
             continue
         if element.tag == _TEXT + "h":
             level = element.get(_TEXT + "outline-level", "1")
-            composer.heading(int(level) if level.isdigit() else 1, _said(element))
+            composer.heading(int(level) if level.isdigit() else 1, _paragraph_text(element))
         elif element.tag == _TEXT + "p":
-            composer.add(_said(element))
+            composer.add(_paragraph_text(element))
         elif element.tag == _TABLE + "table":
-            add_table(composer, _cells(element))
+            add_table(composer, _table_rows(element))
         else:
             if element.tag == _DRAW + "page":
                 slides += 1
@@ -68,23 +68,26 @@ def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zi
     yield from pictures.after(document)
 
 
-def _said(element: ElementTree.Element) -> str:
+def _paragraph_text(element: ElementTree.Element) -> str:
     """Return the text of a paragraph, with its spaces, tabs and line breaks."""
     parts: list[str] = []
     stack: list[ElementTree.Element | str] = [element]
     while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            parts.append(one)
+        item = stack.pop()
+        if isinstance(item, str):
+            parts.append(item)
             continue
-        parts.append({_TEXT + "s": " ", _TEXT + "tab": "\t", _TEXT + "line-break": "\n"}.get(one.tag, ""))
-        parts.append(one.text or "" if one.tag not in _PASSED_OVER else "")
-        if one.tag not in _PASSED_OVER:
-            for child in reversed(one):
+        parts.append({_TEXT + "s": " ", _TEXT + "tab": "\t", _TEXT + "line-break": "\n"}.get(item.tag, ""))
+        parts.append(item.text or "" if item.tag not in _SKIPPED else "")
+        if item.tag not in _SKIPPED:
+            for child in reversed(item):
                 stack += [child.tail or "", child]
     return "".join(parts)
 
 
-def _cells(table: ElementTree.Element) -> Iterator[list[str]]:
+def _table_rows(table: ElementTree.Element) -> Iterator[list[str]]:
     for row in table.iter(_TABLE + "table-row"):
-        yield [" ".join(_said(part) for part in cell.iter(_TEXT + "p")) for cell in row.findall(_TABLE + "table-cell")]
+        yield [
+            " ".join(_paragraph_text(part) for part in cell.iter(_TEXT + "p"))
+            for cell in row.findall(_TABLE + "table-cell")
+        ]

@@ -47,22 +47,22 @@ def look_inside(opened: Opened, container: Format) -> Format:
     UnknownFormat
         If no reader understands the format inside.
     """
-    return _in_ole(opened.data) if container == "ole" else _in_zip(opened)
+    return _format_in_ole(opened.data) if container == "ole" else _format_in_zip(opened)
 
 
-def _in_ole(data: bytes) -> Format:
+def _format_in_ole(data: bytes) -> Format:
     """Return the format inside an OLE file, by the names in its directory."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise SourceLocked("it is encrypted", "save it without a password")
     for name, form in _OLE:
         if name.encode("utf-16-le") in data:
             return form
-    named = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in data)
-    kind = next(named, "an old Office file of an unknown kind")
+    kinds = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in data)
+    kind = next(kinds, "an old Office file of an unknown kind")
     raise UnknownFormat(f"{kind}, which cannot be read", "save it in a current Office format, or as PDF")
 
 
-def _in_zip(opened: Opened) -> Format:
+def _format_in_zip(opened: Opened) -> Format:
     with unpacked(opened) as archive:
         names = set(archive.namelist())
         if "mimetype" in names:
@@ -111,9 +111,9 @@ def unpacked(opened: Opened) -> zipfile.ZipFile:
 
 def _refuse_locked(archive: zipfile.ZipFile) -> None:
     names = archive.namelist()
-    listed = archive.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in names else b""
+    manifest = archive.read("META-INF/manifest.xml") if "META-INF/manifest.xml" in names else b""
     locked = any(entry.flag_bits & 1 for entry in archive.infolist()) or "META-INF/encryption.xml" in names
-    if locked or b"encryption-data" in listed:
+    if locked or b"encryption-data" in manifest:
         raise SourceLocked("it is encrypted", "save it without a password")
 
 
@@ -125,42 +125,42 @@ def _refuse_entities(archive: zipfile.ZipFile) -> None:
     for entry in archive.infolist():
         if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
             with archive.open(entry) as part:
-                if _declared(part):
+                if _find_declaration(part):
                     raise SourceDamaged(
                         f"its part {entry.filename!r} declares XML entities, which Office files never do",
                         "do not trust it",
                     )
 
 
-class _RootBegun(Exception):
+class _RootStarted(Exception):
     """Raised at the start of the root element, after which nothing can be declared."""
 
 
-def _declared(part: IO[bytes]) -> str:
+def _find_declaration(part: IO[bytes]) -> str:
     """Return "ENTITY" or "DOCTYPE" if XML declares one before its root element, else an empty text.
 
     Expat parses the part, as the readers' parsers do, so that encodings are treated alike. Bytes that are not XML
     declare nothing.
     """
-    found = ""
+    declaration = ""
 
     def doctype(*_: object) -> None:
-        nonlocal found
-        found = found or "DOCTYPE"
+        nonlocal declaration
+        declaration = declaration or "DOCTYPE"
 
     def entity(*_: object) -> None:
-        nonlocal found
-        found = "ENTITY"
+        nonlocal declaration
+        declaration = "ENTITY"
 
     def root(*_: object) -> None:
-        raise _RootBegun
+        raise _RootStarted
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler, parser.EntityDeclHandler, parser.StartElementHandler = doctype, entity, root
-    with contextlib.suppress(_RootBegun, expat.ExpatError):
-        while found != "ENTITY" and (block := part.read(1 << 16)):
+    with contextlib.suppress(_RootStarted, expat.ExpatError):
+        while declaration != "ENTITY" and (block := part.read(1 << 16)):
             parser.Parse(block)
-    return found
+    return declaration
 
 
 def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
@@ -175,6 +175,6 @@ def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
         data = archive.read(name)
     except (KeyError, zipfile.BadZipFile, OSError, ValueError) as error:
         raise SourceDamaged(f"its part {name!r} cannot be read: {error}", "save it again") from error
-    if _declared(io.BytesIO(data)) == "ENTITY":
+    if _find_declaration(io.BytesIO(data)) == "ENTITY":
         raise SourceDamaged(f"its part {name!r} declares XML entities", "do not trust it")
     return ElementTree.fromstring(data)  # noqa: S314 - it declares no entities

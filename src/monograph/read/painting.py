@@ -47,12 +47,12 @@ class PaintTask:
 
     def parts(self) -> Iterator[bytes | Boxes]:
         """Yield the page as a PNG file, or the places of the words on it."""
-        file = _opened(self)
+        file = _open_pdf(self)
         if not 1 <= self.page <= len(file):
             raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
         page = file[self.page - 1]
         try:
-            yield _drawn(page, self) if self.width else _found(page, self)
+            yield _draw_page(page, self) if self.width else _find_words(page, self)
         finally:
             page.close()
 
@@ -74,13 +74,13 @@ class Painter:
         SourceError
             If the PDF cannot be read or drawn.
         """
-        made: bytes = self._child.call(PaintTask(path, root, self._limits, page, width=width))
-        return made
+        picture: bytes = self._child.call(PaintTask(path, root, self._limits, page, width=width))
+        return picture
 
     def boxes(self, path: Path, root: Root, page: int, words: str, before: int) -> Boxes:
         """Return the places of words on a page: see :class:`PaintTask`. Raises like :meth:`picture`."""
-        made: Boxes = self._child.call(PaintTask(path, root, self._limits, page, words=words, before=before))
-        return made
+        result: Boxes = self._child.call(PaintTask(path, root, self._limits, page, words=words, before=before))
+        return result
 
     def close(self) -> None:
         """End the child process. A later call starts another one."""
@@ -89,40 +89,40 @@ class Painter:
 
 def letters(text: str) -> str:
     """Return the letters and digits of a text for comparison, without case, accents, spaces and punctuation."""
-    return "".join(one for one in unicodedata.normalize("NFKD", text).casefold() if one.isalnum())
+    return "".join(character for character in unicodedata.normalize("NFKD", text).casefold() if character.isalnum())
 
 
-_held: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
+_open_pdfs: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
 """Cache in the child process: the last PDF, kept open for its next page, by (path, bytes, nanoseconds of change)."""
 
 
-def _opened(task: PaintTask) -> pypdfium2.PdfDocument:
+def _open_pdf(task: PaintTask) -> pypdfium2.PdfDocument:
     """Return the PDF of a task, open: from the cache if the file is unchanged."""
     try:
         import pypdfium2
     except ImportError as error:
         raise missing("a PDF", "documents", error) from error
     try:
-        now = task.path.stat()
-        key = (str(task.path), now.st_size, now.st_mtime_ns)
+        state = task.path.stat()
+        key = (str(task.path), state.st_size, state.st_mtime_ns)
     except OSError:
         key = (str(task.path), -1, -1)
-    if key in _held:
-        return _held[key]
+    if key in _open_pdfs:
+        return _open_pdfs[key]
     data, _ = whole(task.path, task.root, task.limits.max_bytes)
-    for one in _held.values():
-        one.close()
-    _held.clear()
+    for pdf in _open_pdfs.values():
+        pdf.close()
+    _open_pdfs.clear()
     try:
-        _held[key] = pypdfium2.PdfDocument(data)
+        _open_pdfs[key] = pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
         raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
-    return _held[key]
+    return _open_pdfs[key]
 
 
-def _drawn(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:
+def _draw_page(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:
     from monograph.read.image import refuse_size
 
     wide, high = (max(1.0, side) for side in page.get_size())
@@ -135,10 +135,10 @@ def _drawn(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:
         bitmap.close()
 
 
-def _found(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
+def _find_words(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
     text = page.get_textpage()
     try:
-        stretch = _stretch(text, letters(task.words), task.before)
+        stretch = _find_stretch(text, letters(task.words), task.before)
         if stretch is None:
             return Boxes(task.page, found=False)
         boxes = [_box(page, text.get_rect(number)) for number in range(text.count_rects(*stretch))]
@@ -147,37 +147,37 @@ def _found(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
         text.close()
 
 
-def _stretch(text: pypdfium2.PdfTextPage, wanted: str, before: int) -> tuple[int, int] | None:
+def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
     """Return (first character, count) of words on a page: of several matches, the nearest to ``before``."""
     from pypdfium2 import raw
 
-    flat, places = [], []
+    flat, indices = [], []
     for number in range(text.count_chars()):
         code = raw.FPDFText_GetUnicode(text, number)
         folded = letters(chr(code)) if code < 0x110000 and not 0xD800 <= code < 0xE000 else ""
         flat.append(folded)
-        places += [number] * len(folded)
-    whole_text = "".join(flat)
-    starts, at = [], whole_text.find(wanted) if wanted else -1
-    while at >= 0:
-        starts.append(at)
-        at = whole_text.find(wanted, at + 1)
+        indices += [number] * len(folded)
+    page_text = "".join(flat)
+    starts, position = [], page_text.find(words) if words else -1
+    while position >= 0:
+        starts.append(position)
+        position = page_text.find(words, position + 1)
     if not starts:
         return None
     best = min(starts, key=lambda start: abs(start - before))
-    first, last = places[best], places[best + len(wanted) - 1]
+    first, last = indices[best], indices[best + len(words) - 1]
     return first, last - first + 1
 
 
 def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) -> Box:
     """Return a rectangle in a page's own coordinates as shares of the page as it is displayed, rotated or not."""
     left, bottom, right, top = corners
-    shown = [_shown(page, x, y) for x, y in ((left, top), (right, bottom))]
-    across, down = (sorted(min(max(one[axis], 0.0), 1.0) for one in shown) for axis in (0, 1))
+    points = [_device_share(page, x, y) for x, y in ((left, top), (right, bottom))]
+    across, down = (sorted(min(max(point[axis], 0.0), 1.0) for point in points) for axis in (0, 1))
     return Box(across[0], down[0], across[1], down[1])
 
 
-def _shown(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
+def _device_share(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
     from ctypes import byref, c_int
 
     from pypdfium2 import raw

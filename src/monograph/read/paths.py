@@ -13,11 +13,11 @@ def path_to_text(path: Path | str) -> str:
     name = str(path)
     if name.isascii():
         return name
-    return "".join(chr(_PRIVATE + ord(one) - 0xDC00) if 0xDC80 <= ord(one) <= 0xDCFF else one for one in name)
+    return "".join(chr(_PRIVATE + ord(char) - 0xDC00) if 0xDC80 <= ord(char) <= 0xDCFF else char for char in name)
 
 
 def text_to_path(text: str) -> Path:
     """Return the path that :func:`path_to_text` converted to a text."""
     if text.isascii():
         return Path(text)
-    return Path("".join(chr(ord(one) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(one) <= 0xEFFF else one for one in text))
+    return Path("".join(chr(ord(char) - _PRIVATE + 0xDC00) if 0xEF80 <= ord(char) <= 0xEFFF else char for char in text))

@@ -19,10 +19,10 @@ from monograph.values import Place, Problem
 if TYPE_CHECKING:
     import pypdfium2
 
-_RECOGNISED_AT = 200 / 72
+_RECOGNITION_SCALE = 200 / 72
 """Scale at which a page is drawn for recognition: 200 dots per inch."""
 
-_FILLS = 0.9
+_FULL_PAGE_SHARE = 0.9
 """Share of a page's area from which a picture counts as filling the page."""
 
 _HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
@@ -50,18 +50,18 @@ def read_pdf(opened: Opened) -> Items:
 
 def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     opened.check_pages(len(file), "pages")
-    composer, drawn = Composer(), Pictures(opened)
+    composer, document_pictures = Composer(), Pictures(opened)
     outline = _outline(file)
-    pictures: list[int] = []
+    picture_pages: list[int] = []
     broken: list[int] = []
-    waiting: SourceError | None = None
+    recognition_error: SourceError | None = None
     for number in range(1, len(file) + 1):
         opened.check_time()
         try:
-            text, marks = _page(file, number - 1, opened, drawn, waiting)
+            text, marks = _read_page(file, number - 1, opened, document_pictures, recognition_error)
         except SourceError as error:  # Recognition cannot continue, so later pages do not try it.
-            waiting = error
-            pictures.append(number)
+            recognition_error = error
+            picture_pages.append(number)
             continue
         except Exception:
             broken.append(number)
@@ -72,34 +72,34 @@ def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
     information = file.get_metadata_dict(skip_empty=True)
     uri = opened.address.uri
     if broken:
-        yield Problem(uri, f"{_pages(broken)} cannot be read", "save it again")
-    if pictures and waiting is not None:
-        yield problem_of(uri, waiting, _pages(pictures))
-    title, author = (_named(information.get(name)) for name in ("Title", "Author"))
-    yield from drawn.take()
-    made = _CREATED.match(information.get("CreationDate", ""))
-    created = "-".join(made.groups()) if made else ""
+        yield Problem(uri, f"{_format_pages(broken)} cannot be read", "save it again")
+    if picture_pages and recognition_error is not None:
+        yield problem_of(uri, recognition_error, _format_pages(picture_pages))
+    title, author = (_clean_name(information.get(name)) for name in ("Title", "Author"))
+    yield from document_pictures.take()
+    match = _CREATED.match(information.get("CreationDate", ""))
+    created = "-".join(match.groups()) if match else ""
     metadata = opened.metadata("pdf", pages=len(file), author=author, created=created)
     document = composer.document(opened, metadata, title)
     if document is not None:
         yield document
-        yield from drawn.problems(empty=False)
-    elif not (broken or pictures):
+        yield from document_pictures.problems(empty=False)
+    elif not (broken or picture_pages):
         yield Problem(uri, "it has no text: nothing to index")
 
 
-def _named(said: str | None) -> str:
+def _clean_name(value: str | None) -> str:
     """Return a title or an author; an empty text if it is a program's default."""
-    name = text_of(said)
+    name = text_of(value)
     return "" if _NO_NAME.match(name) else name
 
 
-def _pages(numbers: list[int]) -> str:
-    some = ", ".join(map(str, numbers[:5])) + (" …" if len(numbers) > 5 else "")
-    return f"page {some}" if len(numbers) == 1 else f"{len(numbers)} pages ({some})"
+def _format_pages(numbers: list[int]) -> str:
+    listed = ", ".join(map(str, numbers[:5])) + (" …" if len(numbers) > 5 else "")
+    return f"page {listed}" if len(numbers) == 1 else f"{len(numbers)} pages ({listed})"
 
 
-def _text(file: pypdfium2.PdfDocument, index: int) -> str:
+def _page_text(file: pypdfium2.PdfDocument, index: int) -> str:
     page = file[index]
     try:
         text = page.get_textpage()
@@ -121,39 +121,40 @@ def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
         page.close()
 
 
-def _recognised(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> str:
+def _recognise_page(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> str:
     """Return the words of a page that is only a picture, or its mark if pictures are to be described."""
     from monograph.read.image import recognise
 
     refuse_when_late(opened)
     page = file[index]
     try:
-        width, height = (round(side * _RECOGNISED_AT) for side in page.get_size())
+        width, height = (round(side * _RECOGNITION_SCALE) for side in page.get_size())
         refuse_size(width, height, opened.limits)
-        drawn = page.render(scale=_RECOGNISED_AT)
-        return pictures.drawn(drawn.to_pil(), numbered=False) if opened.describing else recognise(drawn.to_numpy())
+        bitmap = page.render(scale=_RECOGNITION_SCALE)
+        return pictures.drawn(bitmap.to_pil(), numbered=False) if opened.describing else recognise(bitmap.to_numpy())
     finally:
         page.close()
 
 
-def _page(
-    file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, waiting: SourceError | None
+def _read_page(
+    file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, recognition_error: SourceError | None
 ) -> tuple[str, list[str]]:
     """Return the text of a page, and the marks of its pictures if they are to be described.
 
-    If the page has only pictures and ``waiting`` is an earlier error of recognition, that error is raised again.
+    If the page has only pictures and ``recognition_error`` is an earlier error of recognition, that error is raised
+    again.
     """
-    text = _text(file, index)
+    text = _page_text(file, index)
     if text:
-        return text, list(_marks(file, index, opened, pictures)) if opened.describing else []
+        return text, list(_page_marks(file, index, opened, pictures)) if opened.describing else []
     if not _has_pictures(file, index):
         return "", []
-    if waiting is not None:
-        raise waiting
-    return _recognised(file, index, opened, pictures), []
+    if recognition_error is not None:
+        raise recognition_error
+    return _recognise_page(file, index, opened, pictures), []
 
 
-def _marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
+def _page_marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
     """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
     A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that
@@ -164,15 +165,15 @@ def _marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pi
     page = file[index]
     try:
         wide, high = page.get_size()
-        for one in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
+        for image in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
             opened.check_time()
             mark = ""
             with suppress(pypdfium2.PdfiumError, SourceTooLarge, OSError, TypeError, ValueError):
-                left, bottom, right, top = one.get_bounds()
-                width, height = one.get_px_size()
+                left, bottom, right, top = image.get_bounds()
+                width, height = image.get_px_size()
                 refuse_size(width, height, opened.limits)
-                if (right - left) * (top - bottom) < _FILLS * wide * high:
-                    mark = pictures.drawn(one.get_bitmap(render=True).to_pil())
+                if (right - left) * (top - bottom) < _FULL_PAGE_SHARE * wide * high:
+                    mark = pictures.drawn(image.get_bitmap(render=True).to_pil())
             yield mark
     finally:
         page.close()
@@ -184,21 +185,21 @@ def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int
     composer.place(Place(0, page=number, boundary=True))
     composer.add(text)
     start = composer.length - len(text.strip())
-    at = 0
+    offset = 0
     for level, title in titles:
         # A bookmark names only the page. Its title mostly occurs there word for word.
-        found = re.compile(r"\s+".join(map(re.escape, title.split()))).search(text, at)
-        at = found.start() if found else at
-        composer.mark(start + at, level, title)
+        match = re.compile(r"\s+".join(map(re.escape, title.split()))).search(text, offset)
+        offset = match.start() if match else offset
+        composer.mark(start + offset, level, title)
 
 
 def _outline(file: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
     """Return the (level, title) of each bookmark, by its page, both from 1."""
-    found: dict[int, list[tuple[int, str]]] = {}
+    outline: dict[int, list[tuple[int, str]]] = {}
     for level, title, page in _bookmarks(file):
         if title and page:
-            found.setdefault(page, []).append((level, title))
-    return found
+            outline.setdefault(page, []).append((level, title))
+    return outline
 
 
 def _bookmarks(file: pypdfium2.PdfDocument) -> Iterator[tuple[int, str, int]]:

@@ -119,8 +119,8 @@ class Pictures:
 
 def of_element(element: Any, part: Any) -> Iterator[bytes]:
     """Yield the bytes of the pictures in an element of a Word or PowerPoint part. Linked pictures are not fetched."""
-    for one in element.iter(_DRAWING + "blip", "{urn:schemas-microsoft-com:vml}imagedata"):
-        relation = part.rels.get(one.get(_LINK + "embed") or one.get(_LINK + "id") or "")
+    for reference in element.iter(_DRAWING + "blip", "{urn:schemas-microsoft-com:vml}imagedata"):
+        relation = part.rels.get(reference.get(_LINK + "embed") or reference.get(_LINK + "id") or "")
         if relation is not None and not relation.is_external:
             yield relation.target_part.blob
 
@@ -133,15 +133,15 @@ def of_sheet(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, bytes]
     with contextlib.suppress(SourceDamaged, ElementTree.ParseError):
         for drawing in _targets(archive, sheet).values():
             if "/drawings/" in drawing and drawing.endswith(".xml"):
-                yield from _anchored(archive, drawing)
+                yield from _anchored_pictures(archive, drawing)
 
 
-def _anchored(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, bytes]]:
+def _anchored_pictures(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, bytes]]:
     files = _targets(archive, drawing)
     for anchor in xml_of(archive, drawing):
         row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
-        for one in anchor.iter(_DRAWING + "blip"):
-            data = part_of(archive, files.get(one.get(_LINK + "embed", ""), ""))
+        for reference in anchor.iter(_DRAWING + "blip"):
+            data = part_of(archive, files.get(reference.get(_LINK + "embed", ""), ""))
             if data:
                 yield (int(row) + 1 if row.isdigit() else 1), data
 
@@ -161,8 +161,8 @@ def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
     if relations not in archive.namelist():
         return {}
     root = xml_of(archive, relations)
-    inner = (one for one in root if one.get("TargetMode") != "External")
+    internal = (relation for relation in root if relation.get("TargetMode") != "External")
     return {
-        one.get("Id", ""): posixpath.normpath(posixpath.join(folder, one.get("Target", ""))).lstrip("/")
-        for one in inner
+        relation.get("Id", ""): posixpath.normpath(posixpath.join(folder, relation.get("Target", ""))).lstrip("/")
+        for relation in internal
     }

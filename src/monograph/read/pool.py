@@ -21,13 +21,13 @@ HELD_CHARACTERS = 8_000_000
 
 @dataclass(slots=True, eq=False)
 class _Slot:
-    """File that is being read: its parts that wait to be returned, and whether it was sent to a child (``asked``)."""
+    """File that is being read: its parts that wait to be returned, and whether it was sent to a child (``sent``)."""
 
     index: int
     task: ReadTask
     harmless: bool
     parts: deque[Part] = field(default_factory=deque)
-    asked: bool = False
+    sent: bool = False
 
 
 class _ReadingProcess(ChildProcess):
@@ -42,9 +42,9 @@ class ReaderPool:
     """Reads files in at most ``processes`` child processes, each started when a file needs it. A context manager."""
 
     def __init__(self, processes: int) -> None:
-        self._most = max(1, processes)
+        self._max_processes = max(1, processes)
         self._workers: list[_ReadingProcess] = []
-        self._held = 0
+        self._waiting_size = 0
 
     def __enter__(self) -> ReaderPool:
         return self
@@ -65,66 +65,66 @@ class ReaderPool:
         part with the error.
         """
         slots: deque[_Slot] = deque()
-        looked_at = 0
-        while slots or looked_at < len(tasks):
-            while looked_at < len(tasks) and len(slots) < AHEAD:
-                task = tasks[looked_at]
-                slots.append(_Slot(looked_at, task, is_harmless(task.path)))
-                looked_at += 1
-            self._ask(slots)
+        next_index = 0
+        while slots or next_index < len(tasks):
+            while next_index < len(tasks) and len(slots) < AHEAD:
+                task = tasks[next_index]
+                slots.append(_Slot(next_index, task, is_harmless(task.path)))
+                next_index += 1
+            self._send_tasks(slots)
             slot = slots[0]
-            for part in slot.task.parts_or_error() if slot.harmless else self._there(slot, slots):
+            for part in slot.task.parts_or_error() if slot.harmless else self._parts_from_child(slot, slots):
                 yield slot.index, part
             slots.popleft()
 
-    def _there(self, slot: _Slot, slots: deque[_Slot]) -> Iterator[Part]:
+    def _parts_from_child(self, slot: _Slot, slots: deque[_Slot]) -> Iterator[Part]:
         while True:
             while not slot.parts:
                 self._receive(slot)
-                self._ask(slots)
+                self._send_tasks(slots)
             part = slot.parts.popleft()
-            self._held -= _weight(part)
+            self._waiting_size -= _size(part)
             yield part
             if part.last:
                 return
 
-    def _ask(self, slots: deque[_Slot]) -> None:
+    def _send_tasks(self, slots: deque[_Slot]) -> None:
         """Send each idle worker the next waiting file, and start workers up to the limit."""
-        waiting = (slot for slot in slots if not slot.harmless and not slot.asked)
+        waiting = (slot for slot in slots if not slot.harmless and not slot.sent)
         for slot in waiting:
             idle = next((worker for worker in self._workers if worker.slot is None), None)
-            if idle is None and len(self._workers) < self._most:
+            if idle is None and len(self._workers) < self._max_processes:
                 idle = _ReadingProcess()
                 self._workers.append(idle)
             if idle is None:
                 return
-            slot.asked, idle.slot = True, slot
+            slot.sent, idle.slot = True, slot
             try:
                 idle.asked.send(slot.task)
             except OSError:
-                self._bury(idle)
+                self._remove_worker(idle)
 
     def _receive(self, first: _Slot) -> None:
         """Receive at least one part: of any file, or only of the first file if too much is waiting."""
-        busy = [one for one in self._workers if one.slot is not None]
-        if self._held > HELD_CHARACTERS:
-            busy = [one for one in busy if one.slot is first] or busy
-        ready = wait([one.answers for one in busy])
+        busy = [worker for worker in self._workers if worker.slot is not None]
+        if self._waiting_size > HELD_CHARACTERS:
+            busy = [worker for worker in busy if worker.slot is first] or busy
+        ready = wait([worker.answers for worker in busy])
         for worker in busy:
             if worker.answers not in ready or worker.slot is None:
                 continue
             try:
-                got: Part | SourceError = worker.answers.recv()
+                answer: Part | SourceError = worker.answers.recv()
             except (EOFError, OSError):
-                self._bury(worker)
+                self._remove_worker(worker)
                 continue
-            part = Part.failed(got) if isinstance(got, SourceError) else got
+            part = Part.failed(answer) if isinstance(answer, SourceError) else answer
             worker.slot.parts.append(part)
-            self._held += _weight(part)
+            self._waiting_size += _size(part)
             if part.last:
                 worker.slot = None
 
-    def _bury(self, worker: _ReadingProcess) -> None:
+    def _remove_worker(self, worker: _ReadingProcess) -> None:
         """Remove a worker that has ended, and give its file a last part with the error."""
         code = worker.end()
         self._workers.remove(worker)
@@ -132,5 +132,5 @@ class ReaderPool:
             worker.slot.parts.append(Part.failed(death(code, worker.slot.task.limits)))
 
 
-def _weight(part: Part) -> int:
-    return sum(len(one.text) for one in part.documents) + sum(len(one.data) for one in part.pictures)
+def _size(part: Part) -> int:
+    return sum(len(item.text) for item in part.documents) + sum(len(item.data) for item in part.pictures)

@@ -14,12 +14,12 @@ from monograph.regex import regex
 from monograph.values import Place, Problem
 
 _MOST_VALUES = 5_000_000
-_MOST_OF_YAML = 200_000
+_MOST_YAML_VALUES = 200_000
 """Most values of a YAML file: its aliases can expand a few bytes to more values than fit in memory."""
 
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
-_MOST_TOLD_WITH = 12
+_MOST_INLINE_VALUES = 12
 """Most values of a flat object that is written in the paragraph of the object that contains it."""
 
 
@@ -48,14 +48,16 @@ def read_yaml(opened: Opened) -> Items:
     try:
         values = list(yaml.load_all(text, loader))
     except (yaml.YAMLError, ValueError, TypeError) as error:
-        said = " ".join(str(error).split())
-        raise SourceDamaged(f"it is not YAML: {said}", "repair it, or name it .txt to have it read as text") from error
+        reason = " ".join(str(error).split())
+        raise SourceDamaged(
+            f"it is not YAML: {reason}", "repair it, or name it .txt to have it read as text"
+        ) from error
     yield from _document(opened, values[0] if len(values) == 1 else values, "yaml")
 
 
 def _document(opened: Opened, value: Any, form: str) -> Items:
     composer = Composer()
-    for path, lines in _records(value, opened, _MOST_OF_YAML if form == "yaml" else _MOST_VALUES):
+    for path, lines in _records(value, opened, _MOST_YAML_VALUES if form == "yaml" else _MOST_VALUES):
         composer.place(Place(0, json=path))
         composer.add("\n".join(lines))
     title = value.get("title") if isinstance(value, dict) else None
@@ -63,7 +65,7 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
     yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
 
 
-def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[str]]]:
+def _records(value: Any, opened: Opened, max_values: int) -> Iterator[tuple[str, list[str]]]:
     """Yield the (JSON path, lines) of each record in reading order.
 
     A record is an object with the small objects in it, or a list of plain values.
@@ -71,59 +73,64 @@ def _records(value: Any, opened: Opened, most: int) -> Iterator[tuple[str, list[
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
     while stack:
-        path, name, one, depth = stack.pop()
+        path, name, node, depth = stack.pop()
         opened.check_time()
         if depth > _DEEPEST:
             raise SourceDamaged("it is nested too deeply", "flatten it")
-        if not _is_nested(one):
-            yield path, [_line(name, one)]
+        if not _is_nested(node):
+            yield path, [_format_line(name, node)]
             continue
-        items = _flattened(one, path)
+        items = _flatten(node, path)
         count += len(items)
-        if count > most:
-            raise SourceTooLarge(f"it has more than {most:,} values", "split it")
-        lines = [_line(key, item) for key, item, _ in items if not _is_nested(item)]
+        if count > max_values:
+            raise SourceTooLarge(f"it has more than {max_values:,} values", "split it")
+        lines = [_format_line(key, item) for key, item, _ in items if not _is_nested(item)]
         if lines:
             yield path, lines
-        stack.extend((at, key or name, item, depth + 1) for key, item, at in reversed(items) if _is_nested(item))
+        stack.extend(
+            (item_path, key or name, item, depth + 1) for key, item, item_path in reversed(items) if _is_nested(item)
+        )
 
 
-def _line(name: str, value: Any) -> str:
-    said = ", ".join(_said(item) for item in value) if isinstance(value, list) else _said(value)
-    return f"{name}: {said}" if name else said
+def _format_line(name: str, value: Any) -> str:
+    text = ", ".join(_scalar_text(item) for item in value) if isinstance(value, list) else _scalar_text(value)
+    return f"{name}: {text}" if name else text
 
 
-def _flattened(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
+def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
     """Return (name, value, path) of each item of an object or list. Small flat objects are replaced by their items."""
     if isinstance(value, list):
-        return [("", item, f"{path}[{at}]") for at, item in enumerate(value)]
-    found = []
+        return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
+    items = []
     for key, item in value.items():
-        at = path + _step(str(key))
+        item_path = path + _path_step(str(key))
         if _is_small(item):
-            found += [(f"{key}.{inner}", one, at + _step(str(inner))) for inner, one in item.items()]
+            items += [
+                (f"{key}.{inner_key}", inner_value, item_path + _path_step(str(inner_key)))
+                for inner_key, inner_value in item.items()
+            ]
         else:
-            found.append((str(key), item, at))
-    return found
+            items.append((str(key), item, item_path))
+    return items
 
 
 def _is_small(value: Any) -> bool:
     """Return whether an object is small and flat enough to be part of the paragraph of the object that contains it."""
-    if not isinstance(value, dict) or not 0 < len(value) <= _MOST_TOLD_WITH:
+    if not isinstance(value, dict) or not 0 < len(value) <= _MOST_INLINE_VALUES:
         return False
-    return not any(_is_nested(one) for one in value.values())
+    return not any(_is_nested(item) for item in value.values())
 
 
 def _is_nested(value: Any) -> bool:
     """Return whether a value needs more than one line: an object, or a list that contains objects or lists."""
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(one, dict | list) for one in value))
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict | list) for item in value))
 
 
-def _step(key: str) -> str:
+def _path_step(key: str) -> str:
     return f".{key}" if _NAME.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
 
 
-def _said(value: Any) -> str:
+def _scalar_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:

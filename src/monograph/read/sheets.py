@@ -57,7 +57,7 @@ def read_others(opened: Opened) -> Items:
             sheet = book.get_sheet_by_name(name)
             if sheet.total_height * sheet.total_width > _MOST_CELLS:
                 raise SourceTooLarge(f"its sheet {name!r} is {sheet.total_height:,} x {sheet.total_width:,} cells")
-            sheets.append(_Sheet(name, ([_plain(value) for value in row] for row in sheet.iter_rows())))
+            sheets.append(_Sheet(name, ([_plain_text(value) for value in row] for row in sheet.iter_rows())))
         yield from _documents(opened, "spreadsheet", sheets, "")
     finally:
         book.close()
@@ -81,24 +81,26 @@ def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) 
         rows = rows_of(sheet.table)
         first = list(islice(rows, HEADER_WITHIN))
         header = header_among(first)
-        drawn = [Row(at, (words,)) for at, data in sheet.pictures if (words := pictures.words(data))]
-        if first or drawn:
+        picture_rows = [
+            Row(row_number, (words,)) for row_number, data in sheet.pictures if (words := pictures.words(data))
+        ]
+        if first or picture_rows:
             # The sheet's name becomes the heading of its chunks, and no chunk has rows of two sheets.
-            composer.place(Place(0, sheet=name, row=(first or drawn)[0].number, boundary=True))
+            composer.place(Place(0, sheet=name, row=(first or picture_rows)[0].number, boundary=True))
             composer.heading(1, name)
-        some: list[Row]
+        block: list[Row]
         rows = (row for row in chain(first, rows) if row != header)
-        while some := list(islice(rows, ROWS_A_DOCUMENT - count)):
+        while block := list(islice(rows, ROWS_A_DOCUMENT - count)):
             opened.check_time()
-            add_sheet(composer, some, header, name)
-            count += len(some)
+            add_sheet(composer, block, header, name)
+            count += len(block)
             if count == ROWS_A_DOCUMENT:
                 yield from pictures.take()
                 yield from _part(composer, opened, form, title, part)
                 part, count, composer = part + 1, 0, Composer()
                 composer.heading(1, name)
-        add_sheet(composer, drawn, None, name)
-        count += len(drawn)
+        add_sheet(composer, picture_rows, None, name)
+        count += len(picture_rows)
     yield from pictures.take()
     if count:
         yield from _part(composer, opened, form, title, part)
@@ -107,8 +109,8 @@ def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) 
 
 def _part(composer: Composer, opened: Opened, form: str, title: str, part: int) -> Items:
     title = title or opened.address.stem
-    said = f"{title}, part {part + 1}" if part else title
-    document = composer.document(opened, opened.metadata(form), said, f"part {part}" if part else "")
+    part_title = f"{title}, part {part + 1}" if part else title
+    document = composer.document(opened, opened.metadata(form), part_title, f"part {part}" if part else "")
     if document is not None:
         yield document
 
@@ -117,21 +119,21 @@ def shown(cell: Any) -> str:
     """Return a cell's value as its number format displays it, for common formats."""
     value = cell.value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return _plain(value)
+        return _plain_text(value)
     return number(value, cell.number_format or "General")
 
 
 def number(value: float, code: str) -> str:
     """Return a number in a format with decimals, thousands, percent or currency; unformatted in other formats."""
     section = code.split(";")[1 if value < 0 and code.count(";") and code.split(";")[1].strip() else 0]
-    literal = "".join(found.group(3) or found.group(1) or "" for found in _QUOTED.finditer(section))
-    plain = _QUOTED.sub(lambda found: " " * len(found.group()), section)
+    literal = "".join(match.group(3) or match.group(1) or "" for match in _QUOTED.finditer(section))
+    plain = _QUOTED.sub(lambda match: " " * len(match.group()), section)
     digits = re.search(r"[#0][#0,]*(?:\.([0#?]+))?", plain)
     if digits is None or "E" in plain or "/" in plain:
-        return _plain(value)
+        return _plain_text(value)
     scaled = abs(value) * 100 if "%" in plain else abs(value)
-    places = len(digits.group(1) or "")
-    text = f"{scaled:,.{places}f}" if "," in digits.group() else f"{scaled:.{places}f}"
+    decimals = len(digits.group(1) or "")
+    text = f"{scaled:,.{decimals}f}" if "," in digits.group() else f"{scaled:.{decimals}f}"
     currency = "".join(_CURRENCY.findall(plain)) + literal.strip()
     sign = "-" if value < 0 else ""
     at_start = bool(_CURRENCY.search(plain[: digits.start()]) or _QUOTED.search(section[: digits.start()]))
@@ -139,7 +141,7 @@ def number(value: float, code: str) -> str:
     return f"{sign}{body}{'%' if '%' in plain else ''}"
 
 
-def _plain(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     """Return a value without a format: a float in at most 15 digits and without ``.0``, a midnight as a date only."""
     if value is None:
         return ""

@@ -28,35 +28,35 @@ def read_pptx(opened: Opened) -> Items:
         opened.check_time()
         composer.place(Place(0, slide=number, boundary=True))
         title = slide.shapes.title
-        named = title is not None and title.has_text_frame
-        if named:
+        has_title = title is not None and title.has_text_frame
+        if has_title:
             composer.heading(1, title.text_frame.text)
-        for shape in _in_order(slide.shapes):
-            if not (named and shape.shape_id == title.shape_id):
-                _add(composer, shape)
+        for shape in _sorted_shapes(slide.shapes):
+            if not (has_title and shape.shape_id == title.shape_id):
+                _add_shape(composer, shape)
             for data in of_element(shape._element, shape.part):
                 composer.add(pictures.words(data))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             composer.add(slide.notes_slide.notes_text_frame.text)
     core = file.core_properties
-    title_said = text_of(core.title)
+    stored_title = text_of(core.title)
     metadata = opened.metadata(
         "pptx", slides=len(file.slides), author=text_of(core.author), created=day_of(core.created)
     )
-    document = composer.document(opened, metadata, "" if title_said == "PowerPoint Presentation" else title_said)
+    document = composer.document(opened, metadata, "" if stored_title == "PowerPoint Presentation" else stored_title)
     yield from pictures.after(document)
 
 
-def _in_order(shapes: Any, depth: int = 0) -> Iterator[Any]:
+def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
     """Yield shapes from top to bottom. The shapes of a group come at the position of the group."""
-    for shape in sorted(shapes, key=lambda one: (one.top or 0, one.left or 0)):
+    for shape in sorted(shapes, key=lambda item: (item.top or 0, item.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
-            yield from _in_order(shape.shapes, depth + 1)
+            yield from _sorted_shapes(shape.shapes, depth + 1)
         else:
             yield shape
 
 
-def _add(composer: Composer, shape: Any) -> None:
+def _add_shape(composer: Composer, shape: Any) -> None:
     if shape.has_text_frame:
         composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
     elif getattr(shape, "has_table", False):

@@ -46,7 +46,7 @@ class Address:
     def inside(self, name: str) -> Address:
         """Return the address of a file inside this one."""
         name = name.replace("\0", "")
-        return Address(*(one + INSIDE + name for one in (self.uri, self.path)))
+        return Address(*(part + INSIDE + name for part in (self.uri, self.path)))
 
 
 class Clock:
@@ -62,9 +62,9 @@ class Clock:
     @contextmanager
     def stopped(self) -> Iterator[None]:
         """Stop the clock for the block."""
-        began = time.monotonic()
+        started = time.monotonic()
         yield
-        self._end += time.monotonic() - began
+        self._end += time.monotonic() - started
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,11 +27,11 @@ def read_table(opened: Opened) -> Items:
     delimiter = delimiter_of(list(islice(_lines(opened.data), _SAMPLED_LINES)))
     csv.field_size_limit(_LONGEST_CELL)
     rows = csv.reader(_lines(opened.data), delimiter=delimiter)
-    found = False
+    has_rows = False
     for item in documents_of(opened, rows_of(rows), "csv"):
-        found = True
+        has_rows = True
         yield item
-    if not found:
+    if not has_rows:
         yield Problem(opened.address.uri, "it is empty: nothing to index")
 
 
@@ -50,13 +50,13 @@ def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
     header = header_among(first)
     rows = (row for row in chain(first, rows) if row != header)
     for part in range(10**9):
-        some = list(islice(rows, ROWS_A_DOCUMENT))
-        if not some:
+        block = list(islice(rows, ROWS_A_DOCUMENT))
+        if not block:
             return
         opened.check_time()
         composer = Composer()
-        add_sheet(composer, some, header, "")
-        title = opened.address.stem if not part else f"{opened.address.stem}, from row {some[0].number:,}"
+        add_sheet(composer, block, header, "")
+        title = opened.address.stem if not part else f"{opened.address.stem}, from row {block[0].number:,}"
         document = composer.document(opened, opened.metadata(form), title, f"part {part}" if part else "")
         if document is not None:
             yield document
@@ -67,10 +67,10 @@ def delimiter_of(sample: Sequence[str]) -> str:
 
     Of equal shares, more cells win. If no delimiter gives two cells, return a comma.
     """
-    best, most = ",", (0.0, 0)
+    best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:
         widths = Counter(len(row) for row in csv.reader(sample, delimiter=delimiter) if row)
         width, count = max(widths.items(), key=lambda item: (item[0] > 1, item[1]), default=(1, 0))
-        if width > 1 and (count / widths.total(), width) > most:
-            best, most = delimiter, (count / widths.total(), width)
+        if width > 1 and (count / widths.total(), width) > best_score:
+            best, best_score = delimiter, (count / widths.total(), width)
     return best

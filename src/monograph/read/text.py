@@ -39,20 +39,20 @@ def read_text(opened: Opened) -> Items:
     """Yield a plain text as one document. Its title is the name of the file, without the suffix."""
     text = yield from decoded(opened)
     if text:
-        yield _whole(text, opened.address, [])
+        yield _text_document(text, opened.address, [])
 
 
 def read_markdown(opened: Opened) -> Items:
     """Yield a Markdown text as one document, with its headings as sections."""
     text = yield from decoded(opened)
     if text:
-        yield _whole(text, opened.address, headings(text))
+        yield _text_document(text, opened.address, headings(text))
 
 
 def read_rows(opened: Opened) -> Items:
     """Yield the documents of a JSON Lines file, one per line."""
     text = yield from decoded(opened)
-    yield from _rows(text, opened.address)
+    yield from _row_documents(text, opened.address)
 
 
 def decoded(opened: Opened) -> Generator[Problem, None, str]:
@@ -67,12 +67,12 @@ def decoded(opened: Opened) -> Generator[Problem, None, str]:
     return text
 
 
-def _whole(text: str, address: Address, found: list[Heading]) -> Document:
+def _text_document(text: str, address: Address, outline: list[Heading]) -> Document:
     # The title is the first heading of level 1, else the first heading, else the name of the file.
-    titles = [one.title for one in found if one.level == 1] + [one.title for one in found]
+    titles = [heading.title for heading in outline if heading.level == 1] + [heading.title for heading in outline]
     title = titles[0] if titles else address.stem
     return Document(
-        text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(found)
+        text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(outline)
     )
 
 
@@ -83,7 +83,7 @@ def decode(data: bytes) -> tuple[str, int]:
     are zero, UTF-8 if nearly all bytes are valid UTF-8, else the encoding that charset-normalizer finds.
     """
     encoding, mark = encoding_of(data)
-    text, lost = _lossy(data[mark:], encoding)
+    text, lost = _decode_lossy(data[mark:], encoding)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SURROGATE.sub("\ufffd", text.replace("\0", "")).removeprefix("\ufeff"), lost
@@ -100,8 +100,8 @@ def encoding_of(data: bytes) -> tuple[str, int]:
     if _is_utf8(data):
         return "utf-8", 0
     # A text with a few invalid bytes, but ten times as many valid non-ASCII characters, is most likely UTF-8.
-    text, lost = _lossy(data, "utf-8")
-    accented = sum(not one.isascii() for one in text) - lost
+    text, lost = _decode_lossy(data, "utf-8")
+    accented = sum(not character.isascii() for character in text) - lost
     if lost * 10 <= accented:
         return "utf-8", 0
     from charset_normalizer import from_bytes
@@ -122,7 +122,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _lossy(data: bytes, encoding: str) -> tuple[str, int]:
+def _decode_lossy(data: bytes, encoding: str) -> tuple[str, int]:
     try:
         return data.decode(encoding), 0
     except UnicodeDecodeError:
@@ -141,9 +141,9 @@ class Heading:
 
 def headings(text: str) -> list[Heading]:
     """Return the headings of a Markdown text, in order."""
-    found = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
+    parsed = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
     starts = _line_starts(text)
-    return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in found]
+    return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in parsed]
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
@@ -151,8 +151,8 @@ def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
     sections = []
     above: list[Heading] = []
     for heading in found:
-        above = [*(one for one in above if one.level < heading.level), heading]
-        sections.append(Section(heading.start, tuple(one.title for one in above)))
+        above = [*(outer for outer in above if outer.level < heading.level), heading]
+        sections.append(Section(heading.start, tuple(outer.title for outer in above)))
     return tuple(sections)
 
 
@@ -179,46 +179,46 @@ def _parsed_headings(text: str) -> Iterator[tuple[int, int, str]]:
 def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
     fence = ""
     for number, line in enumerate(text.split("\n")):
-        opened = _FENCE.match(line)
-        if opened and (not fence or opened.group(1).startswith(fence)):
-            fence = "" if fence else opened.group(1)
+        fence_match = _FENCE.match(line)
+        if fence_match and (not fence or fence_match.group(1).startswith(fence)):
+            fence = "" if fence else fence_match.group(1)
         heading = None if fence else _HEADING.match(line)
         if heading and heading.group(2):
             yield number, len(heading.group(1)), heading.group(2)
 
 
-def _rows(text: str, place: Address) -> Items:
+def _row_documents(text: str, address: Address) -> Items:
     """Yield a document for each line, or a problem for a line that is not a document."""
-    seen: dict[str, int] = {}
-    taken: dict[str, int] = {}
+    text_counts: dict[str, int] = {}
+    lines_by_id: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            document = _row(row, place, seen)
-            if document.id in taken:
-                raise InvalidDocument(f"line {taken[document.id]} already has the id {document.id!r}")
-            taken[document.id] = number
+            document = _row_document(row, address, text_counts)
+            if document.id in lines_by_id:
+                raise InvalidDocument(f"line {lines_by_id[document.id]} already has the id {document.id!r}")
+            lines_by_id[document.id] = number
             yield document
         except (ValueError, RecursionError, InvalidDocument) as error:
             reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            yield Problem(f"{place.uri}:{number}", f"the line is not a document: {reason}", "correct the line")
+            yield Problem(f"{address.uri}:{number}", f"the line is not a document: {reason}", "correct the line")
 
 
-def _row(row: Any, place: Address, seen: dict[str, int]) -> Document:
+def _row_document(row: Any, address: Address, text_counts: dict[str, int]) -> Document:
     if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
         raise InvalidDocument('it must be an object with a "text"')
     rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}
-    given = row.get("metadata", row.get("meta")) or {}
-    if not isinstance(given, dict):
+    own_metadata = row.get("metadata", row.get("meta")) or {}
+    if not isinstance(own_metadata, dict):
         raise InvalidDocument('"metadata" must be an object')
     text = _SURROGATE.sub("\ufffd", row["text"].replace("\0", ""))
     identifier = row.get("id")
     if identifier is None:
-        seen[text] = seen.get(text, 0) + 1
-        identifier = content_id("row", place.uri, text, seen[text])
+        text_counts[text] = text_counts.get(text, 0) + 1
+        identifier = content_id("row", address.uri, text, text_counts[text])
     metadata = json.loads(
-        _SURROGATE.sub("\ufffd", json.dumps({"path": place.path, **rest, **given}, ensure_ascii=False))
+        _SURROGATE.sub("\ufffd", json.dumps({"path": address.path, **rest, **own_metadata}, ensure_ascii=False))
     )
-    return Document(text, str(identifier), str(row.get("title") or ""), place.uri, metadata)
+    return Document(text, str(identifier), str(row.get("title") or ""), address.uri, metadata)

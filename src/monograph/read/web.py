@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 MOST_LINKS = 20
 _CHARSET = regex(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([\w-]+)", re.I)
-_AROUND = (
+_BOILERPLATE = (
     "nav, aside, footer, body > header, form, button, dialog, [role=navigation], [role=banner], [role=contentinfo],"
     " [role=complementary], [role=search], [hidden], [aria-hidden=true]"
 )
-_NEVER = "script, style, noscript, template, iframe, object, head > *:not(title)"
-_DRAWN = "svg"
+_NOT_CONTENT = "script, style, noscript, template, iframe, object, head > *:not(title)"
+_DRAWINGS = "svg"
 _BLOCKS = frozenset(
     """address article aside blockquote body br center dd details div dl dt fieldset figcaption figure footer form
     header hr li main nav ol p section summary td th tr ul""".split()  # noqa: SIM905 - a list of them is a page long
@@ -34,7 +34,7 @@ _DEEPEST = 2_000
 _MOST_OPEN = 10_000
 _NESTING = regex(r"<(/?)(?!(?:p|li|br|img|hr|input|meta|link|td|tr|th|dt|dd|option)\b)[a-z][^<>]*?(/?)>", re.I)
 _LISTS = "ul, ol, div, section, p, table"
-_MOST_LINKED = 0.6
+_MENU_LINK_SHARE = 0.6
 _PUBLISHED = ", ".join(
     f"meta[{key}='{name}']"
     for key, name in (
@@ -53,19 +53,19 @@ def read_html(opened: Opened) -> Items:
     parsed = parse(opened.data)
     composer = Composer()
     title = parsed.css_first("title")
-    said = title.text(strip=True) if title is not None else ""
+    page_title = title.text(strip=True) if title is not None else ""
     add_page(composer, parsed)
-    metadata = opened.metadata("html", links=_links(parsed), published=_published(parsed))
-    document = composer.document(opened, metadata, composer.first_heading() or said)
+    metadata = opened.metadata("html", links=_links(parsed), published=_published_time(parsed))
+    document = composer.document(opened, metadata, composer.first_heading() or page_title)
     yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
 
 
-def _published(parsed: LexborHTMLParser) -> str:
+def _published_time(parsed: LexborHTMLParser) -> str:
     """Return the time at which a page states it was published; an empty text if it states none."""
     for node in parsed.css(_PUBLISHED):
-        said = (node.attributes.get("content") or "").strip()
-        if span.parse(said) is not None:
-            return said
+        content = (node.attributes.get("content") or "").strip()
+        if span.parse(content) is not None:
+            return content
     return ""
 
 
@@ -83,22 +83,22 @@ def parse(data: bytes) -> LexborHTMLParser:
         from selectolax.lexbor import LexborHTMLParser
     except ImportError as error:
         raise missing("an HTML page", "documents", error) from error
-    said = _CHARSET.search(data[:4096])
+    declared = _CHARSET.search(data[:4096])
     text = None
-    if said and said.group(1).lower() not in (b"utf-16", b"utf-32"):
+    if declared and declared.group(1).lower() not in (b"utf-16", b"utf-32"):
         try:
-            text = data.decode(said.group(1).decode("ascii").lower().replace("iso-8859-1", "cp1252"))
+            text = data.decode(declared.group(1).decode("ascii").lower().replace("iso-8859-1", "cp1252"))
         except (LookupError, UnicodeDecodeError):
             text = None
-    text = _guessed(data) if text is None else text
+    text = _decode_by_guess(data) if text is None else text
     _refuse_unclosed(text)
     return LexborHTMLParser(text)
 
 
-def _guessed(data: bytes) -> str:
+def _decode_by_guess(data: bytes) -> str:
     """Return the text of a page that declares no encoding. Following HTML, Latin text that is not UTF-8 is cp1252."""
     text, _ = decode(data)
-    if not any("\u024f" < one < "\u2000" or one > "\u2fff" for one in text):
+    if not any("\u024f" < character < "\u2000" or character > "\u2fff" for character in text):
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
@@ -116,19 +116,19 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
     if body is None:
         return
     _refuse_depth(body)
-    for node in body.css(f"{_NEVER}, {_DRAWN}" if picture is None else _NEVER):
+    for node in body.css(f"{_NOT_CONTENT}, {_DRAWINGS}" if picture is None else _NOT_CONTENT):
         node.decompose()
-    whole = len(body.text())
-    main = _main(body, whole)
-    for node in main.css(_AROUND):
+    text_length = len(body.text())
+    main = _main_element(body, text_length)
+    for node in main.css(_BOILERPLATE):
         node.decompose()
-    kept, whole = main.html, len(main.text())
+    saved_html, text_length = main.html, len(main.text())
     for node in main.css(_LISTS):
         if _is_menu(node):
             node.decompose()
-    if kept is not None and len(main.text().strip()) < 0.1 * whole:
+    if saved_html is not None and len(main.text().strip()) < 0.1 * text_length:
         # Nearly all of the page was removed as menus: keep them rather than lose the text.
-        main = type(parsed)(kept).body or main
+        main = type(parsed)(saved_html).body or main
     _add(composer, main, picture)
 
 
@@ -153,11 +153,11 @@ def _refuse_depth(body: LexborNode) -> None:
         stack.extend((child, depth + 1) for child in node.iter())
 
 
-def _main(body: LexborNode, whole: int) -> LexborNode:
+def _main_element(body: LexborNode, text_length: int) -> LexborNode:
     for selector in ("main, [role=main]", "article"):
-        found = body.css(selector)
-        if len(found) == 1 and len(found[0].text()) >= _LEAST_MAIN * whole:
-            return found[0]
+        candidates = body.css(selector)
+        if len(candidates) == 1 and len(candidates[0].text()) >= _LEAST_MAIN * text_length:
+            return candidates[0]
     return body
 
 
@@ -167,12 +167,12 @@ def _is_menu(node: LexborNode) -> bool:
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False
     text = len(" ".join(node.text().split()))
-    return sum(len(" ".join(link.text().split())) for link in links) > _MOST_LINKED * text
+    return sum(len(" ".join(link.text().split())) for link in links) > _MENU_LINK_SHARE * text
 
 
 def _links(parsed: LexborHTMLParser) -> list[str]:
-    found = (node.attributes.get("href") or "" for node in parsed.css("a[href]"))
-    return list(dict.fromkeys(one for one in found if one.startswith(("http://", "https://"))))[:MOST_LINKS]
+    urls = (node.attributes.get("href") or "" for node in parsed.css("a[href]"))
+    return list(dict.fromkeys(url for url in urls if url.startswith(("http://", "https://"))))[:MOST_LINKS]
 
 
 def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
@@ -184,7 +184,7 @@ def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | N
             gathered.append(node.text_content or "")
         elif tag == "table" and entering:
             _flush(composer, gathered)
-            add_table(composer, _cells(node))
+            add_table(composer, _table_rows(node))
         elif tag in _PICTURES and entering and picture is not None:
             words = picture(_link(node))
             if words:
@@ -194,10 +194,10 @@ def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | N
             _flush(composer, gathered)
             composer.add(node.text())
         elif tag[:1] == "h" and tag[1:].isdigit():
-            said = "".join(gathered)
+            heading = "".join(gathered)
             if not entering:
                 gathered.clear()
-                composer.heading(int(tag[1:]), said)
+                composer.heading(int(tag[1:]), heading)
             else:
                 _flush(composer, gathered)
         elif tag in _BLOCKS:
@@ -209,15 +209,15 @@ def _link(picture: LexborNode) -> str:
     return next((link for name in _PICTURES[picture.tag or ""] if (link := picture.attributes.get(name))), "")
 
 
-def _flush(composer: Composer, gathered: list[str], sign: str = "") -> None:
+def _flush(composer: Composer, gathered: list[str], prefix: str = "") -> None:
     text = " ".join("".join(gathered).split())
     gathered.clear()
     if text:
-        composer.add(sign + text)
+        composer.add(prefix + text)
 
 
 _PICTURES = {"img": ("src",), "image": ("xlink:href", "href")}
-_WHOLE = frozenset({"table", "pre"})
+_ATOMIC = frozenset({"table", "pre"})
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
@@ -229,11 +229,11 @@ def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
     while stack:
         node, entering = stack.pop()
         yield node, entering
-        if entering and (node.tag or "") not in _WHOLE:
+        if entering and (node.tag or "") not in _ATOMIC:
             for child in reversed(list(node.iter(include_text=True))):
                 stack += [(child, False), (child, True)]
 
 
-def _cells(table: LexborNode) -> Iterator[list[str]]:
+def _table_rows(table: LexborNode) -> Iterator[list[str]]:
     for row in table.css("tr"):
         yield [cell.text(separator=" ") for cell in row.css("td, th")]

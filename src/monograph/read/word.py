@@ -30,10 +30,10 @@ def read_docx(opened: Opened) -> Items:
     for item in file.iter_inner_content():
         opened.check_time()
         if not isinstance(item, Paragraph):
-            add_table(composer, _cells(item))
+            add_table(composer, _table_rows(item))
             _add_pictures(composer, pictures, item._tbl, file.part)
             continue
-        text = _text(item._p)
+        text = _paragraph_text(item._p)
         style = (item.style.name or "") if item.style is not None else ""
         heading = _HEADING.match(style)
         if heading:
@@ -54,7 +54,7 @@ def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: An
         composer.add(pictures.words(data))
 
 
-def _text(paragraph: Any) -> str:
+def _paragraph_text(paragraph: Any) -> str:
     """Return the text of a paragraph, with that of links, insertions and text boxes."""
     from docx.oxml.ns import qn
 
@@ -75,7 +75,7 @@ def _text(paragraph: Any) -> str:
     return "".join(parts)
 
 
-def _cells(table: Any) -> Iterator[list[str]]:
+def _table_rows(table: Any) -> Iterator[list[str]]:
     """Yield the rows of a table. A cell over several columns is followed by empty cells; it contains nested tables."""
     from docx.oxml.ns import qn
 
@@ -84,7 +84,10 @@ def _cells(table: Any) -> Iterator[list[str]]:
         for cell in row.iterchildren(qn("w:tc")):
             span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
             width = int(span.get(qn("w:val"), "1")) if span is not None else 1
-            cells += [" ".join(_text(one) for one in cell.iter(qn("w:p"))), *[""] * min(width - 1, 63)]
+            cells += [
+                " ".join(_paragraph_text(paragraph) for paragraph in cell.iter(qn("w:p"))),
+                *[""] * min(width - 1, 63),
+            ]
         yield cells
 
 

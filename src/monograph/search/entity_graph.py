@@ -47,17 +47,22 @@ class PathGraph:
 
     def edges(self) -> list[Edge]:
         """Return every edge once, in ascending order."""
-        return sorted((one, other) for one, some in self.neighbours.items() for other in some if one < other)
+        return sorted(
+            (entity, neighbour)
+            for entity, neighbours in self.neighbours.items()
+            for neighbour in neighbours
+            if entity < neighbour
+        )
 
 
 def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGraph:
     """Return the graph of the nodes and of pairs of them, in either order; a pair of equal nodes adds no edge."""
-    found: dict[int, set[int]] = {node: set() for node in nodes}
-    for one, other in pairs:
-        if one != other:
-            found[one].add(other)
-            found[other].add(one)
-    return PathGraph({node: tuple(sorted(found[node])) for node in sorted(found)})
+    neighbours: dict[int, set[int]] = {node: set() for node in nodes}
+    for first, second in pairs:
+        if first != second:
+            neighbours[first].add(second)
+            neighbours[second].add(first)
+    return PathGraph({node: tuple(sorted(neighbours[node])) for node in sorted(neighbours)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,12 +91,15 @@ class Surroundings:
 
     def numbered(self) -> tuple[Surroundings, dict[int, int]]:
         """Return (the same, with entities numbered in the order of their keys; number of each entity by row)."""
-        number = {row: place for place, row in enumerate(sorted(self.kinds, key=self.keys.__getitem__))}
+        number = {row: index for index, row in enumerate(sorted(self.kinds, key=self.keys.__getitem__))}
         part = Surroundings(
-            graph_of(number.values(), ((number[one], number[other]) for one, other in self.graph.edges())),
+            graph_of(number.values(), ((number[first], number[second]) for first, second in self.graph.edges())),
             {number[row]: kind for row, kind in self.kinds.items()},
-            {number[row]: place for row, place in self.written.items()},
-            {chunk: frozenset(number[row] for row in some if row in number) for chunk, some in self.named.items()},
+            {number[row]: occurrence for row, occurrence in self.written.items()},
+            {
+                chunk: frozenset(number[row] for row in entities if row in number)
+                for chunk, entities in self.named.items()
+            },
             {number[row]: self.keys[row] for row in number},
         )
         return part, number
@@ -134,9 +142,9 @@ def around(
         inside.update(frontier)
         edges += links
     kinds, written = reader.kinds(inside)
-    kept = [(one, other) for one, other in edges if one in kinds and other in kinds]
+    kept = [(entity, neighbour) for entity, neighbour in edges if entity in kinds and neighbour in kinds]
     named = {chunk: frozenset(reader.entities(chunk)) for chunk in favoured}
-    return Surroundings(graph_of(kinds, kept), kinds, written, named, {one: reader.key(one) for one in kinds})
+    return Surroundings(graph_of(kinds, kept), kinds, written, named, {entity: reader.key(entity) for entity in kinds})
 
 
 @dataclass(slots=True, eq=False)
@@ -153,25 +161,25 @@ class _ChunkNames:
         The entity itself may be among them.
         """
         sentences = set()
-        for other, (_, first, second, _) in zip(self.entities, self.records, strict=True):
-            if other == entity:
+        for named, (_, first, second, _) in zip(self.entities, self.records, strict=True):
+            if named == entity:
                 sentences.add(first)
                 if second != NO_SENTENCE:
                     sentences.add(second)
-        found: set[int] = set()
+        neighbours: set[int] = set()
         for sentence in sentences:
-            together = self._named_in(sentence)
+            together = self._find_entities(sentence)
             if 1 < len(together) <= MOST_TOGETHER:
-                found |= together
+                neighbours |= together
         for source, target, _ in self.links:
-            one, other = self.entities[source], self.entities[target]
-            if one == entity:
-                found.add(other)
-            if other == entity:
-                found.add(one)
-        return found
+            source_entity, target_entity = self.entities[source], self.entities[target]
+            if source_entity == entity:
+                neighbours.add(target_entity)
+            if target_entity == entity:
+                neighbours.add(source_entity)
+        return neighbours
 
-    def _named_in(self, sentence: int) -> set[int]:
+    def _find_entities(self, sentence: int) -> set[int]:
         """Return the entities that a sentence names."""
         return {
             entity
@@ -196,11 +204,11 @@ class _AroundReader:
 
     def read(self, wanted: Iterable[int]) -> None:
         """Read those of the chunks that were not read yet."""
-        held = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
+        linked = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
         lists = {
             # Many times faster than the array's tolist().
             chunk: (list(_NAMED.iter_unpack(records.tobytes())), links.tolist())
-            for chunk, (records, links) in held.items()
+            for chunk, (records, links) in linked.items()
         }
         self.meet({record[0] for records, _ in lists.values() for record in records})
         heads = self.heads
@@ -232,37 +240,39 @@ class _AroundReader:
 
         Each entity has at most NEIGHBOURS of them.
         """
-        wanted = self._chunks_of(entities)
-        self.read(chunk for some in wanted.values() for chunk in some)
+        chunks_by_entity = self._choose_chunks(entities)
+        self.read(chunk for chunks in chunks_by_entity.values() for chunk in chunks)
         keys = self.keys
-        found: list[tuple[int, str, str, int, int]] = []
-        for entity, some in wanted.items():
+        ranked: list[tuple[int, str, str, int, int]] = []
+        for entity, chunks in chunks_by_entity.items():
             together: dict[int, int] = {}
-            for chunk in some:
+            for chunk in chunks:
                 if chunk in self.chunks:
                     for other in self.chunks[chunk].neighbours(entity):
                         together[other] = together.get(other, 0) + 1
             together.pop(entity, None)
             key = keys.get(entity, "")
             links = sorted((-number, key, keys.get(other, ""), entity, other) for other, number in together.items())
-            found += links[:NEIGHBOURS]
-        return [(entity, other) for *_, entity, other in sorted(found)]
+            ranked += links[:NEIGHBOURS]
+        return [(entity, other) for *_, entity, other in sorted(ranked)]
 
-    def _chunks_of(self, entities: Sequence[int]) -> dict[int, list[int]]:
+    def _choose_chunks(self, entities: Sequence[int]) -> dict[int, list[int]]:
         """Return the chunks to read for each entity, at most CHUNKS of each."""
         members = self.snapshot.names.members(entities)
-        rare = [one.row for some in members.values() for one in some if one.uses <= HUB]
+        rare = [name.row for names in members.values() for name in names if name.uses <= HUB]
         mentions = self.snapshot.mentions(rare, self.allowed)
-        found = {entity: self.favoured.get(entity, [])[:CHUNKS] for entity in entities}
-        left = {
-            entity: {chunk for one in members.get(entity, ()) for chunk in mentions.get(one.row, ())}.difference(some)
-            for entity, some in found.items()
-            if len(some) < CHUNKS
+        chosen = {entity: self.favoured.get(entity, [])[:CHUNKS] for entity in entities}
+        remaining = {
+            entity: {chunk for name in members.get(entity, ()) for chunk in mentions.get(name.row, ())}.difference(
+                chunks
+            )
+            for entity, chunks in chosen.items()
+            if len(chunks) < CHUNKS
         }
-        ids = self.snapshot.ids(set().union(*left.values()))
-        for entity, some in left.items():
-            found[entity] += sorted(some, key=ids.__getitem__)[: CHUNKS - len(found[entity])]
-        return found
+        ids = self.snapshot.ids(set().union(*remaining.values()))
+        for entity, chunks in remaining.items():
+            chosen[entity] += sorted(chunks, key=ids.__getitem__)[: CHUNKS - len(chosen[entity])]
+        return chosen
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
         """Return (kind of each entity, (name, chunk) of the first chunk read that names it).
@@ -271,12 +281,12 @@ class _AroundReader:
         """
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}
-        for chunk, one in self.chunks.items():
-            for entity, (name, _, _, kind) in zip(one.entities, one.records, strict=True):
-                of = counts.get(entity)
-                if of is not None:
-                    if not of:
+        for chunk, chunk_names in self.chunks.items():
+            for entity, (name, _, _, kind) in zip(chunk_names.entities, chunk_names.records, strict=True):
+                kind_counts = counts.get(entity)
+                if kind_counts is not None:
+                    if not kind_counts:
                         written[entity] = (name, chunk)
-                    of[kind] = of.get(kind, 0) + 1
-        kinds = {one: ENTITY_KINDS[min(counts[one], key=lambda kind: (-counts[one][kind], kind))] for one in written}
+                    kind_counts[kind] = kind_counts.get(kind, 0) + 1
+        kinds = {row: ENTITY_KINDS[min(counts[row], key=lambda kind: (-counts[row][kind], kind))] for row in written}
         return kinds, written

@@ -91,9 +91,9 @@ def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -
             if not best:
                 return best
     tied: set[int] = set()
-    for one, other in pairwise(best):
-        if scores[one] == scores[other]:
-            tied.update((one, other))
+    for first, second in pairwise(best):
+        if scores[first] == scores[second]:
+            tied.update((first, second))
     if tied:
         ids = reader.ids(tied)
         best = [row for *_, row in sorted([(-scores[row], ids.get(row, ""), row) for row in best])]
@@ -114,8 +114,8 @@ def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretc
 
     ``stretch`` multiplies the window of the stop condition of the vector search.
     """
-    found = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
-    return ranking(reader, "dense", found.dense, k, found.effort)
+    pool = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
+    return ranking(reader, "dense", pool.dense, k, pool.effort)
 
 
 def standardised(scores: Float64) -> Float64:
@@ -143,11 +143,13 @@ def fuse(
     weights:
         Weight of each retriever's standardised score, by the retriever's name.
     """
-    totals = {row: 0.0 for one in (*rankings, *lifts) for row in one.rows}
+    totals = {row: 0.0 for retrieved in (*rankings, *lifts) for row in retrieved.rows}
     unfound = 0.0
-    for one in with_zeros(rankings):
-        shares = dict(zip(one.rows, standardised(np.array(one.scores, dtype=np.float64)).tolist(), strict=True))
-        least, weight = min(shares.values(), default=0.0), weights[one.retriever]
+    for retrieved in with_zeros(rankings):
+        shares = dict(
+            zip(retrieved.rows, standardised(np.array(retrieved.scores, dtype=np.float64)).tolist(), strict=True)
+        )
+        least, weight = min(shares.values(), default=0.0), weights[retrieved.retriever]
         unfound += weight * least
         for row in totals:
             totals[row] += weight * shares.get(row, least)
@@ -158,9 +160,9 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
     """Return scores by row, raised by the scores of word-for-word matches times LIFTS."""
     result = dict(totals)
     least = min(totals.values(), default=0.0)
-    for one in lifts:
-        for row, score in zip(one.rows, one.scores, strict=True):
-            result[row] = result.get(row, min(least, 0.0)) + LIFTS[one.retriever] * score
+    for lift in lifts:
+        for row, score in zip(lift.rows, lift.scores, strict=True):
+            result[row] = result.get(row, min(least, 0.0)) + LIFTS[lift.retriever] * score
     return result
 
 
@@ -172,25 +174,31 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
     row numbers depends on when chunks were inserted.
     """
     filled = []
-    for one in rankings:
-        if one.is_exhaustive:
-            every = dict.fromkeys(one.rows)
+    for retrieved in rankings:
+        if retrieved.is_exhaustive:
+            all_rows = dict.fromkeys(retrieved.rows)
             for other in rankings:
-                every.update(dict.fromkeys(other.rows))
-            filled.append(replace(one, rows=tuple(every), scores=one.scores + (0.0,) * (len(every) - len(one.rows))))
+                all_rows.update(dict.fromkeys(other.rows))
+            filled.append(
+                replace(
+                    retrieved,
+                    rows=tuple(all_rows),
+                    scores=retrieved.scores + (0.0,) * (len(all_rows) - len(retrieved.rows)),
+                )
+            )
         else:
-            filled.append(one)
+            filled.append(retrieved)
     return filled
 
 
 def origins_of(rankings: Sequence[Ranking], wanted: Set[int]) -> dict[int, tuple[Origin, ...]]:
     """Return the origins of each wanted chunk by row number, in the order of the rankings."""
-    found: dict[int, tuple[Origin, ...]] = {}
-    for one in rankings:
-        for rank, (row, score) in enumerate(zip(one.rows, one.scores, strict=True)):
+    origins: dict[int, tuple[Origin, ...]] = {}
+    for retrieved in rankings:
+        for rank, (row, score) in enumerate(zip(retrieved.rows, retrieved.scores, strict=True)):
             if row in wanted:
-                found[row] = (*found.get(row, ()), Origin(one.retriever, rank, score, one.effort))
-    return found
+                origins[row] = (*origins.get(row, ()), Origin(retrieved.retriever, rank, score, retrieved.effort))
+    return origins
 
 
 def hits_of(
@@ -206,12 +214,12 @@ def hits_of(
     """
     hits: list[Hit] = []
     for row, share in relevance.items():
-        one = loaded.get(row)
-        if one is not None:
+        chunk = loaded.get(row)
+        if chunk is not None:
             hits.append(
                 Hit(
-                    one.chunk, scores[row], len(hits), one.title, one.uri, one.metadata, origins[row], paths.get(row),
-                    relevance=share, date=one.date, valid=one.valid,
+                    chunk.chunk, scores[row], len(hits), chunk.title, chunk.uri, chunk.metadata, origins[row],
+                    paths.get(row), relevance=share, date=chunk.date, valid=chunk.valid,
                 )
             )  # fmt: skip
     return hits
@@ -253,11 +261,11 @@ def with_falling_relevance(hits: Sequence[Hit]) -> list[Hit]:
 
     If the search mode set no relevance, each is the share of the best score.
     """
-    given = [hit.relevance for hit in hits]
-    if hits and not any(given) and hits[0].score > 0:
-        given = shares_of([hit.score for hit in hits])
-    made, least = [], 1.0
-    for hit, relevance in zip(hits, given, strict=True):
+    relevances = [hit.relevance for hit in hits]
+    if hits and not any(relevances) and hits[0].score > 0:
+        relevances = shares_of([hit.score for hit in hits])
+    result, least = [], 1.0
+    for hit, relevance in zip(hits, relevances, strict=True):
         least = min(least, max(0.0, relevance))
-        made.append(hit if hit.relevance == least else replace(hit, relevance=least))
-    return made
+        result.append(hit if hit.relevance == least else replace(hit, relevance=least))
+    return result

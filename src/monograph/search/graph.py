@@ -44,32 +44,32 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
     """Return at most ``query.k`` hits along the graph; ``question`` is the parsed query."""
     pool = max(POOL, query.k)
     if query.vector is None:
-        vector, *_ = made = reader.models.embed([query.text, *question.clauses])
-        clause_vectors = made[1:]
+        vector, *_ = vectors = reader.models.embed([query.text, *question.clauses])
+        clause_vectors = vectors[1:]
     else:
         vector, clause_vectors = query.vector, reader.models.embed(question.clauses)
-    entities = reader.names.members({one.name.head for one in question.names})
-    names = dict.fromkeys([one.name.row for one in question.names])
-    for some in entities.values():
-        names.update(dict.fromkeys([one.row for one in some]))
-    asked = WalkRequest(names, question.words, clause_vectors)
-    found_pool, rankings = words.pool(reader, query, question.counts, pool, vector, asked)
+    entities = reader.names.members({named.name.head for named in question.names})
+    names = dict.fromkeys([named.name.row for named in question.names])
+    for members in entities.values():
+        names.update(dict.fromkeys([name.row for name in members]))
+    request = WalkRequest(names, question.words, clause_vectors)
+    candidates, rankings = words.pool(reader, query, question.counts, pool, vector, request)
     matches = words.matches(reader, query, question.counts, pool)
-    weighted = [(one, fusion.WEIGHTS[one.retriever]) for one in fusion.with_zeros(rankings)]
-    found = walk.walk(reader, question, entities, weighted, found_pool, query.filter)
+    weighted = [(retrieved, fusion.WEIGHTS[retrieved.retriever]) for retrieved in fusion.with_zeros(rankings)]
+    walk_state = walk.walk(reader, question, entities, weighted, candidates, query.filter)
     in_context: dict[int, float] = {}
     if getattr(reader.models.embedder, "contextual", False) is True:
-        near = feedback(reader, query.text, found.scores.chances(), reader.models.embed)
-        rankings.append(near)
-        in_context = dict(zip(near.rows, near.scores, strict=True))
+        context_ranking = feedback(reader, query.text, walk_state.scores.chances(), reader.models.embed)
+        rankings.append(context_ranking)
+        in_context = dict(zip(context_ranking.rows, context_ranking.scores, strict=True))
     # Among the chunks without a match, only the first k can be among the k best.
-    most = None if sum([len(one.rows) for one in matches]) else query.k
-    head = walk.head(found, in_context, most)
+    most = None if sum([len(ranked.rows) for ranked in matches]) else query.k
+    head = walk.head(walk_state, in_context, most)
     first = rerank.NOTHING
     if query.reranker is not None:
         first = rerank.chunks(reader, query, head.by_chance())
-    ordered = walk.in_order(found, head.put(first), most)
-    return _hits(query.k, found, ordered, _Rankings(rankings, matches, first))
+    ordered = walk.in_order(walk_state, head.put(first), most)
+    return _rank_hits(query.k, walk_state, ordered, _Rankings(rankings, matches, first))
 
 
 @telemetry.traced("monograph.search.context")
@@ -101,7 +101,7 @@ def feedback(
     if texts:
         together = embed([f"{question} {text}" for text in texts])
         rows, each = reader.cosines(best, together)
-        cosines = {row: float(max(some)) for row, *some in zip(rows.tolist(), *each, strict=True)}
+        cosines = {row: float(max(values)) for row, *values in zip(rows.tolist(), *each, strict=True)}
     return ranking(reader, "feedback", cosines.items(), COVERED)
 
 
@@ -114,55 +114,55 @@ class _Rankings:
     first: rerank.Reordered
 
 
-def _hits(k: int, found: Walk, ordered: Sequence[tuple[int, float]], others: _Rankings) -> list[Hit]:
+def _rank_hits(k: int, walk_state: Walk, ordered: Sequence[tuple[int, float]], rankings: _Rankings) -> list[Hit]:
     """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
-    matches = others.matches
-    matched = {row for one in matches for row in one.rows}
+    matches = rankings.matches
+    matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     # A chunk that the walk did not reach has a match but no rank.
-    may_be = matched.union([row for row, _ in ordered[: k + len(matched)]])
-    ids = found.snapshot.ids(matched - ranks.keys()) if matched else {}
-    keys = sorted([(-values[row], ranks.get(row, len(ranks)), ids.get(row, ""), row) for row in may_be])
+    candidates = matched.union([row for row, _ in ordered[: k + len(matched)]])
+    ids = walk_state.snapshot.ids(matched - ranks.keys()) if matched else {}
+    keys = sorted([(-values[row], ranks.get(row, len(ranks)), ids.get(row, ""), row) for row in candidates])
     best = [row for *_, row in keys[:k]]
-    chances = {row: found.scores.chance(row) for row in best}
+    chances = {row: walk_state.scores.chance(row) for row in best}
     evidence = dict(chances)
-    if others.first.rows:
-        evidence |= others.first.handed_on({row: found.scores.chance(row) for row in others.first.rows})
-    for one in matches:
-        for row, score in zip(one.rows, one.scores, strict=True):
+    if rankings.first.rows:
+        evidence |= rankings.first.handed_on({row: walk_state.scores.chance(row) for row in rankings.first.rows})
+    for ranked in matches:
+        for row, score in zip(ranked.rows, ranked.scores, strict=True):
             if row in evidence:
                 evidence[row] = max(score, evidence[row])
-    origins = fusion.origins_of([*others.retrievers, *matches, others.first.ranking], set(best))
+    origins = fusion.origins_of([*rankings.retrievers, *matches, rankings.first.ranking], set(best))
     for row in best:
         if row in ranks:
             origins[row] = (Origin("graph", ranks[row], chances[row]), *origins.get(row, ()))
     relevance = dict(zip(best, fusion.shares_of([evidence[row] for row in best]), strict=True))
-    loaded, ways = _paths(found, best)
-    return fusion.hits_of(loaded, values, relevance, origins, ways)
+    loaded, paths = _load_paths(walk_state, best)
+    return fusion.hits_of(loaded, values, relevance, origins, paths)
 
 
-def _paths(found: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
+def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
     """Return (chunks that can be read, most probable path to each that was reached over the graph), by row.
 
     Chunks that were found by themselves have no path.
     """
-    ways = {row: way for row in best if (way := _way(found, row)) is not None}
+    ways = {row: way for row in best if (way := _find_way(walk_state, row)) is not None}
     where: dict[int, int] = {}
     for way in ways.values():
         where.update(way.links)
     for way in ways.values():
-        if way.head in found.asked:
-            where[found.asked[way.head]] = way.head
-    seen = {*best, *[way.head for way in ways.values()]}
-    loaded, shown = found.snapshot.show(sorted(seen), where)
+        if way.head in walk_state.asked:
+            where[walk_state.asked[way.head]] = way.head
+    needed = {*best, *[way.head for way in ways.values()]}
+    loaded, shown = walk_state.snapshot.show(sorted(needed), where)
     paths = {}
     for row, way in ways.items():
         if row in loaded and way.head in loaded:
-            asked = found.asked.get(way.head)
+            asked_name = walk_state.asked.get(way.head)
             nodes = [PathNode("question", "", "question")]
-            if asked is not None:
-                nodes.append(PathNode("entity", *shown[asked]))
+            if asked_name is not None:
+                nodes.append(PathNode("entity", *shown[asked_name]))
             elif way.head != row:
                 nodes.append(chunk_node(loaded[way.head]))
             for name, _ in way.links:
@@ -181,23 +181,23 @@ class _Way:
     chance: float
 
 
-def _way(found: Walk, row: int) -> _Way | None:
+def _find_way(walk_state: Walk, row: int) -> _Way | None:
     """Return the most probable path to a chunk; None for a chunk found by itself."""
     links: list[tuple[int, int]] = []
-    at, chance = row, found.scores.own(row)
+    current, chance = row, walk_state.scores.own(row)
     passed = {row}
     while len(links) < LONGEST:
-        led, through = found.scores.to(at)
-        if not led:
+        chances, through = walk_state.scores.to(current)
+        if not chances:
             break
-        (start,) = highest(found.snapshot, led, 1)
-        if led[start] <= found.scores.own(at) or start in passed:
+        (start,) = highest(walk_state.snapshot, chances, 1)
+        if chances[start] <= walk_state.scores.own(current) or start in passed:
             break
-        chance = chance if links else led[start]
+        chance = chance if links else chances[start]
         links.insert(0, (through[start], start))
         passed.add(start)
-        at = start
-    return _Way(at, tuple(links), chance) if links or at in found.asked else None
+        current = start
+    return _Way(current, tuple(links), chance) if links or current in walk_state.asked else None
 
 
 def chunk_node(one: LoadedChunk) -> PathNode:

@@ -88,7 +88,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
     question = parse(reader, query)
     pool = nearest(reader, vector, max(POOL, k), query.filter)
-    starts = _starting_nodes(reader, embedder, question)
+    starts = _find_starting_nodes(reader, embedder, question)
     if not starts or not pool.rows:
         return rerank.hits(query, cosine_hits(reader, pool, k))
     hops = max(RADIUS, BEAM.length)
@@ -100,83 +100,85 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     relevance = edge_relevance(part.graph, starts.keys() | answers, RADIUS)
     key = key_edges(relevance, KEY_EDGES)
     paths = [path for start in sorted(starts.items()) for path in best_paths(part.graph, start, key, answers, BEAM)]
-    ways = _ways(paths, part)
-    if not ways:
+    shortest_paths = _find_shortest_paths(paths, part)
+    if not shortest_paths:
         return rerank.hits(query, cosine_hits(reader, pool, k))
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in ways} | _with_descriptions(reader, embedder, ways, vector)
-    found = ranking(reader, "minirag", scores.items(), k)
-    passed = {node: part.written[node] for row in found.rows for node in ways[row].nodes}
-    loaded, shown = reader.show(found.rows, dict(passed.values()))
-    shares = {row: min(1.0, max(0.0, scores[row])) for row in found.rows}
-    told = {}
-    for row in found.rows:
+    scores = {row: cosines[row] for row in shortest_paths} | _score_descriptions(
+        reader, embedder, shortest_paths, vector
+    )
+    ranked = ranking(reader, "minirag", scores.items(), k)
+    occurrences = {node: part.written[node] for row in ranked.rows for node in shortest_paths[row].nodes}
+    loaded, shown = reader.show(ranked.rows, dict(occurrences.values()))
+    shares = {row: min(1.0, max(0.0, scores[row])) for row in ranked.rows}
+    hit_paths = {}
+    for row in ranked.rows:
         if row in loaded:
-            entities = [PathNode("entity", *shown[passed[node][0]]) for node in ways[row].nodes]
+            entities = [PathNode("entity", *shown[occurrences[node][0]]) for node in shortest_paths[row].nodes]
             nodes = (PathNode("question", "", "question"), *entities, chunk_node(loaded[row]))
-            told[row] = Path(nodes, ways[row].score)
-    return rerank.hits(query, hits_of(loaded, scores, shares, origins_of([found], shares.keys()), told))
+            hit_paths[row] = Path(nodes, shortest_paths[row].score)
+    return rerank.hits(query, hits_of(loaded, scores, shares, origins_of([ranked], shares.keys()), hit_paths))
 
 
-def _starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
+def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
     """Return the similarity of each starting entity to a name of the question, by row of the entity.
 
     It is 1 for an entity that has a name of the question.
     """
-    known = [one.name for one in question.names[:MOST_ASKED]]
-    found = {name.head: 1.0 for name in known}
-    texts = list(dict.fromkeys([*(name.key for name in known), *map(key_of, question.unknown)]))[:MOST_ASKED]
+    asked_names = [named.name for named in question.names[:MOST_ASKED]]
+    similarities = {name.head: 1.0 for name in asked_names}
+    texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
     if not texts:
-        return found
+        return similarities
     cosines: dict[int, float] = {}
     with calling_model(embedder.key):
         vectors = embedder.embed(texts, "document")
-    for some in snapshot.names.like(vectors, ALIKE):
-        for one in some:
-            cosines[one.name] = max(one.cosine, cosines.get(one.name, 0.0))
+    for near_names in snapshot.names.like(vectors, ALIKE):
+        for near_name in near_names:
+            cosines[near_name.name] = max(near_name.cosine, cosines.get(near_name.name, 0.0))
     for row, name in snapshot.names.load(cosines).items():
         if cosines[row] >= LEAST_COSINE:
-            found[name.head] = max(cosines[row], found.get(name.head, 0.0))
-    return found
+            similarities[name.head] = max(cosines[row], similarities.get(name.head, 0.0))
+    return similarities
 
 
-def _ways(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
+def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
     """Return the shortest path to each favoured chunk, by row; of equally short paths the highest score wins.
 
     A path ends at the first entity on it that the chunk names.
     """
     naming: dict[int, list[int]] = {}
-    for chunk, some in part.named.items():
-        for entity in some:
+    for chunk, entities in part.named.items():
+        for entity in entities:
             naming.setdefault(entity, []).append(chunk)
     ends = {(len(nodes), -path.score, nodes) for path in paths for nodes in accumulate((node,) for node in path.nodes)}
-    found: dict[int, ScoredPath] = {}
+    shortest: dict[int, ScoredPath] = {}
     for _, score, nodes in sorted(ends):
         for chunk in naming.get(nodes[-1], ()):
-            found.setdefault(chunk, ScoredPath(nodes, -score))
-    return found
+            shortest.setdefault(chunk, ScoredPath(nodes, -score))
+    return shortest
 
 
-def _with_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
+def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
     """Return the similarity of the query to each chunk that has descriptions, embedded with them, by row.
 
     Other chunks keep the similarity of their stored vectors.
     """
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
-        said = dict.fromkeys(filter(None, descriptions))
-        if said:
-            described[row] = "\n".join(said)
+        unique = dict.fromkeys(filter(None, descriptions))
+        if unique:
+            described[row] = "\n".join(unique)
     if not described:
         return {}
     titled = snapshot.titled_texts(described)
     texts = [
-        "\n".join(filter(None, (title, text, said)))
-        for (title, text), said in zip(titled, described.values(), strict=True)
+        "\n".join(filter(None, (title, text, description)))
+        for (title, text), description in zip(titled, described.values(), strict=True)
     ]
     with calling_model(embedder.key):
-        made = embedder.embed(texts, "document")
-    cosines = np.vecdot(made, vector)
+        vectors = embedder.embed(texts, "document")
+    cosines = np.vecdot(vectors, vector)
     return dict(zip(described, cosines.tolist(), strict=True))
 
 
@@ -192,19 +194,19 @@ def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> d
     radius:
         Steps, 0 or more.
     """
-    places = {node: 1 << place for place, node in enumerate(sorted(set(special)))}
-    near = {node: places.get(node, 0) for node in graph.neighbours}
+    bit_of_node = {node: 1 << index for index, node in enumerate(sorted(set(special)))}
+    reached = {node: bit_of_node.get(node, 0) for node in graph.neighbours}
     for _ in range(radius):
         wider = {}
-        for node, some in graph.neighbours.items():
-            bits = near[node]
-            for other in some:
-                bits |= near[other]
+        for node, neighbours in graph.neighbours.items():
+            bits = reached[node]
+            for other in neighbours:
+                bits |= reached[other]
             wider[node] = bits
-        if wider == near:
+        if wider == reached:
             break
-        near = wider
-    return {(one, other): (near[one] | near[other]).bit_count() for one, other in graph.edges()}
+        reached = wider
+    return {(first, second): (reached[first] | reached[second]).bit_count() for first, second in graph.edges()}
 
 
 def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
@@ -242,7 +244,7 @@ def best_paths(
     node, similarity = start
     # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.
     level: list[tuple[int, tuple[int, ...]]] = [(-1 - (node in answers), (node,))]
-    found = list(level)
+    extended = list(level)
     for _ in range(beam.length):
         longer: list[tuple[int, tuple[int, ...]]] = []
         for value, nodes in nsmallest(beam.width, level):
@@ -252,6 +254,6 @@ def best_paths(
                     gain = key.get((last, other) if last < other else (other, last), 0) + (other in answers)
                     longer.append((value - gain, (*nodes, other)))
         level = nsmallest(max(beam.width, beam.kept), longer)
-        found += level
-    best = nsmallest(beam.kept, ((value, len(nodes), nodes) for value, nodes in found))
+        extended += level
+    best = nsmallest(beam.kept, ((value, len(nodes), nodes) for value, nodes in extended))
     return [ScoredPath(nodes, similarity * -value) for value, _, nodes in best]

@@ -153,30 +153,30 @@ class LinkRequest:
 
         ``subjects`` are the chunks of documents about the names; ``naming`` has the chunks that name each rare name.
         """
-        about: dict[int, list[SubjectChunk]] = {}
-        for one in subjects:
-            if len(about.setdefault(one.name, [])) < MOST_DOCUMENTS:
-                about[one.name].append(one)
-        made = dict.fromkeys(self.heads, NOWHERE)
+        subjects_by_name: dict[int, list[SubjectChunk]] = {}
+        for subject in subjects:
+            if len(subjects_by_name.setdefault(subject.name, [])) < MOST_DOCUMENTS:
+                subjects_by_name[subject.name].append(subject)
+        links = dict.fromkeys(self.heads, NOWHERE)
         for head, own in self.members.items():
-            some = [*own, *self.joined.get(head, ())]
-            chunks = [chunk for name in some for chunk in naming.get(name.row, ())]
-            made[head] = leads_of(
-                [one for name in some for one in about.get(name.row, ())],
+            name_rows = [*own, *self.joined.get(head, ())]
+            chunks = [chunk for name in name_rows for chunk in naming.get(name.row, ())]
+            links[head] = leads_of(
+                [subject for name in name_rows for subject in subjects_by_name.get(name.row, ())],
                 list(dict.fromkeys(chunks)) if head in self.joined else chunks,
             )
-        return made
+        return links
 
 
 def leads_of(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
     """Return the links of an entity: to chunks of documents about it, and to other chunks that name it."""
     if not about:
         return Leads((), (), (), tuple(naming)) if naming else NOWHERE
-    documents = tuple([one.chunk for one in about])
+    documents = tuple([subject.chunk for subject in about])
     return Leads(
         documents,
-        tuple([not one.by_title for one in about]),
-        tuple([one.documents**-0.5 for one in about]),
+        tuple([not subject.by_title for subject in about]),
+        tuple([subject.documents**-0.5 for subject in about]),
         tuple([chunk for chunk in naming if chunk not in documents]),
     )
 
@@ -227,10 +227,10 @@ class Names:
 
     def entities(self, rows: Collection[int]) -> tuple[dict[int, int], dict[int, str]]:
         """Return (row of the entity of each name, key of each name and of each entity), both by row."""
-        found = names.heads(self.connection, rows) if rows else []
-        keys = {head: key for *_, head, key in found}
-        keys.update((row, key) for row, key, *_ in found)
-        return {row: head for row, _, head, _ in found}, keys
+        records = names.heads(self.connection, rows) if rows else []
+        keys = {head: key for *_, head, key in records}
+        keys.update((row, key) for row, key, *_ in records)
+        return {row: head for row, _, head, _ in records}, keys
 
     def like(self, vectors: Float32, k: int) -> list[list[NearName]]:
         """Return the k names in use that are nearest to each vector, nearest first, ties by key.
@@ -241,68 +241,76 @@ class Names:
         about 0.05 for 256 values.
         """
         lengths = np.linalg.norm(vectors, axis=1)
-        asked = np.flatnonzero(lengths > 0)
+        nonzero = np.flatnonzero(lengths > 0)
         best: list[list[NearName]] = [[] for _ in vectors]
-        if k <= 0 or not len(asked):
+        if k <= 0 or not len(nonzero):
             return best
         dimension = vectors.shape[1]
         size = names.code_size(dimension)
-        padded = np.zeros((len(asked), size * 8), dtype=np.float32)
-        padded[:, :dimension] = vectors[asked] / lengths[asked, None] / sqrt(dimension)
+        padded = np.zeros((len(nonzero), size * 8), dtype=np.float32)
+        padded[:, :dimension] = vectors[nonzero] / lengths[nonzero, None] / sqrt(dimension)
         # For each vector and byte of a code, the cosine that each value of the byte contributes: (n, bytes, 256).
-        table: Float32 = padded.reshape(len(asked), size, 8) @ _SIGNS_OF_BYTE.T
-        held = self.signs.get(size)
-        if held is None:
+        table: Float32 = padded.reshape(len(nonzero), size, 8) @ _SIGNS_OF_BYTE.T
+        cached = self.signs.get(size)
+        if cached is None:
             fitting = [pair for pair in names.codes(self.connection) if len(pair[1]) == size]
             rows = np.array([row for row, _ in fitting], dtype=np.int64)
             signs = np.frombuffer(b"".join([code for _, code in fitting]), dtype=np.uint8).reshape(len(rows), size)
             alive = signs.any(axis=1)
-            self.signs[size] = held = rows[alive], signs[alive]
-        found, scores = nearest_signs(table, held[1], k)
+            self.signs[size] = cached = rows[alive], signs[alive]
+        nearest, scores = nearest_signs(table, cached[1], k)
         cosines = np.clip(scores * sqrt(pi / 2), -1.0, 1.0)
-        for place, near, values in zip(asked.tolist(), held[0][found].tolist(), cosines.tolist(), strict=True):
-            best[place] = [NearName(row, cosine) for row, cosine in zip(near, values, strict=True)]
+        for index, near_rows, values in zip(
+            nonzero.tolist(), cached[0][nearest].tolist(), cosines.tolist(), strict=True
+        ):
+            best[index] = [NearName(row, cosine) for row, cosine in zip(near_rows, values, strict=True)]
         return best
 
     def starts(self, given: Sequence[NamedText]) -> list[StartText]:
         """Return the start texts of chunks, in order. The order of a text's names depends on that text alone."""
         named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
-        own = [frozenset[int](json.loads(rows)) for *_, rows in given]
+        own_rows = [frozenset[int](json.loads(rows)) for *_, rows in given]
         titles = title_phrases([text for _, text, *_ in given])
         keys = set[str]().union(*titles)
         self.ahead.keys(self.connection, keys)
         subjects = graphs.known_subjects(self.connection, keys) if keys else {}
-        wanted = {name for some in named for name, *_ in some}.union(*own, subjects.values())
-        self.ahead.names(self.connection, wanted)
-        loaded, alone = names.load_with_single(self.connection, wanted)
+        needed = {name for chunk_names in named for name, *_ in chunk_names}.union(*own_rows, subjects.values())
+        self.ahead.names(self.connection, needed)
+        loaded, single = names.load_with_single(self.connection, needed)
         # A name that nothing else uses leads only back to its own chunk, so leave it out. Every second name is such.
-        alone -= self._joined_among([loaded[row] for row in alone])
-        found = []
-        for (title, text, *_), records, about, within in zip(given, named, own, titles, strict=True):
+        single -= self._find_joined([loaded[row] for row in single])
+        start_texts = []
+        for (title, text, *_), records, own_set, phrase_offsets in zip(given, named, own_rows, titles, strict=True):
             begins = sentence_starts(text)
-            where: dict[int, tuple[int, ...]] = {
+            sentences_by_name: dict[int, tuple[int, ...]] = {
                 row: (first,) if second == NO_SENTENCE else (first, second)
                 for row, first, second, _ in records
-                if row in loaded and row not in alone
+                if row in loaded and row not in single
             }
-            for key in sorted(subjects.keys() & within.keys()):
+            for key in sorted(subjects.keys() & phrase_offsets.keys()):
                 row = subjects[key]
-                if row not in where and row in loaded and loaded[row].uses > 0:
-                    where[row] = (bisect_right(begins, within[key]) - 1,)
-            for row in sorted([row for row in about if row in loaded], key=lambda row: loaded[row].key):
-                where.setdefault(row, ())
-            every, sentences = tuple([loaded[row] for row in where]), tuple(where.values())
-            found.append(StartText(title, text, begins, every, sentences, tuple(map(about.__contains__, where))))
-        return found
+                if row not in sentences_by_name and row in loaded and loaded[row].uses > 0:
+                    sentences_by_name[row] = (bisect_right(begins, phrase_offsets[key]) - 1,)
+            for row in sorted([row for row in own_set if row in loaded], key=lambda row: loaded[row].key):
+                sentences_by_name.setdefault(row, ())
+            name_rows, sentences = tuple([loaded[row] for row in sentences_by_name]), tuple(sentences_by_name.values())
+            start_texts.append(
+                StartText(
+                    title, text, begins, name_rows, sentences, tuple(map(own_set.__contains__, sentences_by_name))
+                )
+            )
+        return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
         """Return the request for the links of some entities: their names, and those joined by asserted relations."""
         members = names.members(self.connection, heads)
-        joined = self._joined(members)
-        beyond = {row for some in joined.values() for row in some} - {row for some in members.values() for row in some}
-        every = [*(name for some in members.values() for name in some), *sorted(beyond)]
-        rare = [name.row for name in every if name.uses <= MOST_MENTIONS]
-        return LinkRequest(heads, members, joined, [name.row for name in every], rare)
+        joined = self._load_joined(members)
+        other_names = {row for group in joined.values() for row in group} - {
+            row for group in members.values() for row in group
+        }
+        name_rows = [*(name for group in members.values() for name in group), *sorted(other_names)]
+        rare = [name.row for name in name_rows if name.uses <= MOST_MENTIONS]
+        return LinkRequest(heads, members, joined, [name.row for name in name_rows], rare)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         """Return (entity id, written form of the name) by row of the name.
@@ -313,27 +321,27 @@ class Names:
         heads, keys = self.entities(where)
         return as_entities(heads, keys, written(self.connection, where, keys))
 
-    def _joined_among(self, some: Sequence[NameRow]) -> set[int]:
+    def _find_joined(self, name_rows: Sequence[NameRow]) -> set[int]:
         """Return the rows of the names that asserted relations join to other names."""
-        rows = {one.key: one.row for one in some}
+        rows = {name.key: name.row for name in name_rows}
         return {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
 
-    def _joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
+    def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
         """Return the names of the entities that asserted relations join to each entity, by the entity's head."""
-        keys = [name.key for some in members.values() for name in some]
+        keys = [name.key for group in members.values() for name in group]
         joined = assertions.joined(self.connection, keys, MOST_JOINED)
         if not joined:
             return {}
-        known = names.known(self.connection, {key for some in joined.values() for key in some})
-        named = names.members(self.connection, {one.head for one in known.values()})
-        found = {}
-        for head, some in members.items():
-            keys = [key for name in some for key in joined.get(name.key, ())]
-            heads = dict.fromkeys(known[key].head for key in keys if key in known)
-            beyond = [name for other in heads if other != head for name in named.get(other, ())]
-            if beyond:
-                found[head] = beyond
-        return found
+        name_rows = names.known(self.connection, {key for group in joined.values() for key in group})
+        named = names.members(self.connection, {name.head for name in name_rows.values()})
+        joined_names = {}
+        for head, group in members.items():
+            keys = [key for name in group for key in joined.get(name.key, ())]
+            heads = dict.fromkeys(name_rows[key].head for key in keys if key in name_rows)
+            other_names = [name for other in heads if other != head for name in named.get(other, ())]
+            if other_names:
+                joined_names[head] = other_names
+        return joined_names
 
 
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
@@ -344,23 +352,25 @@ def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int,
     """
     values = graphs.extraction_values(connection, set(where.values()))
     texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))
-    found = dict.fromkeys(where, "")
+    spellings = dict.fromkeys(where, "")
     sought: dict[int, dict[str, list[int]]] = {}
     for name, chunk in where.items():
         if chunk in values and name in keys:
             title = texts[chunk][0]
             if key_of(title.partition(" (")[0]) == keys[name]:
-                found[name] = title
+                spellings[name] = title
             else:
                 sought.setdefault(chunk, {}).setdefault(keys[name], []).append(name)
-    for chunk, wanted in sought.items():
+    for chunk, missing in sought.items():
         with extractions.decoding_of(connection, chunk):
-            for one in extractions.unpack(values[chunk], texts[chunk][1]).mentions:
+            for mention in extractions.unpack(values[chunk], texts[chunk][1]).mentions:
                 # Most names are found near the beginning of the text, so stop once none is missing.
-                found.update((name, one.name) for name in wanted.pop(mention_key(one.name, one.kind), ()))
-                if not wanted:
+                spellings.update(
+                    (name, mention.name) for name in missing.pop(mention_key(mention.name, mention.kind), ())
+                )
+                if not missing:
                     break
-    return found
+    return spellings
 
 
 def as_entities(
@@ -378,12 +388,12 @@ def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
     A phrase is in one sentence, begins with a capital or digit, and has at most MOST_SMALL words without one in a row.
     In Chinese, any run of characters may be a title.
     """
-    found = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
-    for text, one in zip(texts, found, strict=True):
+    phrases = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
+    for text, offsets in zip(texts, phrases, strict=True):
         if not text.isascii():
             for begin, _, key in unspaced_spans(text):
-                one.setdefault(key, begin)
-    return found
+                offsets.setdefault(key, begin)
+    return phrases
 
 
 def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -391,10 +401,10 @@ def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
     if text.isascii():
         return
     for run in _RUN.finditer(text):
-        written, begin = run.group(), run.start()
-        for first in range(len(written) - 1):
-            if written[first] in _EDGES:
+        characters, begin = run.group(), run.start()
+        for first in range(len(characters) - 1):
+            if characters[first] in _EDGES:
                 continue
-            for last in range(first + 2, min(first + LONGEST_UNSPACED, len(written)) + 1):
-                if written[last - 1] not in _EDGES:
-                    yield begin + first, begin + last, _DOTS.sub(" ", written[first:last])
+            for last in range(first + 2, min(first + LONGEST_UNSPACED, len(characters)) + 1):
+                if characters[last - 1] not in _EDGES:
+                    yield begin + first, begin + last, _DOTS.sub(" ", characters[first:last])

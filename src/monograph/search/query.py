@@ -89,8 +89,8 @@ class Query:
     def __post_init__(self) -> None:
         arguments.text(self.text, "the query")
         if len(self.text) > MOST_CHARACTERS:
-            said = f"the query has {len(self.text):,} characters: only the first {MOST_CHARACTERS:,} are used"
-            warnings.warn(said, stacklevel=2)
+            message = f"the query has {len(self.text):,} characters: only the first {MOST_CHARACTERS:,} are used"
+            warnings.warn(message, stacklevel=2)
             object.__setattr__(self, "text", self.text[:MOST_CHARACTERS])
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
@@ -109,9 +109,9 @@ def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
     """
     if vector is None:
         return None
-    made = arguments.vector(vector, "the query's vector")
-    largest = float(np.abs(made).max(initial=0.0))
+    array = arguments.vector(vector, "the query's vector")
+    largest = float(np.abs(array).max(initial=0.0))
     if not math.isfinite(largest):
         raise InputError("the query's vector contains a value that is not finite", "check the embedder that made it")
     # Only the direction matters, and the square of the length must fit in a float32.
-    return made if largest == 0 or SMALL < largest < 1 / SMALL else (made / np.float32(largest)).astype(np.float32)
+    return array if largest == 0 or SMALL < largest < 1 / SMALL else (array / np.float32(largest)).astype(np.float32)

@@ -99,9 +99,9 @@ class Question:
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
         """Return the positions in ``words`` of those of the folded ``words`` that the question has."""
-        places = set(map(self.place.get, map(word_hash, words)))
-        places.discard(None)
-        return cast("frozenset[int]", frozenset(places))
+        positions = set(map(self.place.get, map(word_hash, words)))
+        positions.discard(None)
+        return cast("frozenset[int]", frozenset(positions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,28 +130,28 @@ def parse(reader: Reader, query: Query) -> Question:
     counts = count(
         reader, query, ({*telling, *[word for word in words if word not in small]}, small.intersection(words))
     )
-    weights = _weights(counts, telling)
+    weights = _weigh_words(counts, telling)
     hashes: dict[int, float] = {}
     for key, weight in weights.items():
         number = word_hash(key)
         hashes[number] = max(hashes.get(number, 0.0), weight)
     total = sum(hashes.values()) or 1.0
     ordered = sorted(hashes)
-    found, unknown = _names(reader, tokens, small)
+    name_rows, unknown = _find_names(reader, tokens, small)
     if not text.isascii():
-        found += _unspaced(reader, text, found)
-    found += _otherwise_written(reader, text, tokens, found)
-    asked = []
-    for row in found:
-        worth = sum([hashes[word_hash(key)] for key in words_of(row.key) if key in weights])
-        asked.append(NamedEntity(row, min(1.0, worth / total)))
+        name_rows += _find_unspaced(reader, text, name_rows)
+    name_rows += _find_other_forms(reader, text, tokens, name_rows)
+    named_entities = []
+    for row in name_rows:
+        name_weight = sum([hashes[word_hash(key)] for key in words_of(row.key) if key in weights])
+        named_entities.append(NamedEntity(row, min(1.0, name_weight / total)))
     return Question(
         text=text,
         keys=frozenset([token.key for token in tokens]),
         words=np.array(ordered, dtype=np.uint32),
         place=dict(zip(ordered, range(len(ordered)), strict=True)),
-        weights=np.array([hashes[one] / total for one in ordered], dtype=np.float64),
-        names=tuple(asked),
+        weights=np.array([hashes[hashed] / total for hashed in ordered], dtype=np.float64),
+        names=tuple(named_entities),
         unknown=unknown,
         clauses=clauses(text),
         counts=counts,
@@ -164,93 +164,99 @@ def clauses(text: str) -> tuple[str, ...]:
     return tuple(parts[:MOST_CLAUSES]) or (text,)
 
 
-def _weights(known: Counts, keys: list[str]) -> dict[str, float]:
+def _weigh_words(counts: Counts, keys: list[str]) -> dict[str, float]:
     """Return the inverse document frequency of the telling words that some chunk has, and at most half of all have."""
     telling = list(dict.fromkeys(keys))[:MOST_WORDS]
-    total, frequency = known.total, known.chunks
+    total, frequency = counts.total, counts.chunks
     return {
         key: math.log((total + 1) / (frequency[key] + 0.5)) for key in telling if 0 < frequency.get(key, 0) <= total / 2
     }
 
 
-def _names(snapshot: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
+def _find_names(
+    snapshot: Reader, tokens: list[_Token], small: Collection[str]
+) -> tuple[list[NameRow], tuple[str, ...]]:
     """Return (the longest known names, capitalised words after the first that are in none of them)."""
     keys = [token.key for token in tokens]
     spans: dict[tuple[int, int], str] = {}
     for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
         for first in range(len(tokens) - length + 1):
             spans[first, first + length] = " ".join(keys[first : first + length])
-    known = snapshot.names.known(set(spans.values()))
-    about = snapshot.names.subjects_among([row.row for row in known.values()])
-    taken = [False] * len(tokens)
-    found: dict[str, NameRow] = {}
+    by_key = snapshot.names.known(set(spans.values()))
+    subject_rows = snapshot.names.subjects_among([row.row for row in by_key.values()])
+    in_name = [False] * len(tokens)
+    names: dict[str, NameRow] = {}
     for (first, last), key in spans.items():
-        row = known.get(key)
-        if row is None or any(taken[first:last]):
+        row = by_key.get(key)
+        if row is None or any(in_name[first:last]):
             continue
         # Words count as a name if they begin with a capital or digit, or if they are several and a document's subject.
         alone = last - first == 1
-        is_name = not alone and row.row in about
+        is_name = not alone and row.row in subject_rows
         for token in tokens[first:last]:
             letter = token.written[0]
             is_name |= (letter.isupper() or letter.isdigit()) and not (alone and token.key in small)
         if is_name:
-            found[row.key] = row
-            taken[first:last] = [True] * (last - first)
+            names[row.key] = row
+            in_name[first:last] = [True] * (last - first)
     unknown = [
-        token.written for token, used in zip(tokens[1:], taken[1:], strict=True) if token.is_capital and not used
+        token.written for token, used in zip(tokens[1:], in_name[1:], strict=True) if token.is_capital and not used
     ]
-    return list(found.values()), tuple(dict.fromkeys(unknown))
+    return list(names.values()), tuple(dict.fromkeys(unknown))
 
 
-def _unspaced(snapshot: Reader, text: str, found: Sequence[NameRow]) -> list[NameRow]:
-    """Return the longest names in Chinese text that the file knows, without those in ``found``.
+def _find_unspaced(snapshot: Reader, text: str, excluded: Sequence[NameRow]) -> list[NameRow]:
+    """Return the longest names in Chinese text that the file knows, without those in ``excluded``.
 
     A name of two characters counts only if a document is about it.
     """
     spans = list(unspaced_spans(text))
-    known = snapshot.names.known({key for *_, key in spans})
-    about = snapshot.names.subjects_among([row.row for row in known.values()])
-    held = {row.row for row in found}
+    by_key = snapshot.names.known({key for *_, key in spans})
+    subject_rows = snapshot.names.subjects_among([row.row for row in by_key.values()])
+    excluded_rows = {row.row for row in excluded}
     longest: dict[int, NameRow] = {}
-    taken: set[int] = set()
+    covered: set[int] = set()
     for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
-        row = known.get(key)
-        if row is None or not taken.isdisjoint(range(start, end)) or (end - start == 2 and row.row not in about):
+        row = by_key.get(key)
+        if (
+            row is None
+            or not covered.isdisjoint(range(start, end))
+            or (end - start == 2 and row.row not in subject_rows)
+        ):
             continue
-        taken.update(range(start, end))
+        covered.update(range(start, end))
         longest[row.row] = row
-    return [row for number, row in longest.items() if number not in held]
+    return [row for number, row in longest.items() if number not in excluded_rows]
 
 
-def _otherwise_written(snapshot: Reader, text: str, tokens: list[_Token], found: Sequence[NameRow]) -> list[NameRow]:
+def _find_other_forms(snapshot: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
     """Return names that the file knows in another form: days, persons by one word or by first name, in order of key."""
     written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.
         written += days_in(text)
-        yearless = _yearless(snapshot, text)
+        yearless = _find_yearless_days(snapshot, text)
     # A capitalised word between uncapitalised ones may be a first name.
     capital = [False, *[token.is_capital for token in tokens], False]
     first = {
         token.key
-        for at, token in enumerate(tokens, start=1)
-        if capital[at] and not (capital[at - 1] or capital[at + 1])
+        for index, token in enumerate(tokens, start=1)
+        if capital[index] and not (capital[index - 1] or capital[index + 1])
     }
-    known = (*snapshot.names.known(set(map(key_of, written))).values(), *yearless, *snapshot.names.called(first))
-    rows = {row.row: row for row in known}
-    for row in found:
+    candidates = (*snapshot.names.known(set(map(key_of, written))).values(), *yearless, *snapshot.names.called(first))
+    rows = {row.row: row for row in candidates}
+    for row in excluded:
         rows.pop(row.row, None)
     return sorted(rows.values(), key=attrgetter("key"))
 
 
-def _yearless(snapshot: Reader, text: str) -> list[NameRow]:
+def _find_yearless_days(snapshot: Reader, text: str) -> list[NameRow]:
     """Return the days that a day without a year may mean; none if the file names it in more than MOST_YEARS years."""
-    found: list[NameRow] = []
+    days: list[NameRow] = []
     for month, day in yearless_days_in(text):
         of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
-        found += of_years.values() if len(of_years) <= MOST_YEARS else ()
-    return found
+        days += of_years.values() if len(of_years) <= MOST_YEARS else ()
+    return days
 
 
 def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:

@@ -69,10 +69,10 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
     first = worth[:FIRST]
     rows = [row for row, _ in first]
     scores = query.reranker.score(query.text, [read(*titled) for titled in reader.titled_texts(rows)])
-    by_score = _in_order(scores)
-    ranking = Ranking(_NAME, tuple(rows[place] for place in by_score), tuple(scores[place] for place in by_score))
-    order = _in_order(_together([value for _, value in first], scores, query.reranker.weight))
-    return Reordered([rows[place] for place in order], ranking)
+    by_score = _sort_indices(scores)
+    ranking = Ranking(_NAME, tuple(rows[index] for index in by_score), tuple(scores[index] for index in by_score))
+    order = _sort_indices(_add_scores([value for _, value in first], scores, query.reranker.weight))
+    return Reordered([rows[index] for index in order], ranking)
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:
@@ -84,14 +84,14 @@ def hits(query: Query, found: list[Hit]) -> list[Hit]:
         return found[: query.k]
     first = found[:FIRST]
     scores = query.reranker.score(query.text, [read(hit.title, hit.text) for hit in first])
-    told = {place: Origin(_NAME, rank, scores[place]) for rank, place in enumerate(_in_order(scores))}
+    origins = {index: Origin(_NAME, rank, scores[index]) for rank, index in enumerate(_sort_indices(scores))}
     order: list[int] = []
     for exact in (True, False):
-        some = [place for place, hit in enumerate(first) if _is_exact(hit) == exact]
-        values = [first[place].score for place in some]
-        together = _together(values, [scores[place] for place in some], query.reranker.weight)
-        order += [some[at] for at in _in_order(together)]
-    return [*_placed(first, order, told), *found[FIRST:]][: query.k]
+        indices = [index for index, hit in enumerate(first) if _is_exact(hit) == exact]
+        values = [first[index].score for index in indices]
+        sums = _add_scores(values, [scores[index] for index in indices], query.reranker.weight)
+        order += [indices[position] for position in _sort_indices(sums)]
+    return [*_reorder(first, order, origins), *found[FIRST:]][: query.k]
 
 
 def read(title: str, text: str) -> str:
@@ -105,32 +105,35 @@ def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
     Each place keeps its score. Hits that contain a code of the query word for word stay before all others. If all hits
     are from the periods, or none is, the order stays the same.
     """
-    within = {place: Origin("time", place, 1.0) for place, hit in enumerate(found) if _is_from(hit, times)}
-    if len(within) in (0, len(found)):
+    time_origins = {index: Origin("time", index, 1.0) for index, hit in enumerate(found) if _is_from(hit, times)}
+    if len(time_origins) in (0, len(found)):
         return found[:k]
-    order = sorted(range(len(found)), key=lambda at: (not _is_exact(found[at]), at - (PLACES + 0.5) * (at in within)))
-    return _placed(found, order, within)[:k]
+    order = sorted(
+        range(len(found)),
+        key=lambda index: (not _is_exact(found[index]), index - (PLACES + 0.5) * (index in time_origins)),
+    )
+    return _reorder(found, order, time_origins)[:k]
 
 
-def _placed(found: Sequence[Hit], order: Sequence[int], told: Mapping[int, Origin]) -> list[Hit]:
-    """Return hits in a new order, with the origins in ``told`` added by place; each place keeps its score."""
-    worth = sorted([hit.score for hit in found], reverse=True)
+def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
+    """Return hits in a new order, with the origins in ``new_origins`` added by place; each place keeps its score."""
+    scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [
         replace(
-            found[place],
+            found[index],
             rank=rank,
-            score=worth[rank],
+            score=scores[rank],
             relevance=relevance[rank],
-            origins=(*found[place].origins, told[place]) if place in told else found[place].origins,
+            origins=(*found[index].origins, new_origins[index]) if index in new_origins else found[index].origins,
         )
-        for rank, place in enumerate(order)
+        for rank, index in enumerate(order)
     ]
 
 
 def _is_exact(hit: Hit) -> bool:
     """Return whether a hit contains a code of the query word for word."""
-    return any(one.retriever == "exact" for one in hit.origins)
+    return any(origin.retriever == "exact" for origin in hit.origins)
 
 
 def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
@@ -138,15 +141,15 @@ def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
     if hit.date is None or hit.date.told_by == FILE:
         return False
     when = hit.date.when
-    return any(one.first <= when.last and when.first <= one.last for one in times)
+    return any(period.first <= when.last and when.first <= period.last for period in times)
 
 
-def _together(values: Sequence[float], scores: Sequence[float], weight: float) -> list[float]:
+def _add_scores(values: Sequence[float], scores: Sequence[float], weight: float) -> list[float]:
     both = standardised(np.array(values, dtype=np.float64)) + weight * standardised(np.array(scores, dtype=np.float64))
-    together: list[float] = both.tolist()
-    return together
+    sums: list[float] = both.tolist()
+    return sums
 
 
-def _in_order(values: Sequence[float]) -> list[int]:
+def _sort_indices(values: Sequence[float]) -> list[int]:
     """Return the places of the values, highest value first; the first of equal values comes first."""
-    return sorted(range(len(values)), key=lambda place: (-values[place], place))
+    return sorted(range(len(values)), key=lambda index: (-values[index], index))

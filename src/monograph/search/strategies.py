@@ -37,8 +37,8 @@ class BuiltIn:
 
     def __str__(self) -> str:
         """Return the name and the parameters that differ from their defaults: ``hybrid:alpha=0.3``."""
-        values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
-        changed = ",".join(f"{name}={json.dumps(value)}" for name, value, usual in values if value != usual)
+        values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        changed = ",".join(f"{name}={json.dumps(value)}" for name, value, default in values if value != default)
         name = type(self).__name__.lower()
         return f"{name}:{changed}" if changed else name
 
@@ -62,12 +62,12 @@ class Auto(BuiltIn):
         if question.names and reader.has_graph():
             from monograph.search import graph
 
-            found = graph.search(reader, wide, question)
+            hits = graph.search(reader, wide, question)
         else:
-            found = _search_hybrid(reader, wide, counts=question.counts)
+            hits = _search_hybrid(reader, wide, counts=question.counts)
             if not reader.has_graph():
-                found = [replace(one, note=NOT_MADE) for one in found]
-        return rerank.lifted(found, times, query.k) if times else found
+                hits = [replace(hit, note=NOT_MADE) for hit in hits]
+        return rerank.lifted(hits, times, query.k) if times else hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +233,8 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
     k = query.k if query.reranker is None else rerank.most(query)
     vector = None if alpha == 0 else query.vector_by(reader)
     if alpha == 1 and vector is not None:
-        near = fusion.nearest(reader, vector, max(k, LEAST), query.filter, stretch=STRETCH)
-        hits = fusion.cosine_hits(reader, near, k)
+        ranking = fusion.nearest(reader, vector, max(k, LEAST), query.filter, stretch=STRETCH)
+        hits = fusion.cosine_hits(reader, ranking, k)
     else:
         pool = max(fusion.POOL, k)
         if counts is None:
@@ -287,21 +287,23 @@ def strategy(how: str | Strategy) -> Strategy:
             return how
         raise InputError(f"how is {arguments.shown(how)}", f"give a Strategy, or one of {', '.join(STRATEGIES)}")
     name, _, written = how.partition(":")
-    made = STRATEGIES.get(name)
-    if made is None:
+    mode = STRATEGIES.get(name)
+    if mode is None:
         raise InputError(f"unknown search mode {arguments.shown(name)}", f"give one of {', '.join(STRATEGIES)}")
     if not written:
-        return cast("Strategy", made())
-    known = [field.name for field in fields(made)]
+        return cast("Strategy", mode())
+    parameter_names = [field.name for field in fields(mode)]
     parameters: dict[str, Any] = {}
     for part in written.split(","):
         key, _, value = part.partition("=")
         key = key.strip()
-        if key not in known:
-            hint = f"its parameters are {', '.join(known)}" if known else f"it has none: write {name}"
+        if key not in parameter_names:
+            hint = (
+                f"its parameters are {', '.join(parameter_names)}" if parameter_names else f"it has none: write {name}"
+            )
             raise InputError(f"the search mode {name!r} has no parameter {arguments.shown(key)}", hint)
         try:
             parameters[key] = json.loads(value)
         except (ValueError, RecursionError):
             raise InputError(f"{key} is {arguments.shown(value)}", "give a number, true or false") from None
-    return cast("Strategy", made(**parameters))
+    return cast("Strategy", mode(**parameters))

@@ -23,55 +23,62 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
     """Return the chunks and summaries nearest to the query: see :class:`monograph.search.strategies.Tree`."""
     vector, k = query.vector_by(reader), rerank.most(query)
     scored, effort = reader.nearest_summaries(vector, k, query.filter)
-    over = Ranking("tree", tuple(node for node, _ in scored), tuple(one for _, one in scored), effort)
-    near = nearest(reader, vector, k, query.filter)
-    found = rerank.hits(query, _hits(reader, near, over, _chosen(near, over, k, detail)))
+    summaries = Ranking("tree", tuple(node for node, _ in scored), tuple(score for _, score in scored), effort)
+    chunks = nearest(reader, vector, k, query.filter)
+    hits = rerank.hits(query, _load_hits(reader, chunks, summaries, _choose(chunks, summaries, k, detail)))
     if budget is not None:
-        found = _within(found, budget, detail)
-    return [replace(one, rank=rank) for rank, one in enumerate(found)]
+        hits = _fit_budget(hits, budget, detail)
+    return [replace(hit, rank=rank) for rank, hit in enumerate(hits)]
 
 
-_Place = tuple[bool, int]
+_Position = tuple[bool, int]
 """(Whether it is a summary, its position in the ranking of chunks or of summaries)."""
 
 
-def _chosen(near: Ranking, over: Ranking, k: int, detail: float | None) -> list[_Place]:
+def _choose(chunks: Ranking, summaries: Ranking, k: int, detail: float | None) -> list[_Position]:
     """Return the places of at most k hits, best first; at equal scores the chunk comes before the summary."""
-    places = [(False, place) for place in range(len(near.rows))], [(True, place) for place in range(len(over.rows))]
+    positions = (
+        [(False, index) for index in range(len(chunks.rows))],
+        [(True, index) for index in range(len(summaries.rows))],
+    )
     if detail is not None:
-        few = round(detail * k)
-        many = k - few
+        chunk_count = round(detail * k)
+        summary_count = k - chunk_count
         if 0 < detail < 1:
-            few, many = few + max(0, many - len(places[1])), many + max(0, few - len(places[0]))
-        places = places[0][:few], places[1][:many]
-    scores = {False: near.scores, True: over.scores}
-    return sorted([*places[0], *places[1]], key=lambda one: (-scores[one[0]][one[1]], *one))[:k]
+            chunk_count, summary_count = (
+                chunk_count + max(0, summary_count - len(positions[1])),
+                summary_count + max(0, chunk_count - len(positions[0])),
+            )
+        positions = positions[0][:chunk_count], positions[1][:summary_count]
+    scores = {False: chunks.scores, True: summaries.scores}
+    return sorted([*positions[0], *positions[1]], key=lambda entry: (-scores[entry[0]][entry[1]], *entry))[:k]
 
 
-def _hits(reader: Reader, near: Ranking, over: Ranking, chosen: list[_Place]) -> list[Hit]:
-    found = reader.summaries([over.rows[place] for summary, place in chosen if summary])
-    wanted = (near.rows[place] for summary, place in chosen if not summary)
-    read, _ = reader.show(dict.fromkeys([*wanted, *(chunk for _, chunk in found.values())]))
+def _load_hits(reader: Reader, chunks: Ranking, summaries: Ranking, chosen: list[_Position]) -> list[Hit]:
+    loaded_summaries = reader.summaries([summaries.rows[index] for is_summary, index in chosen if is_summary])
+    chunk_rows = (chunks.rows[index] for is_summary, index in chosen if not is_summary)
+    loaded_chunks, _ = reader.show(dict.fromkeys([*chunk_rows, *(chunk for _, chunk in loaded_summaries.values())]))
     hits: list[Hit] = []
-    for summary, place in chosen:
-        ranking = over if summary else near
-        row = ranking.rows[place]
-        if summary and row not in found:
+    for is_summary, index in chosen:
+        ranking = summaries if is_summary else chunks
+        row = ranking.rows[index]
+        if is_summary and row not in loaded_summaries:
             continue
-        one = read.get(found[row][1] if summary else row)
-        if one is None:
+        loaded = loaded_chunks.get(loaded_summaries[row][1] if is_summary else row)
+        if loaded is None:
             continue
-        origin = Origin(ranking.retriever, place, ranking.scores[place], ranking.effort)
+        origin = Origin(ranking.retriever, index, ranking.scores[index], ranking.effort)
         hits.append(
             Hit(
-                one.chunk, ranking.scores[place], len(hits), one.title, one.uri, one.metadata, (origin,),
-                summary=found[row][0] if summary else None, relevance=min(1.0, max(0.0, ranking.scores[place])),
+                loaded.chunk, ranking.scores[index], len(hits), loaded.title, loaded.uri, loaded.metadata, (origin,),
+                summary=loaded_summaries[row][0] if is_summary else None,
+                relevance=min(1.0, max(0.0, ranking.scores[index])),
             )
         )  # fmt: skip
     return hits
 
 
-def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
+def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
     """Return the hits that fit into the budget, in order.
 
     With ``detail``, chunks and summaries first get their own shares of the tokens; the rest then goes to any hit.
@@ -80,14 +87,14 @@ def _within(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]
     if detail is not None:
-        few = round(detail * budget)
-        shares = [(False, few), (True, budget - few), (None, 0)]
-    left = 0
+        chunk_budget = round(detail * budget)
+        shares = [(False, chunk_budget), (True, budget - chunk_budget), (None, 0)]
+    remaining = 0
     for summary, share in shares:
-        left += share
-        for place, hit in enumerate(hits):
-            mine = summary is None or (hit.summary is not None) == summary
-            if mine and place not in kept and tokens[place] <= left:
-                left -= tokens[place]
-                kept.add(place)
-    return [hit for place, hit in enumerate(hits) if place in kept]
+        remaining += share
+        for index, hit in enumerate(hits):
+            matches = summary is None or (hit.summary is not None) == summary
+            if matches and index not in kept and tokens[index] <= remaining:
+                remaining -= tokens[index]
+                kept.add(index)
+    return [hit for index, hit in enumerate(hits) if index in kept]

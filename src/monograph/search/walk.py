@@ -45,8 +45,8 @@ class Walk:
     _same: dict[int, tuple[int, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        heads = {one.name.head for one in self.question.names}
-        models = tuple((one.bias, one.weights) for one in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
+        heads = {named.name.head for named in self.question.names}
+        models = tuple((model.bias, model.weights) for model in (evidence.FOUND, evidence.DEFINES, evidence.MENTIONS))
         self.scores = WalkScores(self.question.weights.tolist(), list(heads), models, evidence.COVERAGE)
 
     def learn(self, missing: Sequence[int], known: Evidence) -> None:
@@ -68,8 +68,8 @@ class Walk:
         """Return (first chunk of each title and text, chunks that repeat an earlier one), both in order."""
         # Copies have the same words, so the extractions of almost no other chunk have to be read.
         missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._same]
-        told = self.snapshot.titled_extractions(missing) if missing else {}
-        self._same.update((chunk, told.get(chunk, (-chunk, ""))) for chunk in missing)
+        extractions = self.snapshot.titled_extractions(missing) if missing else {}
+        self._same.update((chunk, extractions.get(chunk, (-chunk, ""))) for chunk in missing)
         first: dict[tuple[int, str], int] = {}
         for chunk in best:
             first.setdefault(self._same.get(chunk, (-chunk, "")), chunk)
@@ -103,40 +103,40 @@ def walk(
     allowed:
         The chunks that may be found, and that the walk may pass.
     """
-    found = Walk(snapshot, question, allowed, entities)
-    _start(found, rankings, pool)
+    state = Walk(snapshot, question, allowed, entities)
+    _start(state, rankings, pool)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
-        starts = [chunk for chunk in _most_probable(found) if chunk not in done]
+        starts = [chunk for chunk in _choose_starts(state) if chunk not in done]
         if not starts:
             break
         done.update(starts)
-        follow(found, starts)
-    return found
+        follow(state, starts)
+    return state
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
     """Add the links that lead out of some known chunks, and update the probabilities of all chunks."""
     texts = found.snapshot.starts(starts)
-    asked = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
+    asked_words = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
     tells = [
-        asked.beside(one.text, key_of(one.title), list(map(_KEY, one.names)), one.sentences, one.begins)
-        for one in texts
+        asked_words.beside(text.text, key_of(text.title), list(map(_KEY, text.names)), text.sentences, text.begins)
+        for text in texts
     ]
     heads = found.scores.begin(starts, texts, tells)
-    leads, known = found.snapshot.leads(heads, found.question.words, found.allowed)
-    found.learn(found.scores.lead(leads), known)
+    leads, link_evidence = found.snapshot.leads(heads, found.question.words, found.allowed)
+    found.learn(found.scores.lead(leads), link_evidence)
     found.scores.follow()
 
 
-def _most_probable(found: Walk) -> list[int]:
+def _choose_starts(state: Walk) -> list[int]:
     """Return the chunks whose links are followed next, best first, each title and text once."""
-    told: list[int] = []
+    chunks: list[int] = []
     for most in (2 * evidence.STARTS, evidence.COVERED):
-        told, _ = found.deduplicate(found.highest(most))
-        if len(told) >= evidence.STARTS:
+        chunks, _ = state.deduplicate(state.highest(most))
+        if len(chunks) >= evidence.STARTS:
             break
-    return told[: evidence.STARTS]
+    return chunks[: evidence.STARTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +159,10 @@ class Head:
         """Return this head in a reranker's order, with the highest probability given to the first chunk."""
         if not first.rows:
             return self
-        worth = dict(self.by_chance())
-        chunks = dict.fromkeys([*first.rows, *worth])
-        worth |= first.handed_on(worth)
-        return Head(list(chunks), [worth[chunk] for chunk in chunks], self.after)
+        values = dict(self.by_chance())
+        chunks = dict.fromkeys([*first.rows, *values])
+        values |= first.handed_on(values)
+        return Head(list(chunks), [values[chunk] for chunk in chunks], self.after)
 
 
 def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
@@ -207,71 +207,71 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
     return ordered + list(zip(first.after, values, strict=True))
 
 
-def _subjects_asked(
-    found: Walk, subjects: Sequence[SubjectChunk]
+def _match_subjects(
+    state: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
     """Return, for each chunk of a document about a name of the question, the most telling name, and its features.
 
     The features are (chunk, whether the title names it, the name's share of the question, fit of the title's qualifier
     from -0.5 to 0.5, 1 / square root of the number of documents about the name).
     """
-    asked = {one.name.row: one for one in found.question.names}
-    key = {one.name.row: one.name.key for one in found.question.names}
-    entity = {one.name.head: one for one in found.question.names}
-    for some in found.entities.values():
-        for member in some:
-            asked.setdefault(member.row, entity[member.head])
+    by_name = {named.name.row: named for named in state.question.names}
+    key = {named.name.row: named.name.key for named in state.question.names}
+    entity = {named.name.head: named for named in state.question.names}
+    for members in state.entities.values():
+        for member in members:
+            by_name.setdefault(member.row, entity[member.head])
             key[member.row] = member.key
     best: dict[int, int] = {}
-    about: dict[int, tuple[int, bool, float, float, float]] = {}
-    for one in sorted(subjects, key=lambda one: key[one.name]):
+    features: dict[int, tuple[int, bool, float, float, float]] = {}
+    for subject in sorted(subjects, key=lambda subject: key[subject.name]):
         fit = 0.0
-        if one.qualifier:
-            words = one.qualifier.split()
-            fit = sum(word in found.question.keys for word in words) / len(words) - 0.5
-        share, held = asked[one.name].share, about.get(one.chunk)
-        if held is None or (one.by_title, share) > (held[1], held[2]):
-            best[one.chunk] = one.name
-            about[one.chunk] = one.chunk, one.by_title, share, fit, one.documents**-0.5
-    return best, list(about.values())
+        if subject.qualifier:
+            words = subject.qualifier.split()
+            fit = sum(word in state.question.keys for word in words) / len(words) - 0.5
+        share, previous = by_name[subject.name].share, features.get(subject.chunk)
+        if previous is None or (subject.by_title, share) > (previous[1], previous[2]):
+            best[subject.chunk] = subject.name
+            features[subject.chunk] = subject.chunk, subject.by_title, share, fit, subject.documents**-0.5
+    return best, list(features.values())
 
 
-def _start(found: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -> None:
-    subjects, about = _subjects_asked(found, pool.subjects)
+def _start(state: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -> None:
+    subjects, features = _match_subjects(state, pool.subjects)
     rows = list(dict.fromkeys(chain(*(ranking.rows for ranking, _ in rankings), subjects)))
     if not rows:
         return
-    found.learn(found.scores.unknown(rows), pool.evidence)
-    found.asked.update(subjects)
+    state.learn(state.scores.unknown(rows), pool.evidence)
+    state.asked.update(subjects)
     with_vector, cosines = pool.cosines
-    among = set(rows)  # The pool also has all chunks that tie with the last.
-    ranked = np.array([row in among for row in with_vector.tolist()], dtype=bool)
-    said = [sorted(found.question.places(words_of(clause))) for clause in found.question.clauses]
-    found.scores.start(
+    row_set = set(rows)  # The pool also has all chunks that tie with the last.
+    ranked = np.array([row in row_set for row in with_vector.tolist()], dtype=bool)
+    positions = [sorted(state.question.places(words_of(clause))) for clause in state.question.clauses]
+    state.scores.start(
         [(ranking.rows, ranking.scores, weight) for ranking, weight in rankings],
-        said,
+        positions,
         (with_vector[ranked], np.ascontiguousarray(cosines[:, ranked])),
-        about,
-        _naming(found, pool.named, among),
+        features,
+        _score_naming(state, pool.named, row_set),
     )
 
 
-def _naming(found: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
+def _score_naming(state: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
     """Return by chunk its share of the entities that the question names, weighted by rarity."""
-    total = found.question.counts.total
+    total = state.question.counts.total
     rarity: dict[int, float] = {}
     entity: dict[int, int] = {}
-    for head, some in found.entities.items():
+    for head, members in state.entities.items():
         uses = 0
-        for one in some:
-            uses += one.uses
-            entity[one.row] = one.head
+        for member in members:
+            uses += member.uses
+            entity[member.row] = member.head
         rarity[head] = max(0.0, math.log((total + 1) / (uses + 0.5)))
-    whole = math.fsum(rarity.values())  # fsum is exact, so the order does not matter.
-    if not whole:
+    rarity_sum = math.fsum(rarity.values())  # fsum is exact, so the order does not matter.
+    if not rarity_sum:
         return {}
     named: dict[int, set[int]] = {}
     for name, chunk in pairs:
         if chunk in rows:
             named.setdefault(chunk, set()).add(entity[name])
-    return {chunk: math.fsum(map(rarity.__getitem__, some)) / whole for chunk, some in named.items()}
+    return {chunk: math.fsum(map(rarity.__getitem__, entities)) / rarity_sum for chunk, entities in named.items()}

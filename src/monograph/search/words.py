@@ -77,18 +77,20 @@ def pool(
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of a script without spaces matches all pairs that begin with it; only the pairs have counts.
-    known, most = counts.chunks, common_above(counts.total)
-    found = {word: known.get(word, 0) for word in words if 0 < known.get(word, len(word) == 1) <= most}
-    if not found:
+    chunk_counts, most = counts.chunks, common_above(counts.total)
+    frequencies = {
+        word: chunk_counts.get(word, 0) for word in words if 0 < chunk_counts.get(word, len(word) == 1) <= most
+    }
+    if not frequencies:
         counts = reader.count(words, allowed=query.filter)
-        found = {word: counts.chunks[word] for word in words if word in counts.chunks}
-    rarest = sorted(found, key=found.__getitem__)[:MOST_WORDS]
-    made = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, walk=walk))
-    lexical = ranking(reader, "lexical", made.lexical, k)
+        frequencies = {word: counts.chunks[word] for word in words if word in counts.chunks}
+    rarest = sorted(frequencies, key=frequencies.__getitem__)[:MOST_WORDS]
+    candidates = reader.pool(PoolRequest(k, query.filter, rarest, counts, vector, walk=walk))
+    lexical = ranking(reader, "lexical", candidates.lexical, k)
     rankings = [replace(lexical, is_exhaustive=len(lexical.rows) < k)]
     if vector is not None:
-        rankings.append(ranking(reader, "dense", made.dense, k, made.effort))
-    return made, rankings
+        rankings.append(ranking(reader, "dense", candidates.dense, k, candidates.effort))
+    return candidates, rankings
 
 
 def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
@@ -114,12 +116,12 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
     -------
     Scores in (0, 1]: the mean over ``wanted`` of 1 (occurs by itself), 0.5 (is part of a longer code) or 0.
     """
-    found: dict[int, float] = {}
+    scores: dict[int, float] = {}
     for text in wanted:
         for row, value in counts.held.get(text, ()):
             if value > 0:
-                found[row] = found.get(row, 0.0) + value / len(wanted)
-    return ranking(reader, retriever, found.items(), k)
+                scores[row] = scores.get(row, 0.0) + value / len(wanted)
+    return ranking(reader, retriever, scores.items(), k)
 
 
 def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Ranking]:
@@ -137,8 +139,8 @@ def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
     needle = terms.fold(query.strip())
     rows = reader.containing(needle, CANDIDATES, allowed)
     texts = reader.titled_texts(rows)
-    held = ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text))
-    return ranking(reader, "substring", held, k)
+    scored = ((row, 1.0) for row, (_, text) in zip(rows, texts, strict=True) if needle in terms.fold(text))
+    return ranking(reader, "substring", scored, k)
 
 
 def codes(query: str) -> list[str]:
@@ -188,17 +190,17 @@ def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> lis
     _, (lexical,) = pool(reader, query, counts, most)
     rows = list(dict.fromkeys([*lexical.rows, *lifted]))
     texts = [Counter(terms.words_of("\n".join(titled))) for titled in reader.titled_texts(rows)]
-    asked = Counter(terms.words_of(query.text))
-    vocabulary = {word for count in [asked, *texts] for word in count}
+    query_words = Counter(terms.words_of(query.text))
+    vocabulary = {word for count in [query_words, *texts] for word in count}
     idf = inverse_document_frequency(reader.document_frequency(vocabulary), counts.total)
-    vector = unit_vector(asked, idf)
+    vector = unit_vector(query_words, idf)
     scored = [
         (row, alpha * _cosine(vector, unit_vector(count, idf)) + beta * lifted.get(row, 0.0))
         for row, count in zip(rows, texts, strict=True)
     ]
-    found = ranking(reader, "tfidf", scored, k)
-    scores = dict(zip(found.rows, found.scores, strict=True))
-    return rerank.hits(query, best_hits(reader, scores, [found], k))
+    ranked = ranking(reader, "tfidf", scored, k)
+    scores = dict(zip(ranked.rows, ranked.scores, strict=True))
+    return rerank.hits(query, best_hits(reader, scores, [ranked], k))
 
 
 def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:

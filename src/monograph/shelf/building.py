@@ -131,19 +131,19 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     place = place_at(os.fspath(url), None if home is None else Path(home), create=True)
     before = latest(place.objects)
     pairs = [] if before is None or replace_all else before.pairs
-    with catalogue.open_contents(place, pairs) as held:
+    with catalogue.open_contents(place, pairs) as contents:
         files = [path for path in map(Path, sources) if path.suffix == ".mono" and path.is_file()]
-        origin = catalogue.origin(held[0]) if held else None
+        origin = catalogue.origin(contents[0]) if contents else None
         for file in files:
             origin = require_fit(file, origin)
         recipe = Recipe(place.objects.address, place.building, origin, settings, embedder, extractor, trusted, limits)
         recipe.require_same()
-        draft = _Draft(recipe, pairs, held, count, tasks)
+        draft = _Draft(recipe, pairs, contents, count, tasks)
         if documents is not None:
             draft.add(documents_in(documents) if isinstance(documents, Dataset) else documents)
         for file in files:
             draft.add_file(file)
-        folders = [one for one in sources if Path(one) not in files]
+        folders = [source for source in sources if Path(source) not in files]
         if folders:
             draft.follow(folders, verify=verify, prune=prune, follow_links=follow_links)
         return draft.publish(place, before, progress)
@@ -167,15 +167,15 @@ def remove(
     before = latest(place.objects)
     if before is None:
         raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
-    with catalogue.open_contents(place, before.pairs) as held:
-        recipe = Recipe(place.objects.address, place.building, catalogue.origin(held[0]), trusted=trusted)
-        draft = _Draft(recipe, before.pairs, held, 1, tasks)
+    with catalogue.open_contents(place, before.pairs) as contents:
+        recipe = Recipe(place.objects.address, place.building, catalogue.origin(contents[0]), trusted=trusted)
+        draft = _Draft(recipe, before.pairs, contents, 1, tasks)
         for name in arguments.names(ids, "an id"):
-            found = [sources.resolve(one, [path_to_text(name)])[0] for one in held]
-            if not any(found):
+            matches = [sources.resolve(connection, [path_to_text(name)])[0] for connection in contents]
+            if not any(matches):
                 raise NotFound(f"{place.url} has no document {name!r}", "give the id or uri of a stored document")
-            for shard, some in enumerate(found):
-                for document in some:
+            for shard, documents in enumerate(matches):
+                for document in documents:
                     draft.work(shard).removed.append(document.id)
                     draft.work(shard).mark(document.id)
         return draft.publish(place, before, progress)
@@ -188,11 +188,11 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     :meth:`monograph.shelf.Shelf.open`.
     """
     place = place_at(os.fspath(url), None if home is None else Path(home))
-    made = forget_objects(place.objects)
-    if made.kept is not None:
-        place.keep(made.kept.objects)
+    forgotten = forget_objects(place.objects)
+    if forgotten.kept is not None:
+        place.keep(forgotten.kept.objects)
     place.drop_building()
-    return made
+    return forgotten
 
 
 def shard_of(name: str, shards: int) -> int:
@@ -212,17 +212,17 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
         If a row has no text, or its metadata or another value is invalid.
     """
     for number, row in enumerate(rows.iter_rows()):
-        text, held = row.get("text"), row.get("metadata") or {}
+        text, raw_metadata = row.get("text"), row.get("metadata") or {}
         if not isinstance(text, str):
             raise InputError(f"row {number} of the data set has no text", "give each row a string in the column text")
         try:
-            metadata = dict(json.loads(held) if isinstance(held, str) else held)
+            metadata = dict(json.loads(raw_metadata) if isinstance(raw_metadata, str) else raw_metadata)
         except (ValueError, TypeError) as error:
             raise InputError(
                 f"the metadata of row {number} is not an object", "give a mapping, or a JSON object as text"
             ) from error
         name, title, uri = (str(row.get(column) or "") for column in ("id", "title", "uri"))
-        yield Document(text, name, title, uri, {key: one for key, one in metadata.items() if one is not None})
+        yield Document(text, name, title, uri, {key: value for key, value in metadata.items() if value is not None})
 
 
 class _Draft:
@@ -232,44 +232,46 @@ class _Draft:
     """
 
     def __init__(
-        self, recipe: Recipe, pairs: Sequence[Pair], held: Sequence[Connection], shards: int, tasks: Tasks | None
+        self, recipe: Recipe, pairs: Sequence[Pair], contents: Sequence[Connection], shards: int, tasks: Tasks | None
     ) -> None:
-        self._recipe, self._pairs, self._held, self._shards, self._tasks = recipe, pairs, held, shards, tasks
+        self._recipe, self._pairs, self._contents, self._shards, self._tasks = recipe, pairs, contents, shards, tasks
         self._works: dict[int, Work] = {}
-        self._same = 0
+        self._same_count = 0
         self._reports: list[Report] = []
 
     def work(self, shard: int) -> Work:
         """Return the work for a shard, created at the first call."""
         if shard not in self._works:
-            is_new = shard >= len(self._held)
-            held = None if is_new else self._held[shard]
-            digest = b"" if held is None else stored.documents_digest(held)
+            is_new = shard >= len(self._contents)
+            connection = None if is_new else self._contents[shard]
+            digest = b"" if connection is None else stored.documents_digest(connection)
             self._works[shard] = Work(None if is_new else self._pairs[shard], known=digest)
         return self._works[shard]
 
     def _new_shard(self, name: str) -> int:
-        return len(self._held) + shard_of(name, self._shards)
+        return len(self._contents) + shard_of(name, self._shards)
 
     def add(self, documents: Iterable[Document]) -> None:
         """Add each document to the shard that has its id, or else to a new shard; skip unchanged documents."""
-        waiting, built = iter(documents), self._recipe.built
+        waiting, settings = iter(documents), self._recipe.built
         while block := list(islice(waiting, _BLOCK)):
-            known = [stored.document_hashes(one, [document.id for document in block]) for one in self._held]
+            stored_hashes = [
+                stored.document_hashes(connection, [document.id for document in block]) for connection in self._contents
+            ]
             parts: dict[int, list[tuple[Document, bytes]]] = {}
             for document in block:
-                made = document_hash(document, built)
-                holder = next((shard for shard, hashes in enumerate(known) if document.id in hashes), None)
-                if holder is not None and known[holder][document.id] == made and holder not in self._works:
-                    self._same += 1
+                digest = document_hash(document, settings)
+                holder = next((shard for shard, hashes in enumerate(stored_hashes) if document.id in hashes), None)
+                if holder is not None and stored_hashes[holder][document.id] == digest and holder not in self._works:
+                    self._same_count += 1
                 else:
                     shard = self._new_shard(document.id) if holder is None else holder
-                    parts.setdefault(shard, []).append((document, made))
-            for shard, some in parts.items():
-                work, mine = self.work(shard), [document for document, _ in some]
-                work.documents.append(mine if self._tasks is None else self._tasks.keep(mine))
-                for document, made in some:
-                    work.mark(document.id, made)
+                    parts.setdefault(shard, []).append((document, digest))
+            for shard, entries in parts.items():
+                work, new_documents = self.work(shard), [document for document, _ in entries]
+                work.documents.append(new_documents if self._tasks is None else self._tasks.keep(new_documents))
+                for document, digest in entries:
+                    work.mark(document.id, digest)
 
     def add_file(self, path: Path) -> None:
         """Add a .mono file as a new shard, or in place of the shard that was built from it before.
@@ -278,43 +280,46 @@ class _Draft:
         """
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
             identity, hashes = catalogue.origin(connection).id, stored.document_hashes(connection)
-        identities = [catalogue.origin(one).id for one in self._held]
-        place = identities.index(identity) if identity in identities else None
-        for shard, one in enumerate(self._held):
-            both = stored.document_hashes(one, list(hashes)) if shard != place else {}
-            if both:
+        identities = [catalogue.origin(contents).id for contents in self._contents]
+        index = identities.index(identity) if identity in identities else None
+        for shard, contents in enumerate(self._contents):
+            shared = stored.document_hashes(contents, list(hashes)) if shard != index else {}
+            if shared:
                 raise InputError(
-                    f"document {min(both)!r} of {path} is already in the shelf", "remove it from one of the two first"
+                    f"document {min(shared)!r} of {path} is already in the shelf", "remove it from one of the two first"
                 )
-        before = {} if place is None else stored.document_hashes(self._held[place])
-        same = sum(before.get(name) == found for name, found in hashes.items())
+        before = {} if index is None else stored.document_hashes(self._contents[index])
+        same = sum(before.get(name) == digest for name, digest in hashes.items())
         added, removed = len(hashes.keys() - before.keys()), len(before.keys() - hashes.keys())
         self._reports.append(Report(added=added, changed=len(hashes) - added - same, removed=removed, same=same))
         if hashes == before:
             return
-        shard = len(self._held) + self._shards + len(self._works) if place is None else place
-        self._works[shard] = work = Work(None if place is None else self._pairs[place], path.absolute())
+        shard = len(self._contents) + self._shards + len(self._works) if index is None else index
+        self._works[shard] = work = Work(None if index is None else self._pairs[index], path.absolute())
         for name in sorted(hashes):
             work.mark(name, hashes[name])
 
     def follow(
-        self, given: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
+        self, inputs: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
         """Compare files and folders with the sources in all shards, and add each change to the shard of its file."""
-        paths = paths_of(given)
-        held_roots = [sources.roots(one) for one in self._held]
-        with TemporaryDirectory(prefix="monograph-") as folder, closing(Database(Path(folder) / "known.mono")) as known:
+        paths = paths_of(inputs)
+        roots_by_shard = [sources.roots(contents) for contents in self._contents]
+        with (
+            TemporaryDirectory(prefix="monograph-") as folder,
+            closing(Database(Path(folder) / "known.mono")) as known_sources,
+        ):
             holders: dict[str, int] = {}
-            with known.write() as connection:
+            with known_sources.write() as connection:
                 # If several shards have a root of the same name, the first shard's is used.
-                for root in {root.name: root for some in reversed(held_roots) for root in some}.values():
+                for root in {root.name: root for roots in reversed(roots_by_shard) for root in roots}.values():
                     sources.put_root(connection, root)
-                sources.save_failures(connection, chain.from_iterable(map(sources.failures, self._held)))
-                for shard, one in enumerate(self._held):
-                    listed = list(sources.every(one))
-                    sources.put(connection, listed)
-                    holders |= {source.uri: shard for source in listed}
-            plan = make_plan(known, paths, verify=verify, prune=prune, follow_links=follow_links)
+                sources.save_failures(connection, chain.from_iterable(map(sources.failures, self._contents)))
+                for shard, contents in enumerate(self._contents):
+                    shard_sources = list(sources.every(contents))
+                    sources.put(connection, shard_sources)
+                    holders |= {source.uri: shard for source in shard_sources}
+            plan = make_plan(known_sources, paths, verify=verify, prune=prune, follow_links=follow_links)
         self._reports.append(Report(problems=plan.problems, moved=plan.moved))
         parts: dict[int, list[Change]] = {}
         for change in plan.changes:
@@ -322,10 +327,10 @@ class _Draft:
             if change.kind != "same":
                 parts.setdefault(self._new_shard(change.uri) if holder is None else holder, []).append(change)
             elif holder is not None:
-                self._same += 1
-        moved = {one.root for one in plan.moved}
-        for shard, held in enumerate(held_roots):
-            if not moved.isdisjoint(root.name for root in held):
+                self._same_count += 1
+        moved = {move.root for move in plan.moved}
+        for shard, roots in enumerate(roots_by_shard):
+            if not moved.isdisjoint(root.name for root in roots):
                 parts.setdefault(shard, [])
                 self.work(shard).known = b""  # The shard must be rebuilt to store the new path of its folder.
         for shard, changes in parts.items():
@@ -335,31 +340,36 @@ class _Draft:
 
     def publish(self, place: ShelfPlace, before: Manifest | None, progress: OnProgress | None) -> Report:
         """Build the shards and publish them with the unchanged ones; publish nothing if no shard changed."""
-        held = range(len(self._held))
-        if not held and not self._works:
+        old_shards = range(len(self._contents))
+        if not old_shards and not self._works:
             self.work(0)  # A shelf without documents has one shard.
         works = sorted(self._works.items())
-        if all(shard in self._works for shard in held):
+        if all(shard in self._works for shard in old_shards):
             works[0][1].is_needed = True
         pairs: dict[int, Pair | None] = dict(enumerate(self._pairs))
-        asked, recipe = [work for _, work in works], self._recipe
-        making = self._tasks.make(recipe, asked) if self._tasks else (make(recipe, one) for one in asked)
-        for done, ((shard, _), made) in enumerate(zip(works, making, strict=True), start=1):
+        work_list, recipe = [work for _, work in works], self._recipe
+        results = self._tasks.make(recipe, work_list) if self._tasks else (make(recipe, work) for work in work_list)
+        for done, ((shard, _), made) in enumerate(zip(works, results, strict=True), start=1):
             pairs[shard] = made.pair
             self._reports.append(made.report)
             if progress is not None:
                 progress(Progress("build", done, len(works), "shards"))
-        report = together([Report(same=self._same), *self._reports])
-        kept = [pair for _, pair in sorted(pairs.items()) if pair is not None]
-        if before is not None and kept == before.pairs:
+        report = together([Report(same=self._same_count), *self._reports])
+        new_pairs = [pair for _, pair in sorted(pairs.items()) if pair is not None]
+        if before is not None and new_pairs == before.pairs:
             return report
-        with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, kept) as contents:
+        with TemporaryDirectory(prefix="monograph-") as folder, catalogue.open_contents(place, new_pairs) as contents:
             path = Path(folder) / "catalogue.mono"
             catalogue.make(path, catalogue.origin(contents[0]), map(stored.load_share, contents))
             mode = path.stat().st_mode
-            for shard_name, _ in kept:  # The names of a shard must not be readable by users who may not read the shard.
+            for (
+                shard_name,
+                _,
+            ) in new_pairs:  # The names of a shard must not be readable by users who may not read the shard.
                 mode &= place.objects.permissions(shard_name.name) | 0o600
             path.chmod(mode)
-            publish(place.objects, [one for one, _ in kept], [one for _, one in kept], path, before)
+            publish(
+                place.objects, [shard for shard, _ in new_pairs], [contents for _, contents in new_pairs], path, before
+            )
         forget_objects(place.objects, keep=2, age=DAY)
         return report

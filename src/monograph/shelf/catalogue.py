@@ -68,16 +68,16 @@ def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
         path = Path(folder) / "catalogue.mono"
         make(path, origin(held), shares)
         with closing(Database(path, read_only=True)) as database, database.read() as fresh:
-            wanted = _contents_of(fresh)
+            expected = _load_content(fresh)
     hint = "rebuild it: monograph shelf build SHELF SOURCES --replace"
     return [
         Finding("catalogue", f"its {what} differ from those of the shards", repairable=False, hint=hint)
-        for what, found in _contents_of(held).items()
-        if found != wanted[what]
+        for what, table in _load_content(held).items()
+        if table != expected[what]
     ]
 
 
-def _contents_of(connection: Connection) -> dict[str, Sequence[Any]]:
+def _load_content(connection: Connection) -> dict[str, Sequence[Any]]:
     """Return the content of a catalogue by table, without row numbers, so that two catalogues can be compared."""
     share = stored.load_share(connection)
     return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection), "counts": share.totals}
@@ -95,13 +95,17 @@ def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Con
 def write_contents(path: Path, shard: Path) -> int:
     """Write the contents file of a closed shard to ``path``, and return the number of the shard's documents."""
     replacing.drop(path)
-    with closing(Database(shard, read_only=True)) as held, held.read() as read, closing(Database(path)) as database:
-        with database.write() as written:
-            begin(written, origin(read))
-            stored.store_shares(written, [stored.load_share(read)])
-            for root in sources.roots(read):
-                sources.put_root(written, root, absolute=True)
-            sources.save_failures(written, sources.failures(read))
-            sources.put(written, list(sources.every(read)))
-            stored.copy_documents(read, written)
-        return documents.count(read)
+    with (
+        closing(Database(shard, read_only=True)) as shard_database,
+        shard_database.read() as source,
+        closing(Database(path)) as database,
+    ):
+        with database.write() as target:
+            begin(target, origin(source))
+            stored.store_shares(target, [stored.load_share(source)])
+            for root in sources.roots(source):
+                sources.put_root(target, root, absolute=True)
+            sources.save_failures(target, sources.failures(source))
+            sources.put(target, list(sources.every(source)))
+            stored.copy_documents(source, target)
+        return documents.count(source)

@@ -49,7 +49,7 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
     if isinstance(file, Monograph):
         return file
     hint = f"leave out --within and --as-of; in Python: call {call} on the file itself"
-    raise OutsideView(f"{_part(file)} does not support {call}", hint)
+    raise OutsideView(f"{_describe_part(file)} does not support {call}", hint)
 
 
 def to_write(archive: Archive) -> Monograph | View:
@@ -67,8 +67,10 @@ def to_write(archive: Archive) -> Monograph | View:
     if not isinstance(archive, Reader):
         hint = f"monograph shelf build {archive.url} SOURCE"
         raise NotOnShelf(f"{archive.url} is a shelf, which is read-only", hint)
-    raise OutsideView(f"{_part(archive)} is read-only", "leave out --as-of; in Python: write to the file itself")
+    raise OutsideView(
+        f"{_describe_part(archive)} is read-only", "leave out --as-of; in Python: write to the file itself"
+    )
 
 
-def _part(file: Reader) -> str:
+def _describe_part(file: Reader) -> str:
     return f"a {'view' if isinstance(file, View) else 'snapshot'} of {file.path}"

@@ -53,8 +53,8 @@ class Local:
     def __init__(self, files: Sequence[OpenOptions]) -> None:
         self._shards: list[WholeFile] = []
         try:
-            for one in files:
-                self._shards.append(open_shard(one))
+            for options in files:
+                self._shards.append(open_shard(options))
         except BaseException:
             self.close()
             raise
@@ -62,15 +62,15 @@ class Local:
 
     def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`Engine`."""
-        made = {shard: self._threads.submit(one.answer, self._shards[shard]) for shard, one in wanted.items()}
-        return {shard: one.result() for shard, one in made.items()}
+        pending = {shard: self._threads.submit(call.answer, self._shards[shard]) for shard, call in wanted.items()}
+        return {shard: future.result() for shard, future in pending.items()}
 
     def close(self) -> None:
         """See :class:`Engine`."""
         if hasattr(self, "_threads"):
             self._threads.shutdown()
-        for one in self._shards:
-            one.close()
+        for shard in self._shards:
+            shard.close()
 
 
 def open_shard(given: OpenOptions) -> WholeFile:
@@ -117,19 +117,19 @@ class Shards:
         split = self.rows.split(rows)
         if not split:
             return []
-        answers = self.engine.ask({shard: Call(method, (some, *arguments)) for shard, some in split.items()})
-        return [(shard, some, answers[shard]) for shard, some in split.items()]
+        answers = self.engine.ask({shard: Call(method, (own_rows, *arguments)) for shard, own_rows in split.items()})
+        return [(shard, own_rows, answers[shard]) for shard, own_rows in split.items()]
 
     def by_row(
         self, method: Callable[[ShardReader, Sequence[int]], Mapping[int, R]], rows: Sequence[int]
     ) -> dict[int, R]:
         """Call a method that returns {row: value} on the shards of these rows; merge the results in order of rows."""
-        found = {
+        merged = {
             self.rows.whole(shard, row): value
             for shard, _, answer in self.of(method, rows)
             for row, value in answer.items()
         }
-        return {row: found[row] for row in rows if row in found}
+        return {row: merged[row] for row in rows if row in merged}
 
 
 def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:
@@ -137,8 +137,8 @@ def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:
 
     Raises NotFound if no document, or more than one, has this ``name`` in the shelf at ``place``.
     """
-    found = [one for some in answers for one in some]
-    if len(found) != 1:
-        count = "has no document" if not found else f"has {len(found)} documents called"
+    items = [item for answer in answers for item in answer]
+    if len(items) != 1:
+        count = "has no document" if not items else f"has {len(items)} documents called"
         raise NotFound(f"{place or 'the shelf'} {count} {name!r}", "give the id of one")
-    return found[0]
+    return items[0]

@@ -37,7 +37,7 @@ class ShelfGraphState(GraphState):
     def place(self) -> str:
         return self.url
 
-    def _of_names(
+    def _call_for_names(
         self,
         members: Mapping[int, int],
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
@@ -47,62 +47,62 @@ class ShelfGraphState(GraphState):
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)
-        held = {keys[row]: entity for row, entity in members.items() if row in keys}
-        return self.snapshot.shards.all(ShardReader.of_names, held, read, *arguments)
+        entities = {keys[row]: entity for row, entity in members.items() if row in keys}
+        return self.snapshot.shards.all(ShardReader.of_names, entities, read, *arguments)
 
     def total(self) -> int:
         return sum(self.snapshot.shards.all(ShardReader.total))
 
     def every_chunk(self) -> list[int]:
-        every = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
-        return sorted(row for shard, some in every for row in self.snapshot.rows.all_of(shard, some))
+        answers = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
+        return sorted(row for shard, rows in answers for row in self.snapshot.rows.all_of(shard, rows))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        found = [
-            replace(one, document=self.snapshot.rows.whole(shard, one.document))
-            for shard, some in enumerate(self._of_names(members, graphs.titled))
-            for one in some
+        merged = [
+            replace(item, document=self.snapshot.rows.whole(shard, item.document))
+            for shard, items in enumerate(self._call_for_names(members, graphs.titled))
+            for item in items
         ]
-        return sorted(found, key=lambda one: (one.id, one.qualifier))
+        return sorted(merged, key=lambda item: (item.id, item.qualifier))
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        found: Counter[int] = Counter()
-        for one in self._of_names(members, graphs.chunk_counts):
-            found.update(one)
-        return dict(found)
+        counts: Counter[int] = Counter()
+        for answer in self._call_for_names(members, graphs.chunk_counts):
+            counts.update(answer)
+        return dict(counts)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-        found: dict[int, TimeSpan] = {}
-        for some in self._of_names(members, graphs.seen):
-            for entity, one in some.items():
-                found[entity] = _both(found.get(entity, one), one)
-        return found
+        spans: dict[int, TimeSpan] = {}
+        for answer in self._call_for_names(members, graphs.seen):
+            for entity, span in answer.items():
+                spans[entity] = _join_spans(spans.get(entity, span), span)
+        return spans
 
     def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
-        found: TimeSpan | None = None
-        for _, _, one in self.snapshot.shards.of(ShardReader.seen_in, chunks):
-            if one is not None:
-                found = _both(found or one, one)
-        return found
+        span: TimeSpan | None = None
+        for _, _, shard_span in self.snapshot.shards.of(ShardReader.seen_in, chunks):
+            if shard_span is not None:
+                span = _join_spans(span or shard_span, shard_span)
+        return span
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
         rows = self.snapshot.rows
         parts = [
-            [(*one[:3], rows.whole(shard, one[3])) for one in some]
-            for shard, some in enumerate(self._of_names(members, graphs.chunks_naming, most))
+            [(*item[:3], rows.whole(shard, item[3])) for item in items]
+            for shard, items in enumerate(self._call_for_names(members, graphs.chunks_naming, most))
         ]
-        found: dict[int, list[int]] = {}
+        by_entity: dict[int, list[int]] = {}
         for entity, _, _, chunk in merge(*parts):
-            chunks = found.setdefault(entity, [])
+            chunks = by_entity.setdefault(entity, [])
             if len(chunks) < most:
                 chunks.append(chunk)
-        return found
+        return by_entity
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
         return {
             self.snapshot.rows.whole(shard, document): self.snapshot.rows.all_of(shard, rows)
-            for shard, _, some in self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
-            for document, rows in some.items()
+            for shard, _, answer in self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
+            for document, rows in answer.items()
         }
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
@@ -113,26 +113,28 @@ class ShelfGraphState(GraphState):
 
     def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
         rows = self.snapshot.rows
-        found = self.snapshot.shards.by_row(ShardReader.places, list(chunks))
-        return {row: replace(one, document=rows.whole(row % rows.shards, one.document)) for row, one in found.items()}
+        places = self.snapshot.shards.by_row(ShardReader.places, list(chunks))
+        return {
+            row: replace(place, document=rows.whole(row % rows.shards, place.document)) for row, place in places.items()
+        }
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
         return self.snapshot.show(rows)[0]
 
     def chunks_of(self, name: str) -> list[int]:
-        found = [
-            [self.snapshot.rows.all_of(shard, rows) for rows in some]
-            for shard, some in enumerate(self.snapshot.shards.all(ShardReader.rows_of, path_to_text(name)))
+        answers = [
+            [self.snapshot.rows.all_of(shard, rows) for rows in answer]
+            for shard, answer in enumerate(self.snapshot.shards.all(ShardReader.rows_of, path_to_text(name)))
         ]
-        return only(found, self.place, name)
+        return only(answers, self.place, name)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
-        asked = list(ids)
-        answers = self.snapshot.shards.all(ShardReader.documents, asked) if asked else []
-        return {name: one for some in answers for name, one in some.items()}
+        id_list = list(ids)
+        answers = self.snapshot.shards.all(ShardReader.documents, id_list) if id_list else []
+        return {name: document for answer in answers for name, document in answer.items()}
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        return sorted(one for some in self.snapshot.shards.all(ShardReader.stated, keys) for one in some)
+        return sorted(row for answer in self.snapshot.shards.all(ShardReader.stated, keys) for row in answer)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
         return self.snapshot.show((), where)[1]
@@ -153,5 +155,5 @@ class ShelfGraph(GraphReader):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
 
-def _both(one: TimeSpan, other: TimeSpan) -> TimeSpan:
-    return TimeSpan(min(one.first, other.first), max(one.last, other.last))
+def _join_spans(left: TimeSpan, right: TimeSpan) -> TimeSpan:
+    return TimeSpan(min(left.first, right.first), max(left.last, right.last))

@@ -64,8 +64,8 @@ class Recipe:
     @property
     def built(self) -> Settings:
         """The settings to build shards with: those of the origin, else the given ones, else the defaults."""
-        known = None if self.origin is None else self.origin.settings
-        return known or self.settings or Settings()
+        origin_settings = None if self.origin is None else self.origin.settings
+        return origin_settings or self.settings or Settings()
 
     def models(self) -> tuple[Embedder | None, Extractor | None]:
         """Return the given embedder and extractor, loaded if they were given by name; None for one not given."""
@@ -87,27 +87,27 @@ class Recipe:
         ModelMismatch
             If a model differs from that of the shelf.
         """
-        given, origin = self.settings, self.origin
-        if given is not None and given.history:
+        settings, origin = self.settings, self.origin
+        if settings is not None and settings.history:
             hint = "use a file: monograph sync FILE FOLDER --history"
             raise NotOnShelf("a shelf keeps no previous versions of documents", hint)
         if not self.built.graph:
             raise InputError("a shelf needs a graph", "in Python: give settings without graph=False")
         if origin is None:
             return
-        if given is not None and given != self.built:
+        if settings is not None and settings != self.built:
             raise InputError(
-                f"{self.address} was built with {self.built}, not with {given}",
+                f"{self.address} was built with {self.built}, not with {settings}",
                 "leave the settings out, or build another shelf",
             )
         embedder, extractor = self.models()
-        for what, known, model in (
+        for what, expected, model in (
             ("embedder", origin.embedder, embedder),
             ("extractor", origin.extractor, extractor),
         ):
-            if known is not None and model is not None and known.key != model.key:
+            if expected is not None and model is not None and expected.key != model.key:
                 raise ModelMismatch(
-                    f"{self.address} was built with the {what} {known.key!r}, not with {model.key!r}",
+                    f"{self.address} was built with the {what} {expected.key!r}, not with {model.key!r}",
                     f"leave the {what} out, or build another shelf",
                 )
 
@@ -147,8 +147,8 @@ class Work:
 
     def mark(self, content: str, digest: bytes = b"") -> None:
         """Add a text and a digest to the hash ``key``."""
-        said = self.key.encode() + content.encode("utf-8", "surrogatepass") + digest
-        self.key = sha256(said).hexdigest()
+        data = self.key.encode() + content.encode("utf-8", "surrogatepass") + digest
+        self.key = sha256(data).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,17 +168,17 @@ def make(recipe: Recipe, work: Work) -> Made:
         As :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
-    models = [one if isinstance(one, str) else one and one.key for one in (recipe.embedder, recipe.extractor)]
-    said = [recipe.address, repr(recipe.built), *models, repr(recipe.origin), repr(recipe.limits)]
-    key = sha256(json.dumps([*said, repr(work.before), str(work.file), work.key]).encode()).hexdigest()
-    path, listed, noted = (folder / f"{key}{suffix}" for suffix in (".mono", ".contents.mono", ".json"))
-    with _locked(folder, key):  # Another process with the same work waits here, then finds the finished shard.
+    models = [model if isinstance(model, str) else model and model.key for model in (recipe.embedder, recipe.extractor)]
+    inputs = [recipe.address, repr(recipe.built), *models, repr(recipe.origin), repr(recipe.limits)]
+    key = sha256(json.dumps([*inputs, repr(work.before), str(work.file), work.key]).encode()).hexdigest()
+    path, contents_path, result_path = (folder / f"{key}{suffix}" for suffix in (".mono", ".contents.mono", ".json"))
+    with _hold_lock(folder, key):  # Another process with the same work waits here, then finds the finished shard.
         with suppress(FileNotFoundError, ValueError, TypeError, InputError):
-            shard, contents = (ObjectName(*one) for one in json.loads(noted.read_bytes()))
+            shard, contents = (ObjectName(*fields) for fields in json.loads(result_path.read_bytes()))
             if not missing(storage, (shard, contents)):
                 return Made((shard, contents))
         if not path.exists():
-            _begin(path, recipe, work, storage)
+            _create_start_file(path, recipe, work, storage)
         embedder, extractor = recipe.models()
         with Monograph.open(
             path, embedder=embedder, extractor=extractor, settings=recipe.built, trusted=recipe.trusted
@@ -189,31 +189,31 @@ def make(recipe: Recipe, work: Work) -> Made:
             if not is_same:
                 archive.compact()  # Leaves no bytes of removed or replaced documents.
         pair = work.before if is_same else None
-        if not is_same and (catalogue.write_contents(listed, path) or work.is_needed):
-            replacing.restrict(listed, path)
-            pair = put_file(storage, path), put_file(storage, listed)
-            with open(noted, "w", encoding="utf-8", opener=replacing.private) as file:
-                json.dump([[one.digest, one.bytes] for one in pair], file)
-        for one in (path, listed):
-            replacing.drop(one)
+        if not is_same and (catalogue.write_contents(contents_path, path) or work.is_needed):
+            replacing.restrict(contents_path, path)
+            pair = put_file(storage, path), put_file(storage, contents_path)
+            with open(result_path, "w", encoding="utf-8", opener=replacing.private) as file:
+                json.dump([[name.digest, name.bytes] for name in pair], file)
+        for local_path in (path, contents_path):
+            replacing.drop(local_path)
         return Made(pair, report)
 
 
-def _begin(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
+def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
     """Create the file that a shard starts from, atomically. The first shard of a new shelf needs none."""
-    with replacing.temporary_name(path) as started:
+    with replacing.temporary_name(path) as target:
         if work.file is not None:
-            _copy(work.file, started)
+            _copy(work.file, target)
         elif work.before is not None:
             shard, _ = work.before
-            fetch(storage, shard, started)
-            started.chmod(storage.permissions(shard.name) | 0o600)
+            fetch(storage, shard, target)
+            target.chmod(storage.permissions(shard.name) | 0o600)
         elif recipe.origin is not None:
-            with closing(Database(started)) as database, database.write() as connection:
+            with closing(Database(target)) as database, database.write() as connection:
                 catalogue.begin(connection, replace(recipe.origin, id=secrets.token_hex(16)))
         else:
             return
-        replacing.put(started, path, overwrite=True)
+        replacing.put(target, path, overwrite=True)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -221,11 +221,11 @@ def _copy(source: Path, target: Path) -> None:
     with Monograph.open(source, read_only=True) as archive:
         archive.backup(target)
         with archive._file.database.read() as connection:
-            known = sources.roots(connection)
+            roots = sources.roots(connection)
     file = WholeFile.open(OpenOptions(target, create=False))
     try:
         with file.database.write() as connection:
-            for root in known:
+            for root in roots:
                 sources.put_root(connection, root, absolute=True)
             versions.drop_unsupported(connection)
     finally:
@@ -250,8 +250,8 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
         hint = f"shards cannot be encrypted: give an unencrypted file (monograph decrypt {source})"
         raise NotAMonograph(error.message, hint) from error
     with archive, archive._file.database.read() as connection:
-        found = replace(catalogue.origin(connection), settings=replace(archive.settings, history=False))
-        held = [
+        file_origin = replace(catalogue.origin(connection), settings=replace(archive.settings, history=False))
+        unsupported = [
             what
             for what, is_there in (
                 ("assertions", next(assertions.each(connection), None) is not None),
@@ -261,20 +261,21 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
         ]
         if not archive.settings.graph:
             raise InputError(f"{source} has no graph, which shards need", f"build it: monograph build {source}")
-    if held:
+    if unsupported:
         raise InputError(
-            f"{source} has {' and '.join(held)}, which a shelf cannot store", "remove them from a copy of the file"
+            f"{source} has {' and '.join(unsupported)}, which a shelf cannot store",
+            "remove them from a copy of the file",
         )
     if origin is not None:
         for what in ("settings", "embedder", "extractor"):
-            theirs, ours = getattr(found, what), getattr(origin, what)
+            theirs, ours = getattr(file_origin, what), getattr(origin, what)
             if getattr(theirs, "key", theirs) != getattr(ours, "key", ours):
                 raise InputError(
                     f"{source} was built with the {what} {getattr(theirs, 'key', theirs)}, the shelf with "
                     f"{getattr(ours, 'key', ours)}",
                     f"give a file that was built with the same {what}",
                 )
-    return found
+    return file_origin
 
 
 def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
@@ -282,9 +283,9 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
         yield archive.add(())  # Stores the models even if the shard gets no documents.
     if work.removed:
         with archive._file.database.read() as connection:
-            left = sorted(stored.document_hashes(connection, work.removed))
-        if left:  # A killed process may have removed them already.
-            yield archive.remove(left)
+            remaining = sorted(stored.document_hashes(connection, work.removed))
+        if remaining:  # A killed process may have removed them already.
+            yield archive.remove(remaining)
     if work.plan is not None:
         with archive._file.database.write() as connection:
             for root in work.plan.roots:
@@ -295,7 +296,7 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
 
 
 @contextmanager
-def _locked(folder: Path, key: str) -> Iterator[None]:
+def _hold_lock(folder: Path, key: str) -> Iterator[None]:
     """Hold a file lock, which the system releases if the process dies."""
     import fcntl  # Windows lacks this module; it is needed only to build shards.
 

@@ -109,13 +109,15 @@ class Manifest:
         """
         try:
             stored = json.loads(data)
-            written = stored.pop("format")
-            if type(written) is not int or written < FORMAT:
-                raise ValueError(f"its format is {written!r}")
-            if written > FORMAT:
-                raise NewerFormat(f"it has format {written}, this Monograph reads {FORMAT}", "update Monograph")
-            named = {key: tuple(ObjectName(**one) for one in stored[key]) for key in ("shards", "contents")}
-            return cls(**{**stored, **named, "catalogue": ObjectName(**stored["catalogue"])})
+            format_number = stored.pop("format")
+            if type(format_number) is not int or format_number < FORMAT:
+                raise ValueError(f"its format is {format_number!r}")
+            if format_number > FORMAT:
+                raise NewerFormat(f"it has format {format_number}, this Monograph reads {FORMAT}", "update Monograph")
+            object_names = {
+                key: tuple(ObjectName(**fields) for fields in stored[key]) for key in ("shards", "contents")
+            }
+            return cls(**{**stored, **object_names, "catalogue": ObjectName(**stored["catalogue"])})
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
             why = error.message if isinstance(error, InputError) else str(error)
             raise ObjectDamaged(
@@ -132,16 +134,16 @@ def version_name(version: int) -> str:
 
 def versions(storage: Storage) -> list[int]:
     """Return the numbers of the versions in storage, ascending."""
-    found = (_VERSION.fullmatch(one.name) for one in storage.listed(VERSIONS))
-    return sorted(int(one[1]) for one in found if one and int(one[1]))
+    matches = (_VERSION.fullmatch(stored.name) for stored in storage.listed(VERSIONS))
+    return sorted(int(match[1]) for match in matches if match and int(match[1]))
 
 
 def latest(storage: Storage) -> Manifest | None:
     """Return the manifest of the newest version, or None if there is no version. Raises as :func:`load`."""
     for tries in reversed(range(_LATEST_TRIES)):
-        there = versions(storage)
+        numbers = versions(storage)
         try:
-            return load(storage, there[-1]) if there else None
+            return load(storage, numbers[-1]) if numbers else None
         except ObjectMissing:
             # Other writers have removed this version since the listing, so there is a newer one.
             if not tries:
@@ -174,8 +176,8 @@ def load(storage: Storage, version: int) -> Manifest:
 def put_file(storage: Storage, path: Path) -> ObjectName:
     """Put a closed file into storage under its digest, unless it is there already, and return its name."""
     name = name_of(path)
-    there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
-    if there.get(name.name, name.bytes) != name.bytes:  # The stored object was damaged after it was put.
+    sizes = {stored.name: stored.bytes for stored in storage.listed(OBJECTS)}
+    if sizes.get(name.name, name.bytes) != name.bytes:  # The stored object was damaged after it was put.
         storage.remove([name.name])
     storage.put_new(name.name, path)
     return name
@@ -220,15 +222,15 @@ def publish(
     data = manifest.to_json()
     newest = max(versions(storage), default=0)
     if newest >= version:
-        raise _conflict(storage, newest)
+        raise _conflict_error(storage, newest)
     if newest < version - 1:
         raise InputError(f"the previous version {version - 1} is not in {storage.address}", "build again")
     put_file(storage, catalogue)
     absent = missing(storage, manifest.objects)
     if absent:
         raise ObjectMissing(f"{absent[0]} is not in {storage.address}", "build again: only missing objects are built")
-    if not storage.put_new(manifest.name, data) and not _is(storage, manifest.name, data):
-        raise _conflict(storage, version)
+    if not storage.put_new(manifest.name, data) and not _is_stored(storage, manifest.name, data):
+        raise _conflict_error(storage, version)
     if before is None and storage.put_new(manifest.name, data):
         raise ShelfUnreachable(
             f"{storage.address} cannot put an object only if it is absent: two writers would overwrite each other",
@@ -242,11 +244,11 @@ def publish(
 
 def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
     """Return the names of the objects that storage lacks or has with another size, in order of name."""
-    there = {one.name: one.bytes for one in storage.listed(OBJECTS)}
-    return sorted(one.name for one in names if there.get(one.name) != one.bytes)
+    sizes = {stored.name: stored.bytes for stored in storage.listed(OBJECTS)}
+    return sorted(item.name for item in names if sizes.get(item.name) != item.bytes)
 
 
-def _is(storage: Storage, name: str, data: bytes) -> bool:
+def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
     """Whether these bytes are stored: a client that retries after a lost answer finds its own object."""
     try:
         return storage.read(name, len(data)) == data
@@ -254,7 +256,7 @@ def _is(storage: Storage, name: str, data: bytes) -> bool:
         return False
 
 
-def _conflict(storage: Storage, version: int) -> ShelfConflict:
+def _conflict_error(storage: Storage, version: int) -> ShelfConflict:
     return ShelfConflict(
         f"another writer has published version {version} of {storage.address}",
         "run the same command again: it starts from that version and keeps finished shards",
@@ -287,13 +289,15 @@ def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
     ObjectDamaged
         If the manifest of a kept version is invalid; then nothing is removed.
     """
-    there = storage.listed(OBJECTS)
-    known = versions(storage)
-    kept = [load(storage, version) for version in known[-keep:]]
+    stored = storage.listed(OBJECTS)
+    numbers = versions(storage)
+    kept = [load(storage, version) for version in numbers[-keep:]]
     needed = {name.name for manifest in kept for name in manifest.objects}
     before = time.time() - age if age else math.inf
-    removed = [version_name(version) for version in known[:-keep]]
-    removed += [one.name for one in there if digest_in(one.name) and one.name not in needed and one.since <= before]
+    removed = [version_name(version) for version in numbers[:-keep]]
+    removed += [
+        item.name for item in stored if digest_in(item.name) and item.name not in needed and item.since <= before
+    ]
     storage.remove(removed)  # Manifests first, so that no manifest names a removed object.
     storage.remove_staged(age)
     return Forgotten(kept[-1] if kept else None, tuple(removed))

@@ -49,11 +49,11 @@ class Rows:
 
     def split(self, rows: Iterable[int]) -> dict[int, list[int]]:
         """Return {shard: its own row numbers} of rows over all shards, in the order of the rows."""
-        found: dict[int, list[int]] = {}
+        by_shard: dict[int, list[int]] = {}
         for row in rows:
             local, shard = divmod(row, self.shards)
-            found.setdefault(shard, []).append(local)
-        return found
+            by_shard.setdefault(shard, []).append(local)
+        return by_shard
 
 
 def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
@@ -61,12 +61,12 @@ def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None
 
     The fields for vectors and cosines of full records are zero.
     """
-    made = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
-    made["row"] = rows
-    made["first"] = [one.encode() for one in ids]  # UTF-8 sorts as the texts do.
+    records = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
+    records["row"] = rows
+    records["first"] = [chunk_id.encode() for chunk_id in ids]  # UTF-8 sorts as the texts do.
     if evidence is not None:
-        made[_EVIDENCE] = evidence
-    return made
+        records[_EVIDENCE] = evidence
+    return records
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,14 +78,14 @@ class SentEvidence:
 
     def evidence(self, rows: Sequence[int], _: Words) -> Records:
         """Return records of EVIDENCE of these chunks. Shards already computed them for the question's words."""
-        made = np.empty(len(rows), dtype=EVIDENCE)
-        made[_EVIDENCE] = self.records[[self.place[row] for row in rows]][_EVIDENCE]
-        return made
+        records = np.empty(len(rows), dtype=EVIDENCE)
+        records[_EVIDENCE] = self.records[[self.place[row] for row in rows]][_EVIDENCE]
+        return records
 
 
 def evidence_of(records: Records) -> SentEvidence:
     """Return full records, indexed by row, as the evidence of a search."""
-    return SentEvidence({row: at for at, row in enumerate(records["row"].tolist())}, records)
+    return SentEvidence({row: index for index, row in enumerate(records["row"].tolist())}, records)
 
 
 NO_EVIDENCE = evidence_of(np.empty(0, dtype=full(0)))
@@ -93,19 +93,19 @@ NO_EVIDENCE = evidence_of(np.empty(0, dtype=full(0)))
 
 def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
     """Join the records of (shard, bytes) pairs, of dtype ``kind``, and renumber rows and documents over all shards."""
-    sent = np.frombuffer(b"".join(some for _, some in parts), dtype=kind)
-    shards = np.repeat([shard for shard, _ in parts], [len(some) // kind.itemsize for _, some in parts])
-    made: Records = sent.copy()
-    made["row"] = sent["row"] * rows.shards + shards
+    sent = np.frombuffer(b"".join(data for _, data in parts), dtype=kind)
+    shards = np.repeat([shard for shard, _ in parts], [len(data) // kind.itemsize for _, data in parts])
+    records: Records = sent.copy()
+    records["row"] = sent["row"] * rows.shards + shards
     if kind != SHORT:
         document = sent["document"]
-        made["document"] = np.where(document == NO_DOCUMENT, NO_DOCUMENT, document * rows.shards + shards)
-    return made
+        records["document"] = np.where(document == NO_DOCUMENT, NO_DOCUMENT, document * rows.shards + shards)
+    return records
 
 
 def first_bytes(records: Records) -> list[str]:
     """Return for each record a text that sorts like the first 8 bytes of the chunk's id."""
-    return [one.decode("latin-1") for one in records["first"].tolist()]
+    return [first.decode("latin-1") for first in records["first"].tolist()]
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
@@ -194,17 +194,17 @@ def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort |
 
     ``scored`` may have fewer than k pairs because the shard searched for ``most`` only.
     """
-    made = np.array(scored, dtype=SCORED)
-    if most >= k or len(made) < most:
-        return Best(made.tobytes(), True, effort)
-    least = np.partition(made["score"], len(made) - most)[len(made) - most]
-    return Best(made[made["score"] >= least].tobytes(), False, effort)
+    records = np.array(scored, dtype=SCORED)
+    if most >= k or len(records) < most:
+        return Best(records.tobytes(), True, effort)
+    threshold = np.partition(records["score"], len(records) - most)[len(records) - most]
+    return Best(records[records["score"] >= threshold].tobytes(), False, effort)
 
 
 def too_few(found: Mapping[int, ShardPool], k: int, rows: Rows) -> list[int]:
     """Return the shards that may have further chunks among the k best of all shards, ascending."""
-    best = _short({shard: one.best for shard, one in found.items()}, k)
-    near = _short({shard: one.near for shard, one in found.items() if one.near is not None}, k)
+    best = _find_short_shards({shard: pool.best for shard, pool in found.items()}, k)
+    near = _find_short_shards({shard: pool.near for shard, pool in found.items() if pool.near is not None}, k)
     return sorted(best | near)
 
 
@@ -216,39 +216,39 @@ def merged_pools(
     ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
     """
     k, walk = asked.k, asked.walk
-    near = [one.near for one in found.values() if one.near is not None]
-    lexical = best_of([one.best.scored for one in found.values()], k, rows)
-    dense = best_of([one.scored for one in near], k, rows)
-    effort = effort_of([one.effort for one in near if one.effort is not None])
+    near = [pool.near for pool in found.values() if pool.near is not None]
+    lexical = best_of([pool.best.scored for pool in found.values()], k, rows)
+    dense = best_of([best.scored for best in near], k, rows)
+    effort = effort_of([best.effort for best in near if best.effort is not None])
     if walk is None:
         return Pool(NO_EVIDENCE, lexical, dense, effort)
-    held = records["vector"]
+    has_vector = records["vector"]
     return Pool(
         evidence_of(records),
         lexical,
         dense,
         effort,
-        subject_chunks([(shard, some) for shard, one in found.items() for some in one.subjects], names, rows),
-        [(names[key], rows.whole(shard, row)) for shard, one in found.items() for key, row in one.naming],
-        (records["row"][held], np.ascontiguousarray(records["cosines"][held].T)),
+        subject_chunks([(shard, subject) for shard, pool in found.items() for subject in pool.subjects], names, rows),
+        [(names[key], rows.whole(shard, row)) for shard, pool in found.items() for key, row in pool.naming],
+        (records["row"][has_vector], np.ascontiguousarray(records["cosines"][has_vector].T)),
     )
 
 
 def renamed(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
     """Return a copy of records of names or links, with each name replaced by ``names[name]``."""
-    made = records.copy()
-    made["name"] = [names[name] for name in records["name"].tolist()]
-    return made
+    copy = records.copy()
+    copy["name"] = [names[name] for name in records["name"].tolist()]
+    return copy
 
 
 def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
     """Return {name: chunks that have it, ascending} over all shards; ``shards`` has a list by name from each."""
-    parts = (zip(names, some, strict=False) for some in shards)  # Shards return lists for the first names only.
-    found: dict[int, list[int]] = {}
+    parts = (zip(names, answer, strict=False) for answer in shards)  # Shards return lists for the first names only.
+    by_name: dict[int, list[int]] = {}
     for shard, part in enumerate(parts):
-        for name, some in part:
-            found.setdefault(name, []).extend(rows.all_of(shard, some))
-    return {name: sorted(some) for name, some in found.items() if some}
+        for name, chunks in part:
+            by_name.setdefault(name, []).extend(rows.all_of(shard, chunks))
+    return {name: sorted(chunks) for name, chunks in by_name.items() if chunks}
 
 
 def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
@@ -260,7 +260,7 @@ def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
     return [
         SubjectChunk(names[key], rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
-        for (_, _, key, row, by_title, qualifier, _), shard in sorted((one, shard) for shard, one in found)
+        for (_, _, key, row, by_title, qualifier, _), shard in sorted((subject, shard) for shard, subject in found)
         if row
     ]
 
@@ -269,8 +269,8 @@ def effort_of(some: Sequence[Effort]) -> Effort | None:
     """Return the total effort of the searches of several shards, with the least sure stop reason; None if empty."""
     if not some:
         return None
-    stopped = max((one.stopped for one in some), key=_SUREST.index)
-    return Effort(sum(one.loads for one in some), sum(one.compared for one in some), stopped)
+    stopped = max((effort.stopped for effort in some), key=_SUREST.index)
+    return Effort(sum(effort.loads for effort in some), sum(effort.compared for effort in some), stopped)
 
 
 _SUREST = ("exact", "all", "enough", "short")
@@ -282,23 +282,23 @@ def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float
 
     ``parts`` are bytes of SCORED, in order of shard.
     """
-    every = np.frombuffer(b"".join(parts), dtype=SCORED)
+    records = np.frombuffer(b"".join(parts), dtype=SCORED)
     shards = np.repeat(np.arange(len(parts)), [len(part) // SCORED.itemsize for part in parts])
-    row, score = every["row"] * rows.shards + shards, every["score"]
+    row, score = records["row"] * rows.shards + shards, records["score"]
     if k > 0:
-        kept = score >= _least(score, k)
+        kept = score >= _kth_highest(score, k)
         row, score = row[kept], score[kept]
     order = np.lexsort((row, -score))
     return list(zip(row[order].tolist(), score[order].tolist(), strict=True))
 
 
-def _short(parts: Mapping[int, Best], k: int) -> set[int]:
+def _find_short_shards(parts: Mapping[int, Best], k: int) -> set[int]:
     """Return the shards with further candidates whose worst sent chunk is better than the k-th best of all."""
-    scores = {shard: one.records["score"] for shard, one in parts.items()}
-    least = _least(np.concatenate(list(scores.values())), k) if scores else 0.0
-    return {shard for shard, some in scores.items() if not parts[shard].is_whole and some.min() > least}
+    scores = {shard: best.records["score"] for shard, best in parts.items()}
+    threshold = _kth_highest(np.concatenate(list(scores.values())), k) if scores else 0.0
+    return {shard for shard, values in scores.items() if not parts[shard].is_whole and values.min() > threshold}
 
 
-def _least(scores: Float64, k: int) -> float:
+def _kth_highest(scores: Float64, k: int) -> float:
     """Return the k-th highest score, or minus infinity if there are fewer than k."""
     return float(np.partition(scores, len(scores) - k)[len(scores) - k]) if 0 < k <= len(scores) else -math.inf

@@ -38,16 +38,16 @@ _HINT = "check that all machines are running, then try again"
 _OBJECT_STORE = 128 << 20
 """Bytes of memory for objects that processes exchange. Ray allocates it on demand and spills the rest to disk."""
 
-_QUIET = {
+_RAY_DEFAULTS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # Avoids a warning of Ray about a future change.
 }
-_starting = threading.Lock()
+_start_lock = threading.Lock()
 
 
 def ray_module() -> Any:
     """Import and return the package ``ray``. Raises MissingExtra if it is not installed."""
-    for name, value in _QUIET.items():
+    for name, value in _RAY_DEFAULTS.items():
         os.environ.setdefault(name, value)
     try:
         import ray
@@ -70,7 +70,7 @@ def start() -> None:
         If the cluster cannot be reached, or Ray does not start.
     """
     cluster = os.environ.get("RAY_ADDRESS", "")
-    with _starting:
+    with _start_lock:
         if not cluster:
             # Despite its name, Ray reads this variable on every system. With "0" it listens on 127.0.0.1 only, and
             # does not look for another address, which may hang on a machine without a network.
@@ -78,10 +78,10 @@ def start() -> None:
         ray = ray_module()
         if ray.is_initialized():
             return
-        begun: Future[object] = Future()
-        threading.Thread(target=_init, args=(ray, cluster, begun), name="monograph-ray", daemon=True).start()
+        started: Future[object] = Future()
+        threading.Thread(target=_init, args=(ray, cluster, started), name="monograph-ray", daemon=True).start()
         try:
-            begun.result()
+            started.result()
         except (ConnectionError, OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             what, hint = "cannot start Ray on this machine", "see its logs in /tmp/ray/session_latest/logs"
             if cluster:
@@ -93,17 +93,19 @@ def start() -> None:
         ray._private.worker._worker_logs_enabled = False
 
 
-def _init(ray: Any, cluster: str, begun: Future[object]) -> None:
+def _init(ray: Any, cluster: str, started: Future[object]) -> None:
     """Run ``ray.init`` in a thread that lasts as long as the process.
 
     When a thread ends, the system ends the processes that it started, so Ray's processes need a lasting thread. Outside
     the main thread, Ray does not replace the signal handlers.
     """
-    alone = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+    local_options = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     try:
-        begun.set_result(ray.init(address=cluster or "local", log_to_driver=False, logging_level="ERROR", **alone))
+        started.set_result(
+            ray.init(address=cluster or "local", log_to_driver=False, logging_level="ERROR", **local_options)
+        )
     except BaseException as error:
-        begun.set_exception(error)
+        started.set_exception(error)
     else:
         threading.Event().wait()
 
@@ -116,28 +118,28 @@ class Lost(Exception):
         self.shard, self.error = shard, error
 
 
-def _outcome(work: Callable[[], object]) -> bytes:
+def _pickle_outcome(work: Callable[[], object]) -> bytes:
     """Return the result of ``work``, or its MonographError or Lost, pickled: Ray would wrap an error in its own."""
     try:
-        made = work()
+        result = work()
     except (MonographError, Lost) as error:
-        made = error
-    return pickle.dumps(made, pickle.HIGHEST_PROTOCOL)
+        result = error
+    return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
 
-def _result(ref: Any, shard: int) -> Any:
+def _wait_for_result(ref: Any, shard: int) -> Any:
     """Wait for a call of a shard and return its result, or raise its error; Lost if its process died for good."""
     ray = ray_module()
     try:
-        found = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
+        result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
     except ray.exceptions.RayTaskError:
         raise  # A bug: Ray shows the original traceback.
     except ray.exceptions.RayError as error:
         why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
         raise Lost(shard, ShardLost(why, _HINT)) from error
-    if isinstance(found, Exception):
-        raise found
-    return found
+    if isinstance(result, Exception):
+        raise result
+    return result
 
 
 class Holder:
@@ -147,24 +149,24 @@ class Holder:
     """
 
     def __init__(self, address: str, names: Sequence[ObjectName], home: Path, given: OpenOptions) -> None:
-        self._address, self._names, self._home, self._given = address, names, home, given
+        self._address, self._names, self._home, self._options = address, names, home, given
         self._open: dict[int, WholeFile] = {}
         self._lock = threading.Lock()
 
     def answer(self, wanted: Mapping[int, Call]) -> bytes:
         """Run each call on its shard, and return the results by shard, or the error, pickled."""
-        return _outcome(lambda: self._answer(wanted))
+        return _pickle_outcome(lambda: self._answer(wanted))
 
-    def _answer(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
-        for shard in wanted:
+    def _answer(self, calls: Mapping[int, Call]) -> dict[int, Any]:
+        for shard in calls:
             try:
                 with self._lock:
                     if shard not in self._open:
                         path = place_at(self._address, self._home.expanduser()).file_of(self._names[shard])
-                        self._open[shard] = open_shard(replace(self._given, path=path))
+                        self._open[shard] = open_shard(replace(self._options, path=path))
             except MonographError as error:
                 raise Lost(shard, error) from error
-        return {shard: one.answer(self._open[shard]) for shard, one in wanted.items()}
+        return {shard: call.answer(self._open[shard]) for shard, call in calls.items()}
 
 
 class OnRay:
@@ -235,64 +237,64 @@ class OnRay:
         self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:
             # All replicas start to open their shards; wait for one replica of each group.
-            every = dict.fromkeys(range(len(self._names)), Call(ShardReader.total, ()))
-            for group, calls in self._by_group(every).items():
-                for one in self._actors[group]:
-                    one.answer.remote(calls)
-            self._answers(every, OPENING)
+            all_calls = dict.fromkeys(range(len(self._names)), Call(ShardReader.total, ()))
+            for group, calls in self._group_calls(all_calls).items():
+                for holder in self._actors[group]:
+                    holder.answer.remote(calls)
+            self._collect_answers(all_calls, OPENING)
         except BaseException:
             self.close()
             raise
 
     def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`~monograph.shelf.engines.Engine`. Raises the error that a shard raised."""
-        return self._answers(wanted, self._deadline)
+        return self._collect_answers(wanted, self._deadline)
 
     def close(self) -> None:
         """See :class:`~monograph.shelf.engines.Engine`."""
         with self._lock:
             self._closed = True
             if self._ray.is_initialized():
-                for one in itertools.chain.from_iterable(self._actors):
-                    self._ray.kill(one)
+                for actor in itertools.chain.from_iterable(self._actors):
+                    self._ray.kill(actor)
             self._actors.clear()
 
-    def _answers(self, wanted: Mapping[int, Call], seconds: float) -> dict[int, Any]:
+    def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
         """Call one replica of each group, and after each PATIENCE seconds without an answer the next as well."""
-        ended, first = time.monotonic() + seconds, next(self._turn)
-        groups = self._by_group(wanted)  # Groups without an answer yet.
-        waiting: dict[Any, int] = {}  # The group of each pending call.
+        deadline, first = time.monotonic() + seconds, next(self._turn)
+        groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
+        pending: dict[Any, int] = {}  # The group of each pending call.
         answers: dict[int, Any] = {}
         for turn in range(1, self._replicas + 1):
             is_last = turn == self._replicas
             for group, calls in groups.items():
-                waiting[self._send(group, (first + turn) % self._replicas, calls)] = group
-            until = ended if is_last else min(ended, time.monotonic() + PATIENCE)
-            while groups and waiting and (left := until - time.monotonic()) > 0:
+                pending[self._send(group, (first + turn) % self._replicas, calls)] = group
+            until = deadline if is_last else min(deadline, time.monotonic() + PATIENCE)
+            while groups and pending and (remaining := until - time.monotonic()) > 0:
                 # Wait for all calls; but if a group has several pending calls, wait for any one.
-                count = len(waiting) if len(waiting) == len(groups) else 1
-                for ref in self._ray.wait(list(waiting), num_returns=count, timeout=left)[0]:
-                    group = waiting.pop(ref)
+                count = len(pending) if len(pending) == len(groups) else 1
+                for ref in self._ray.wait(list(pending), num_returns=count, timeout=remaining)[0]:
+                    group = pending.pop(ref)
                     if group not in groups:
                         continue  # Another replica was faster.
                     try:
-                        answers |= _result(ref, next(iter(groups[group])))
+                        answers |= _wait_for_result(ref, next(iter(groups[group])))
                     except Lost as lost:
-                        if is_last and group not in waiting.values():
-                            raise self._lost(lost.shard, lost.error.message, lost.error.hint) from lost.error
+                        if is_last and group not in pending.values():
+                            raise self._lost_error(lost.shard, lost.error.message, lost.error.hint) from lost.error
                     else:
                         del groups[group]
         if groups:
             shard = next(iter(next(iter(groups.values()))))
-            raise self._lost(shard, f"it did not answer within {seconds:g} seconds", _HINT)
+            raise self._lost_error(shard, f"it did not answer within {seconds:g} seconds", _HINT)
         # Do not cancel pending calls: Ray kills a process that cancels a task at the moment when the task ends.
-        return {shard: answers[shard] for shard in wanted}
+        return {shard: answers[shard] for shard in calls_by_shard}
 
-    def _by_group(self, wanted: Mapping[int, Call]) -> dict[int, dict[int, Call]]:
-        found: dict[int, dict[int, Call]] = {}
-        for shard, one in wanted.items():
-            found.setdefault(shard % self._groups, {})[shard] = one
-        return found
+    def _group_calls(self, calls: Mapping[int, Call]) -> dict[int, dict[int, Call]]:
+        groups: dict[int, dict[int, Call]] = {}
+        for shard, call in calls.items():
+            groups.setdefault(shard % self._groups, {})[shard] = call
+        return groups
 
     def _send(self, group: int, replica: int, calls: Mapping[int, Call]) -> Any:
         with self._lock:
@@ -300,7 +302,7 @@ class OnRay:
                 raise ClosedFile("the shelf is closed, or Ray was shut down", "open it again")
             return self._actors[group][replica].answer.remote(calls)
 
-    def _lost(self, shard: int, why: str, hint: str) -> ShardLost:
+    def _lost_error(self, shard: int, why: str, hint: str) -> ShardLost:
         name, count = self._names[shard].digest[:12], len(self._names)
         return ShardLost(f"shard {shard} of {count} ({name}) of {self._address} cannot be read: {why}", hint)
 
@@ -341,7 +343,7 @@ class Tasks:
         # If one fails, do not cancel the others: Ray kills a process that cancels a task at the moment when it ends.
         for shard, ref in enumerate([task.remote(recipe, work) for work in works]):
             try:
-                yield _result(ref, shard)
+                yield _wait_for_result(ref, shard)
             except Lost as lost:
                 raise ShardLost(
                     f"shard {shard} cannot be built: {lost.error.message}",
@@ -351,4 +353,4 @@ class Tasks:
 
 def _task(recipe: Recipe, work: Work) -> bytes:
     blocks: Any = map(ray_module().get, work.documents)  # Lazy, so that only one block is in memory at a time.
-    return _outcome(lambda: make(recipe, replace(work, documents=blocks)))
+    return _pickle_outcome(lambda: make(recipe, replace(work, documents=blocks)))

@@ -99,10 +99,10 @@ class ShelfReader:
     # Words.
 
     def total(self) -> int:
-        return sum(one.chunks for one in self.totals)
+        return sum(shard.chunks for shard in self.totals)
 
     def newest(self) -> int | None:
-        return max((one.newest for one in self.totals if one.newest is not None), default=None)
+        return max((shard.newest for shard in self.totals if shard.newest is not None), default=None)
 
     def has_graph(self) -> bool:
         return self.catalogue.has_graph()
@@ -111,39 +111,46 @@ class ShelfReader:
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
     ) -> Counts:
         few = {word for word in small if word not in words and word.isascii()}
-        whole = {*words, *small} - few
-        found = self._count(whole, few, list(dict.fromkeys(held)), allowed)
-        total, known = self.total(), self.counted.chunks
+        exact = {*words, *small} - few
+        contained = self._fetch_counts(exact, few, list(dict.fromkeys(held)), allowed)
+        total, cached = self.total(), self.counted.chunks
         above = int(word_for_word.common_above(total)) + 1
-        counts = {word: known[word] for word in whole} | {word: min(above, known.get(word, above)) for word in few}
-        return Counts(total, {word: number for word, number in counts.items() if number}, found)
+        counts = {word: cached[word] for word in exact} | {word: min(above, cached.get(word, above)) for word in few}
+        return Counts(total, {word: number for word, number in counts.items() if number}, contained)
 
-    def _count(
-        self, words: Collection[str], few: Collection[str], held: Sequence[str], allowed: Allowed
+    def _fetch_counts(
+        self, words: Collection[str], few: Collection[str], texts: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
         """Fetch counts that are not cached, and return (row, worth) of the chunks that contain each code or phrase."""
-        known, common, having = self.counted.chunks, self.counted.common, self.counted.having
-        missing = [word for word in words if word not in known]
-        little = [word for word in few if word not in known and word not in common]
+        cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
+        missing = [word for word in words if word not in cached]
+        missing_few = [word for word in few if word not in cached and word not in common]
         halves = [word for word in words if terms.is_half(word) and word not in having]
-        if not (missing or little or halves or held):
+        if not (missing or missing_few or halves or texts):
             return {}
         above = int(word_for_word.common_above(self.total())) + 1
-        answers = self.shards.all(ShardReader.count, CountRequest(missing, little, above, halves, held, allowed))
-        found = summed(one.chunks for one in answers)
-        known.update((word, found.get(word, 0)) for word in missing)
-        known.update((word, found.get(word, 0)) for word in little if found.get(word, 0) < above)
-        common.update(word for word in little if found.get(word, 0) >= above)
-        found = summed(one.having for one in answers)
-        having.update((word, found.get(word, 0)) for word in halves)
-        return {text: self._holding([one.held[place] for one in answers]) for place, text in enumerate(held)}
+        answers = self.shards.all(ShardReader.count, CountRequest(missing, missing_few, above, halves, texts, allowed))
+        counts = summed(answer.chunks for answer in answers)
+        cached.update((word, counts.get(word, 0)) for word in missing)
+        cached.update((word, counts.get(word, 0)) for word in missing_few if counts.get(word, 0) < above)
+        common.update(word for word in missing_few if counts.get(word, 0) >= above)
+        counts = summed(answer.having for answer in answers)
+        having.update((word, counts.get(word, 0)) for word in halves)
+        return {
+            text: self._select_candidates([answer.held[index] for answer in answers])
+            for index, text in enumerate(texts)
+        }
 
-    def _holding(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
+    def _select_candidates(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
         """Return (row, worth) of the CANDIDATES chunks with the lowest ids, ascending by row."""
-        found = {self.rows.whole(shard, row): one for shard, some in enumerate(answers) for row, one in some.items()}
-        self._ids.update((row, name) for row, (name, _) in found.items())
-        first = sorted(found, key=lambda row: found[row][0])[: word_for_word.CANDIDATES]
-        return [(row, found[row][1]) for row in sorted(first)]
+        candidates = {
+            self.rows.whole(shard, row): candidate
+            for shard, chunks in enumerate(answers)
+            for row, candidate in chunks.items()
+        }
+        self._ids.update((row, name) for row, (name, _) in candidates.items())
+        first = sorted(candidates, key=lambda row: candidates[row][0])[: word_for_word.CANDIDATES]
+        return [(row, candidates[row][1]) for row in sorted(first)]
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         if all(word in self.counted.chunks for word in words):
@@ -153,21 +160,21 @@ class ShelfReader:
     def pool(self, request: PoolRequest) -> Pool:
         k, walk, of_all, names = request.k, request.walk, None, {}
         if request.words:
-            self._count(request.words, (), (), EVERYTHING)
+            self._fetch_counts(request.words, (), (), EVERYTHING)
             having = {word: self.counted.having.get(word) or self.counted.chunks[word] for word in request.words}
-            of_all = terms.CorpusCounts(self.total(), sum(one.words for one in self.totals), having)
+            of_all = terms.CorpusCounts(self.total(), sum(shard.words for shard in self.totals), having)
         if walk is not None:
-            names = self._keys(walk.names)
+            names = self._load_keys(walk.names)
             walk = replace(walk, names=())
-        asked = replace(request, counts=None, walk=walk), of_all, list(names)
-        found = dict(enumerate(self.shards.all(ShardReader.pool, *asked, share(k, self.rows.shards))))
-        if short := too_few(found, k, self.rows):
-            found.update(self.shards.some(short, ShardReader.pool, *asked, k))
+        arguments = replace(request, counts=None, walk=walk), of_all, list(names)
+        pools = dict(enumerate(self.shards.all(ShardReader.pool, *arguments, share(k, self.rows.shards))))
+        if short := too_few(pools, k, self.rows):
+            pools.update(self.shards.some(short, ShardReader.pool, *arguments, k))
         kind = SHORT if walk is None else full(len(walk.clauses))
-        records = self._records([(shard, one.records) for shard, one in found.items()], kind)
-        return merged_pools(found, replace(request, walk=walk), self.rows, names, records)
+        records = self._join_records([(shard, pool.records) for shard, pool in pools.items()], kind)
+        return merged_pools(pools, replace(request, walk=walk), self.rows, names, records)
 
-    def _records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
+    def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
         """Join the records that shards sent, and cache the first bytes of their chunks' ids."""
         records = joined(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), first_bytes(records), strict=True))
@@ -175,91 +182,93 @@ class ShelfReader:
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         answers = self.shards.all(ShardReader.containing, text, k, allowed)
-        found = {self.rows.whole(shard, row): name for shard, some in enumerate(answers) for row, name in some.items()}
-        return sorted(sorted(found, key=found.__getitem__)[:k])
+        ids = {
+            self.rows.whole(shard, row): name for shard, answer in enumerate(answers) for row, name in answer.items()
+        }
+        return sorted(sorted(ids, key=ids.__getitem__)[:k])
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        rows, made = [np.empty(0, dtype=np.int64)], [np.empty((len(vectors), 0), dtype=np.float32)]
-        for shard, _, (some, values) in self.shards.of(ShardReader.cosines, chunks, vectors):
-            rows.append(some * self.rows.shards + shard)
-            made.append(values)
-        return np.concatenate(rows), np.concatenate(made, axis=1)
+        rows, cosines = [np.empty(0, dtype=np.int64)], [np.empty((len(vectors), 0), dtype=np.float32)]
+        for shard, _, (shard_rows, values) in self.shards.of(ShardReader.cosines, chunks, vectors):
+            rows.append(shard_rows * self.rows.shards + shard)
+            cosines.append(values)
+        return np.concatenate(rows), np.concatenate(cosines, axis=1)
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        wanted = list(rows)
-        found = self.shards.by_row(ShardReader.titled_texts, list(dict.fromkeys(wanted)))
-        return [found[row] for row in wanted]
+        row_list = list(rows)
+        texts = self.shards.by_row(ShardReader.titled_texts, list(dict.fromkeys(row_list)))
+        return [texts[row] for row in row_list]
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        wanted, held = list(dict.fromkeys(rows)), self._ids
-        first = {row: self._first.get(row, "") for row in wanted}
-        if "" not in first.values() and len(set(first.values())) == len(wanted):
+        distinct, cached = list(dict.fromkeys(rows)), self._ids
+        first = {row: self._first.get(row, "") for row in distinct}
+        if "" not in first.values() and len(set(first.values())) == len(distinct):
             return first
-        missing = [row for row in wanted if row not in held]
+        missing = [row for row in distinct if row not in cached]
         if missing:
-            held.update({**dict.fromkeys(missing, ""), **self.shards.by_row(ShardReader.ids, missing)})
-        return held
+            cached.update({**dict.fromkeys(missing, ""), **self.shards.by_row(ShardReader.ids, missing)})
+        return cached
 
-    def _keys(self, names: Iterable[int]) -> dict[str, int]:
+    def _load_keys(self, names: Iterable[int]) -> dict[str, int]:
         """Return {key: row} of these names; names that the catalogue lacks are left out."""
-        wanted = list(names)
-        held = self.names.load(wanted)
-        return {held[row].key: row for row in wanted if row in held}
+        rows = list(names)
+        loaded = self.names.load(rows)
+        return {loaded[row].key: row for row in rows if row in loaded}
 
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        found = self.shards.by_row(ShardReader.titled_extractions, list(chunks))
-        keys = {row: int.from_bytes(blake2b(key, digest_size=8).digest()) for row, (key, _) in found.items()}
-        return {row: (keys[row], found[row][1]) for row in chunks if row in found}
+        extractions = self.shards.by_row(ShardReader.titled_extractions, list(chunks))
+        keys = {row: int.from_bytes(blake2b(key, digest_size=8).digest()) for row, (key, _) in extractions.items()}
+        return {row: (keys[row], extractions[row][1]) for row in chunks if row in extractions}
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        return self.catalogue.cache.starts.get(chunks, self._starts)
+        return self.catalogue.cache.starts.get(chunks, self._load_starts)
 
-    def _starts(self, chunks: Sequence[int]) -> dict[int, StartText]:
-        given: dict[int, NamedText] = {}
-        for shard, some, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
-            rows = self._names_of(keys)
-            for row, (title, text, packed, own) in zip(self.rows.all_of(shard, some), texts, strict=True):
+    def _load_starts(self, chunks: Sequence[int]) -> dict[int, StartText]:
+        named_texts: dict[int, NamedText] = {}
+        for shard, shard_rows, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
+            rows = self._find_name_rows(keys)
+            for row, (title, text, packed, own) in zip(self.rows.all_of(shard, shard_rows), texts, strict=True):
                 names = renamed(np.frombuffer(packed, dtype=NAMED), rows)
-                given[row] = title, text, names.tobytes(), json.dumps([rows[place] for place in json.loads(own)])
-        return dict(zip(given, self.names.starts(list(given.values())), strict=True))
+                named_texts[row] = title, text, names.tobytes(), json.dumps([rows[index] for index in json.loads(own)])
+        return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
-    def _names_of(self, keys: Sequence[str]) -> list[int]:
+    def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
         """Return the catalogue's row of each key, in order; 0 for an unknown key, which only a wrong shard has."""
-        held = stored_names.rows(self.names.connection, keys)
-        return [held.get(key, 0) for key in keys]
+        rows_by_key = stored_names.rows(self.names.connection, keys)
+        return [rows_by_key.get(key, 0) for key in keys]
 
     def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
-        asked = self.names.links(heads)
-        rare = self._keys(asked.rare)
-        keys = {**rare, **self._keys(asked.names)}
+        links = self.names.links(heads)
+        rare = self._load_keys(links.rare)
+        keys = {**rare, **self._load_keys(links.names)}
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
-        about = [(shard, one) for shard, some in enumerate(answers) for one in some.subjects]
-        naming = mentioned([one.mentions for one in answers], list(keys.values()), self.rows)
-        records = self._records([(shard, one.records) for shard, one in enumerate(answers)], full(0))
-        found = asked.leads(subject_chunks(about, keys, self.rows), naming)
-        return list(found.values()), evidence_of(records)
+        subjects = [(shard, subject) for shard, answer in enumerate(answers) for subject in answer.subjects]
+        naming = mentioned([answer.mentions for answer in answers], list(keys.values()), self.rows)
+        records = self._join_records([(shard, answer.records) for shard, answer in enumerate(answers)], full(0))
+        leads = links.leads(subject_chunks(subjects, keys, self.rows), naming)
+        return list(leads.values()), evidence_of(records)
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
-        keys = self._keys(names)
+        keys = self._load_keys(names)
         return mentioned(self.shards.all(ShardReader.mentions, list(keys), allowed), list(keys.values()), self.rows)
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
-        found = {}
-        for shard, _, (keys, some) in self.shards.of(ShardReader.name_links, chunks):
-            rows = self._names_of(keys)
-            for row, (named, links) in some.items():
-                found[self.rows.whole(shard, row)] = renamed(named, rows), links
-        return {row: found[row] for row in chunks if row in found}
+        linked = {}
+        for shard, _, (keys, by_row) in self.shards.of(ShardReader.name_links, chunks):
+            rows = self._find_name_rows(keys)
+            for row, (named, links) in by_row.items():
+                linked[self.rows.whole(shard, row)] = renamed(named, rows), links
+        return {row: linked[row] for row in chunks if row in linked}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        found = {
-            name: some
+        named = {
+            name: mentions
             for answer in self.shards.all(ShardReader.named_in, dict(texts), kinds)
-            for name, some in answer.items()
+            for name, mentions in answer.items()
         }
-        return {name: found[name] for name in texts if name in found}
+        return {name: named[name] for name in texts if name in named}
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
         return self.shards.by_row(ShardReader.descriptions, list(chunks))
@@ -269,18 +278,20 @@ class ShelfReader:
         named: dict[int, list[int]] = {}
         for name, chunk in where.items():
             named.setdefault(chunk % self.rows.shards, []).append(name)
-        wanted = self.rows.split(rows)
-        asked = {}
-        for shard in wanted.keys() | named.keys():
-            written = [(keys.get(one, ""), where[one] // self.rows.shards) for one in named.get(shard, ())]
-            asked[shard] = Call(ShardReader.show, (wanted.get(shard, ()), written))
-        answers = self.shards.engine.ask(asked) if asked else {}
-        loaded = {self.rows.whole(shard, row): one for shard, (some, _) in answers.items() for row, one in some.items()}
-        found = {
-            name: text for shard, some in named.items() for name, text in zip(some, answers[shard][1], strict=True)
+        rows_by_shard = self.rows.split(rows)
+        calls = {}
+        for shard in rows_by_shard.keys() | named.keys():
+            requests = [(keys.get(name, ""), where[name] // self.rows.shards) for name in named.get(shard, ())]
+            calls[shard] = Call(ShardReader.show, (rows_by_shard.get(shard, ()), requests))
+        answers = self.shards.engine.ask(calls) if calls else {}
+        loaded = {
+            self.rows.whole(shard, row): chunk for shard, (shown, _) in answers.items() for row, chunk in shown.items()
+        }
+        spellings = {
+            name: text for shard, names in named.items() for name, text in zip(names, answers[shard][1], strict=True)
         }
         chunks = {row: replace(loaded[row], row=row) for row in rows if row in loaded}
-        return chunks, as_entities(heads, keys, found)
+        return chunks, as_entities(heads, keys, spellings)
 
     # A shelf has no tree of summaries.
 
@@ -295,10 +306,10 @@ class ShelfReader:
 
 def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """Return {word: sum of its counts over all shards}."""
-    found: Counter[str] = Counter()
-    for one in answers:
-        found.update(one)
-    return dict(found)
+    counts: Counter[str] = Counter()
+    for answer in answers:
+        counts.update(answer)
+    return dict(counts)
 
 
 def _refuse_tree() -> NoReturn:

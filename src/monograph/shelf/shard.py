@@ -68,8 +68,8 @@ class Call(NamedTuple):
     def answer(self, file: WholeFile) -> Any:
         """Return the result of the call on a shard, in one read transaction."""
         with file.reading() as snapshot:
-            held = cast(FileReader, snapshot)
-            return self.method(ShardReader(held.connection, held, file), *self.arguments)
+            reader = cast(FileReader, snapshot)
+            return self.method(ShardReader(reader.connection, reader, file), *self.arguments)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,8 +95,8 @@ class ShardReader(GraphState):
     def documents_called(self, name: str) -> list[Document]:
         """Return the documents with this id, uri or path, with their texts."""
         connection = self.connection
-        found, _ = sources.resolve(connection, [name])
-        return [documents.load(connection, one) for one in found]
+        matches, _ = sources.resolve(connection, [name])
+        return [documents.load(connection, document) for document in matches]
 
     # Documents.
 
@@ -107,8 +107,11 @@ class ShardReader(GraphState):
     def read_chunks(self, name: str) -> list[list[Chunk]]:
         """Return the chunks of each document with this id, uri or path, in reading order."""
         connection = self.connection
-        found, _ = sources.resolve(connection, [name])
-        return [[one.chunk for one in chunks.of_document(connection, row.row, strict=True)] for row in found]
+        matches, _ = sources.resolve(connection, [name])
+        return [
+            [loaded.chunk for loaded in chunks.of_document(connection, document.row, strict=True)]
+            for document in matches
+        ]
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Return the allowed chunks with these ids (all if None), with vectors if ``vectors``. Skips unknown ids."""
@@ -121,10 +124,10 @@ class ShardReader(GraphState):
     def count(self, asked: CountRequest) -> ShardCounts:
         """Return the counts of words, and the chunks that contain codes or phrases."""
         connection = self.connection
-        read = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.cache.counted)
-        chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if read is None else read.chunks
-        held = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
-        named = [{row: (name, some[row]) for row, name in self.ids(list(some)).items()} for some in held]
+        loaded = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.cache.counted)
+        chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if loaded is None else loaded.chunks
+        matches = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
+        named = [{row: (name, scores[row]) for row, name in self.ids(list(scores)).items()} for scores in matches]
         return ShardCounts(dict(chunks), terms.having(connection, asked.halves), named)
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
@@ -136,11 +139,11 @@ class ShardReader(GraphState):
     ) -> list[tuple[int, float]]:
         """Return (row, score) of the k best chunks, and ties with the last. ``of_all`` are the counts of all shards."""
         connection = self.connection
-        known = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
-        if known is not None:
-            held = [word for word in words if word in known.chunks or terms.is_half(word)]
-            if known.can_rank(held):
-                scored = known.bm25(connection, held, k, allowed, of_all)
+        loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
+        if loaded is not None:
+            present = [word for word in words if word in loaded.chunks or terms.is_half(word)]
+            if loaded.can_rank(present):
+                scored = loaded.bm25(connection, present, k, allowed, of_all)
                 if scored is not None:
                     return scored
         return terms.bm25_of_all(connection, words, k, of_all, allowed)
@@ -159,26 +162,28 @@ class ShardReader(GraphState):
         if request.vector is not None and request.vector.any():
             nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
             near = pools.cut(nearest, most, k, effort)
-        about = self.subject_chunks(keys, allowed) if keys else []
-        found_rows = (one.records["row"].tolist() for one in (best, near) if one is not None)
-        rows = list(dict.fromkeys([*chain.from_iterable(found_rows), *(one[3] for one in about if one[3])]))
+        subjects = self.subject_chunks(keys, allowed) if keys else []
+        found_rows = (part.records["row"].tolist() for part in (best, near) if part is not None)
+        rows = list(
+            dict.fromkeys([*chain.from_iterable(found_rows), *(subject[3] for subject in subjects if subject[3])])
+        )
         naming = self.naming(rows, keys) if keys else []
-        records = self._records(rows) if walk is None else self._records(rows, walk.words, walk.clauses)
-        return ShardPool(best, near, about, naming, records)
+        records = self._pack_records(rows) if walk is None else self._pack_records(rows, walk.words, walk.clauses)
+        return ShardPool(best, near, subjects, naming, records)
 
-    def _records(self, rows: Sequence[int], asked: Words | None = None, clauses: Float32 | None = None) -> bytes:
+    def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
         """Return records of distinct chunks, as bytes: full ones if the question's words are given, else short ones."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
-        if asked is None:
+        if words is None:
             return records_of(rows, names).tobytes()
-        made = records_of(rows, names, self.snapshot.evidence(rows, asked), 0 if clauses is None else len(clauses))
+        records = records_of(rows, names, self.snapshot.evidence(rows, words), 0 if clauses is None else len(clauses))
         if clauses is not None and len(clauses):
-            held, cosines = self.cosines(rows, clauses)
-            place = {row: at for at, row in enumerate(rows)}
-            at = [place[row] for row in held.tolist()]
-            made["cosines"][at], made["vector"][at] = cosines.T, True
-        return made.tobytes()
+            found_rows, cosines = self.cosines(rows, clauses)
+            positions = {row: index for index, row in enumerate(rows)}
+            indexes = [positions[row] for row in found_rows.tolist()]
+            records["cosines"][indexes], records["vector"][indexes] = cosines.T, True
+        return records.tobytes()
 
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
         """Return the ids, by row, of at most k chunks that may contain a folded text."""
@@ -208,27 +213,27 @@ class ShardReader(GraphState):
         """Return (keys of names, texts of chunks in order). A name in a text is an index into the keys."""
         connection = self.connection
         self.snapshot.cache.ahead.starts(connection, rows)
-        given = chunks.named_texts(connection, rows)
-        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in given]
-        own = [json.loads(listed) for *_, listed in given]
-        place, keys = self._places([*(one["name"].tolist() for one in records), *own])
+        texts = chunks.named_texts(connection, rows)
+        records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in texts]
+        own = [json.loads(name_rows) for *_, name_rows in texts]
+        positions, keys = self._index_names([*(record["name"].tolist() for record in records), *own])
         return keys, [
-            (title, text, renamed(names, place).tobytes(), json.dumps([place[row] for row in about]))
-            for (title, text, *_), names, about in zip(given, records, own, strict=True)
+            (title, text, renamed(names, positions).tobytes(), json.dumps([positions[row] for row in about]))
+            for (title, text, *_), names, about in zip(texts, records, own, strict=True)
         ]
 
     def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:
         """Return (keys of names, {row: (names, links)} of chunks). A name in a record is an index into the keys."""
-        found = self.snapshot.linked(rows)
-        place, keys = self._places([named["name"].tolist() for named, _ in found.values()])
-        return keys, {row: (renamed(named, place), links) for row, (named, links) in found.items()}
+        linked = self.snapshot.linked(rows)
+        positions, keys = self._index_names([named["name"].tolist() for named, _ in linked.values()])
+        return keys, {row: (renamed(named, positions), links) for row, (named, links) in linked.items()}
 
-    def _places(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
+    def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
         """Return ({row of name: index}, keys of the names in order of index); the key of a missing name is ""."""
-        wanted = dict.fromkeys(row for some in rows for row in some)
-        held = names.load(self.connection, wanted)
-        keys = tuple([held[row].key if row in held else "" for row in wanted])
-        return {row: place for place, row in enumerate(wanted)}, keys
+        distinct = dict.fromkeys(row for part in rows for row in part)
+        loaded = names.load(self.connection, distinct)
+        keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])
+        return {row: index for index, row in enumerate(distinct)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
         """Return the documents about the names with these keys: see :data:`monograph.shelf.pools.Subject`."""
@@ -238,8 +243,8 @@ class ShardReader(GraphState):
     def mentions(self, keys: Sequence[str], allowed: Allowed) -> list[list[int]]:
         """Return for each key the rows of the allowed chunks that have this name, ascending."""
         rows = names.rows(self.connection, keys)
-        found = graphs.mentions(self.connection, rows.values(), allowed)
-        return [found.get(rows.get(key, 0), []) for key in keys]
+        chunks_by_name = graphs.mentions(self.connection, rows.values(), allowed)
+        return [chunks_by_name.get(rows.get(key, 0), []) for key in keys]
 
     def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
         """Return the chunks that names link to, and full records of these chunks.
@@ -248,8 +253,8 @@ class ShardReader(GraphState):
         hashes of the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
-        rows = dict.fromkeys([*(one[3] for one in subjects if one[3]), *chain.from_iterable(mentions)])
-        return NameLinks(subjects, mentions, self._records(list(rows), asked))
+        rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
+        return NameLinks(subjects, mentions, self._pack_records(list(rows), asked))
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key, row) for each of these chunks and each of these names that it has."""
@@ -267,11 +272,11 @@ class ShardReader(GraphState):
         has the name.
         """
         where, keys = {}, {}
-        for place, (key, row) in enumerate(wanted):
-            where[place], keys[place] = row, key
-        found = written(self.connection, where, keys)
+        for index, (key, row) in enumerate(wanted):
+            where[index], keys[index] = row, key
+        spellings = written(self.connection, where, keys)
         loaded, _ = self.snapshot.show(rows)
-        return loaded, [found[place] for place in where]
+        return loaded, [spellings[index] for index in where]
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         """See ``Reader.named_in``."""
@@ -294,5 +299,5 @@ class ShardReader(GraphState):
 
     def rows_of(self, name: str) -> list[list[int]]:
         """Return the chunk rows of each document with this id, uri or path, in reading order."""
-        found, _ = sources.resolve(self.connection, [name])
-        return [chunks.rows_of_document(self.connection, one.row) for one in found]
+        matches, _ = sources.resolve(self.connection, [name])
+        return [chunks.rows_of_document(self.connection, document.row) for document in matches]

@@ -81,22 +81,22 @@ class Shelf(Questions):
     """
 
     _file: OpenShelf
-    _given: OpenOptions
+    _options: OpenOptions
     _engines: Engines
 
     def __init__(self, place: ShelfPlace, version: Manifest, given: OpenOptions, engines: Engines) -> None:
-        self._place, self._given, self._engines = place, given, engines
+        self._place, self._options, self._engines = place, given, engines
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
         """Fetch and open a version, and search it from now on."""
-        given = replace(self._given, read_only=True, create=False, settings=None)
+        options = replace(self._options, read_only=True, create=False, settings=None)
         path = self._place.file_of(version.catalogue)
-        file = OpenShelf.open(replace(given, path=path))
+        file = OpenShelf.open(replace(options, path=path))
         file.url = self.url
         try:
-            asked = replace(given, model=None, reranker=None)
-            file.begin(self._engines(self._place, version, asked))
+            shard_options = replace(options, model=None, reranker=None)
+            file.begin(self._engines(self._place, version, shard_options))
         except BaseException:
             file.database.close()
             raise
@@ -142,14 +142,14 @@ class Shelf(Questions):
             If the shelf cannot be read, or this version does not exist.
         """
         place = place_at(os.fspath(url), None if home is None else Path(home))
-        given = OpenOptions(
+        options = OpenOptions(
             Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
         )  # fmt: skip
-        found = latest(place.objects) if version is None else load(place.objects, version)
-        if found is None:
+        manifest = latest(place.objects) if version is None else load(place.objects, version)
+        if manifest is None:
             raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
-        return cls(place, found, given, engines)
+        return cls(place, manifest, options, engines)
 
     @property
     def url(self) -> str:
@@ -188,8 +188,11 @@ class Shelf(Questions):
         """Return a page of :meth:`documents`. Parameters and errors as for :meth:`monograph.Monograph.listed`."""
         start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
         answers = self._file.shards.all(ShardReader.listed, like, start + limit)
-        every = sorted((one for some in answers for one in some.documents), key=lambda one: (one.uri, one.id))
-        return Listed(sum(one.count for one in answers), start, tuple(every[start : start + limit]))
+        documents = sorted(
+            (document for answer in answers for document in answer.documents),
+            key=lambda document: (document.uri, document.id),
+        )
+        return Listed(sum(answer.count for answer in answers), start, tuple(documents[start : start + limit]))
 
     def chunks(self, name: str) -> list[Chunk]:
         """Return the chunks of a document, by id or uri, in reading order. Raises as :meth:`document`."""
@@ -203,48 +206,48 @@ class Shelf(Questions):
         With ``ids``, chunks are in the order of the ids, and missing ones are skipped. Otherwise they are in order of
         document id, then of their place in the document.
         """
-        asked = None if ids is None else arguments.names(ids, "an id")
-        answers = self._file.shards.all(ShardReader.fetch, asked, allowed(where), vectors)
-        every = [one for some in answers for one in some]
-        if asked is None:
-            return sorted(every, key=lambda one: (one.chunk.document_id, one.chunk.ordinal))
-        found = {one.chunk.id: one for one in every}
-        return [found[name] for name in asked if name in found]
+        wanted_ids = None if ids is None else arguments.names(ids, "an id")
+        answers = self._file.shards.all(ShardReader.fetch, wanted_ids, allowed(where), vectors)
+        stored_chunks = [stored for answer in answers for stored in answer]
+        if wanted_ids is None:
+            return sorted(stored_chunks, key=lambda stored: (stored.chunk.document_id, stored.chunk.ordinal))
+        by_id = {stored.chunk.id: stored for stored in stored_chunks}
+        return [by_id[name] for name in wanted_ids if name in by_id]
 
     def brief(self) -> Brief:
         """Return a brief overview. The format of a shelf is given as 0."""
-        return Brief(0, sum(one.documents for one in self._file.totals), False)
+        return Brief(0, sum(shard.documents for shard in self._file.totals), False)
 
     def stats(self) -> ShelfStats:
         """Return the counts and sizes of the version. Sizes are in bytes."""
         totals, version = self._file.totals, self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
-            made = catalogue.origin(connection)
+            origin = catalogue.origin(connection)
         return ShelfStats(
             url=self.url,
             version=version.version,
             shards=len(version.shards),
-            documents=sum(one.documents for one in totals),
-            chunks=sum(one.chunks for one in totals),
+            documents=sum(shard.documents for shard in totals),
+            chunks=sum(shard.chunks for shard in totals),
             entities=entities,
             merged=merged,
             bytes=sum(name.bytes for name in (*version.shards, version.catalogue)),
-            documents_by_shard=tuple(one.documents for one in totals),
-            embedder=made.embedder.key if made.embedder else "",
-            extractor=made.extractor.key if made.extractor else "",
+            documents_by_shard=tuple(shard.documents for shard in totals),
+            embedder=origin.embedder.key if origin.embedder else "",
+            extractor=origin.extractor.key if origin.extractor else "",
         )
 
     def check(self) -> list[Finding]:
         """Return every fault in the shards, and every difference between their names and the catalogue."""
         shards = self._file.shards
-        found = [
-            replace(one, fault=f"shard {shard}: {one.fault}")
+        findings = [
+            replace(finding, fault=f"shard {shard}: {finding.fault}")
             for shard, answer in enumerate(shards.all(ShardReader.findings))
-            for one in answer
+            for finding in answer
         ]
         with self._file.database.read() as connection:
-            return found + catalogue.faults(connection, shards.all(ShardReader.share))
+            return findings + catalogue.faults(connection, shards.all(ShardReader.share))
 
     def __enter__(self) -> Shelf:
         return self
@@ -259,7 +262,7 @@ class Shelf(Questions):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _opened_again, (self.url, self._place.home, self.version, self._given, self._engines)
+        return _reopen, (self.url, self._place.home, self.version, self._options, self._engines)
 
     if not TYPE_CHECKING:
 
@@ -290,9 +293,9 @@ class Shelf(Questions):
         return self.version
 
 
-def _opened_again(url: str, home: Path, version: int, given: OpenOptions, engines: Engines) -> Shelf:
+def _reopen(url: str, home: Path, version: int, options: OpenOptions, engines: Engines) -> Shelf:
     place = place_at(url, home)
-    return Shelf(place, load(place.objects, version), given, engines)
+    return Shelf(place, load(place.objects, version), options, engines)
 
 
 Archive: TypeAlias = Reader | Shelf

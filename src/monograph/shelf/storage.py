@@ -34,8 +34,8 @@ PIECE = 8 << 20
 """Most bytes in one request, when sending or fetching. A larger file is sent in parts."""
 
 _RETRIES = 5
-_OBJECT = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
-_FETCHING = ".fetching-"
+_OBJECT_NAME = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
+_FETCH_PREFIX = ".fetching-"
 """Prefix of temporary folders in which a fetched file is written until it is verified."""
 
 _STAGING = "staging"
@@ -75,8 +75,8 @@ def name_of(path: Path) -> ObjectName:
 
 def digest_in(name: str) -> str:
     """Return the digest from an object's name in storage, or "" if the name is not that of an object."""
-    found = _OBJECT.fullmatch(name)
-    return found[1] if found else ""
+    match = _OBJECT_NAME.fullmatch(name)
+    return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Storage:
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
         self._address, self._folder = address, folder
-        self._client = client = _obstore()
+        self._client = client = _import_obstore()
         self._store: ObjectStore
         try:
             if folder is not None:
@@ -122,7 +122,7 @@ class Storage:
         gets True. Buckets cannot check for absence when they store a file larger than ``PIECE`` bytes: two writers may
         both put it. So name large objects by their digests.
         """
-        with self._translated(f"cannot store {name} in"):
+        with self._translate_errors(f"cannot store {name} in"):
             if self._folder is not None:
                 return self._put_durably(self._folder, name, source)
             if isinstance(source, bytes) or source.stat().st_size <= PIECE:
@@ -163,7 +163,7 @@ class Storage:
 
     def get(self, name: str, target: Path) -> None:
         """Write an object's bytes to a file without verifying them. Raises ObjectMissing if it is not in storage."""
-        with self._translated(f"cannot read {name} from", name):
+        with self._translate_errors(f"cannot read {name} from", name):
             size = self._client.head(self._store, name)["size"]
             with open(target, "wb", opener=private) as file:
                 # One request for each range, so that a failed request repeats its own range only.
@@ -180,7 +180,7 @@ class Storage:
 
         Raises ObjectMissing if it is not in storage, and ObjectDamaged if it has more than ``most`` bytes.
         """
-        with self._translated(f"cannot read {name} from", name):
+        with self._translate_errors(f"cannot read {name} from", name):
             answer = self._client.get(self._store, name)
             if answer.meta["size"] > most:
                 raise ObjectDamaged(
@@ -191,17 +191,19 @@ class Storage:
 
     def listed(self, folder: str) -> list[StoredObject]:
         """Return the objects directly in a folder of the storage, in order of name."""
-        with self._translated(f"cannot list {folder} in"):
+        with self._translate_errors(f"cannot list {folder} in"):
             if self._folder is not None and (self._folder / folder).is_file():
                 raise NotADirectoryError(20, "not a folder", str(self._folder / folder))
-            found = self._client.list_with_delimiter(self._store, folder)["objects"]
-            objects = (StoredObject(one["path"], one["size"], one["last_modified"].timestamp()) for one in found)
-            return sorted(objects, key=lambda one: one.name)
+            entries = self._client.list_with_delimiter(self._store, folder)["objects"]
+            objects = (
+                StoredObject(entry["path"], entry["size"], entry["last_modified"].timestamp()) for entry in entries
+            )
+            return sorted(objects, key=lambda stored: stored.name)
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove objects, in the order of the names. Names of objects that do not exist are skipped."""
         for name in names:
-            with self._translated(f"cannot remove {name} from"), suppress(FileNotFoundError):
+            with self._translate_errors(f"cannot remove {name} from"), suppress(FileNotFoundError):
                 self._client.delete(self._store, name)
 
     def remove_staged(self, age: float = 0.0) -> None:
@@ -218,7 +220,7 @@ class Storage:
                     path.unlink()
 
     @contextmanager
-    def _translated(self, what: str, name: str = "") -> Iterator[None]:
+    def _translate_errors(self, what: str, name: str = "") -> Iterator[None]:
         """Translate errors of the client and the system.
 
         ``what`` begins the message, before the address; ``name`` is an object that must exist.
@@ -268,7 +270,7 @@ def storage_at(url: str | Path, create: bool = False) -> Storage:
         If obstore is not installed.
     """
     text = str(url)
-    parts = _parts(text) if "://" in text and not isinstance(url, Path) else None
+    parts = _split_address(text) if "://" in text and not isinstance(url, Path) else None
     if parts is not None and parts.scheme in SCHEMES:
         return Storage(text)
     folder = Path(text if parts is None else unquote(parts.path))
@@ -283,7 +285,7 @@ def storage_at(url: str | Path, create: bool = False) -> Storage:
     return Storage(str(folder.absolute()), folder.absolute())
 
 
-def _parts(address: str) -> SplitResult:
+def _split_address(address: str) -> SplitResult:
     """Split the address of a folder or a bucket. Raises InputError if it is invalid or contains credentials."""
     try:
         parts = urlsplit(address)
@@ -310,7 +312,7 @@ def _first_line(error: Exception) -> str:
     return line if len(line) <= 300 else f"{line[:300]} …"
 
 
-def _obstore() -> ModuleType:
+def _import_obstore() -> ModuleType:
     try:
         import obstore
         import obstore.exceptions
@@ -369,11 +371,11 @@ class ShelfPlace:
 
     def keep(self, names: Iterable[ObjectName]) -> None:
         """Remove all fetched objects except the named ones. Programs that have one open can still read it."""
-        kept = {name.digest for name in names}
+        kept_digests = {name.digest for name in names}
         for path in self.fetched.glob("*.mono"):
-            if path.stem not in kept:
+            if path.stem not in kept_digests:
                 replacing.drop(path)
-        for path in self.fetched.glob(f"{_FETCHING}*"):
+        for path in self.fetched.glob(f"{_FETCH_PREFIX}*"):
             shutil.rmtree(path, ignore_errors=True)  # Left by a killed process.
 
     @property
@@ -396,7 +398,7 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
     """Fetch an object to ``target``, verified before the file gets its name. Raises as :meth:`ShelfPlace.file_of`."""
     with writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCHING) as folder:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCH_PREFIX) as folder:
             path = Path(folder) / target.name
             storage.get(name.name, path)
             if name_of(path) != name:
@@ -427,11 +429,11 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
     """
     storage = storage_at(url, create=create)
     name = hashlib.sha256(storage.address.encode()).hexdigest()[:16]
-    made = Path.home() / ".cache" / "monograph" / name if home is None else Path(home)
+    folder = Path.home() / ".cache" / "monograph" / name if home is None else Path(home)
     try:
-        made.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(
-            f"{made} cannot be created: {error.strerror}", "in Python: give another folder as home="
+            f"{folder} cannot be created: {error.strerror}", "in Python: give another folder as home="
         ) from error
-    return ShelfPlace(str(url), storage, made)
+    return ShelfPlace(str(url), storage, folder)

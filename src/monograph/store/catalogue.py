@@ -69,7 +69,7 @@ def load_totals(connection: Connection) -> list[Totals]:
     stored = connection.execute("SELECT value FROM settings WHERE name = 'shards'").fetchone()
     if stored is None:
         return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
-    return [Totals(*one) for one in json.loads(stored[0])]
+    return [Totals(*counts) for counts in json.loads(stored[0])]
 
 
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
@@ -81,20 +81,22 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")
     totals: list[Totals] = []
-    for shard, one in enumerate(shares):
-        totals += one.totals
-        connection.executemany(f"INSERT INTO shares VALUES ({shard}, ?, ?, ?, ?, ?, ?)", one.names)  # noqa: S608
-        connection.executemany("INSERT INTO stated VALUES (?, ?)", one.aliases)
-    held = json.dumps([astuple(one) for one in totals])
-    connection.execute("INSERT OR REPLACE INTO settings VALUES ('shards', ?)", (held,))
+    for shard, share in enumerate(shares):
+        totals += share.totals
+        connection.executemany(f"INSERT INTO shares VALUES ({shard}, ?, ?, ?, ?, ?, ?)", share.names)  # noqa: S608
+        connection.executemany("INSERT INTO stated VALUES (?, ?)", share.aliases)
+    totals_json = json.dumps([astuple(counts) for counts in totals])
+    connection.execute("INSERT OR REPLACE INTO settings VALUES ('shards', ?)", (totals_json,))
     # SQLite takes the column code from the row with the minimum.
-    every = connection.execute(
+    rows = connection.execute(
         """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
         FROM shares GROUP BY key ORDER BY key"""
     ).fetchall()
-    new = [names.NewName(row, *one[:3]) for row, one in enumerate(every, start=1)]
-    uses = Counter({row: one[3] for row, one in enumerate(every, start=1)})
-    names.add(connection, new, names.Uses(uses, Counter({row: one[4] for row, one in enumerate(every, start=1)})))
+    new = [names.NewName(row, *columns[:3]) for row, columns in enumerate(rows, start=1)]
+    uses = Counter({row: columns[3] for row, columns in enumerate(rows, start=1)})
+    names.add(
+        connection, new, names.Uses(uses, Counter({row: columns[4] for row, columns in enumerate(rows, start=1)}))
+    )
     connection.execute(
         """INSERT INTO subjects (name, document, by_title, qualifier)
         SELECT name, 0, 1, '' FROM names WHERE key IN (SELECT key FROM shares WHERE is_subject)"""
@@ -126,6 +128,6 @@ def document_hashes(connection: Connection, ids: Sequence[str] | None = None) ->
 def documents_digest(connection: Connection) -> bytes:
     """Return a SHA-256 digest of the ids and hashes of all documents."""
     digest = hashlib.sha256()
-    for name, found in connection.execute("SELECT id, sha256 FROM documents ORDER BY id"):
-        digest.update(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest() + found)
+    for name, sha256 in connection.execute("SELECT id, sha256 FROM documents ORDER BY id"):
+        digest.update(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest() + sha256)
     return digest.digest()

@@ -102,24 +102,24 @@ def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[
     """Return the inputs of the nodes of the given chunks, or of all; skip chunks that are missing or have no vector."""
     columns = 'c.document, c.start, c."end", c.chunk, c.id, v.memo'
     tables = "chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk ORDER BY c.chunk"
-    found = lookup(connection, columns, tables, chunk_rows(connection) if chunks is None else chunks)
-    texts = documents.texts(connection, [row[:3] for row in found])
-    return [Leaf(row[3], row[4], text, row[5]) for row, text in zip(found, texts, strict=True)]
+    rows = lookup(connection, columns, tables, chunk_rows(connection) if chunks is None else chunks)
+    texts = documents.texts(connection, [row[:3] for row in rows])
+    return [Leaf(row[3], row[4], text, row[5]) for row, text in zip(rows, texts, strict=True)]
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, NodeRow]:
     """Return the nodes of chunks, by chunk row; chunks without a node are left out."""
-    return {row.chunk: row for row in _load(connection, "n.chunk = w.value", chunks) if row.chunk is not None}
+    return {row.chunk: row for row in _load_nodes(connection, "n.chunk = w.value", chunks) if row.chunk is not None}
 
 
 def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
     """Return nodes by node row."""
-    return {row.node: row for row in _load(connection, "n.node = w.value", nodes)}
+    return {row.node: row for row in _load_nodes(connection, "n.node = w.value", nodes)}
 
 
-def _load(connection: Connection, which: str, values: Iterable[int]) -> list[NodeRow]:
-    """Return the nodes ``n`` that the condition ``which`` joins to ``w.value``, one of the values."""
-    return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {which}", values)]
+def _load_nodes(connection: Connection, condition: str, values: Iterable[int]) -> list[NodeRow]:
+    """Return the nodes ``n`` that the ``condition`` joins to ``w.value``, one of the values."""
+    return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {condition}", values)]
 
 
 def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence[tuple[int, bytes, int]]) -> None:
@@ -129,7 +129,7 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
     """
     if gone or leaves:
         # Deletions come first: a chunk that is added may be a deleted one with another row number.
-        found = connection.execute(
+        rows = connection.execute(
             """WITH RECURSIVE gone(node) AS (
                 SELECT value FROM json_each(?)
                 UNION SELECT n.parent FROM gone AS g CROSS JOIN nodes AS n
@@ -137,7 +137,7 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
             SELECT node FROM gone""",
             (str(list(gone)),),
         ).fetchall()
-        remove(connection, [node for (node,) in found])
+        remove(connection, [node for (node,) in rows])
         connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
         connection.execute("UPDATE trees SET version = random()")
     connection.execute("DELETE FROM unplanted")
@@ -180,15 +180,15 @@ def above(connection: Connection, layer: int) -> list[int]:
 
 def layers(connection: Connection) -> list[int]:
     """Return the number of nodes of each layer, from the chunks (layer 0) up."""
-    found = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
-    return [found.get(layer, 0) for layer in range(max(found, default=-1) + 1)]
+    counts = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
+    return [counts.get(layer, 0) for layer in range(max(counts, default=-1) + 1)]
 
 
 def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
     """Return (row, key) of the parent of each given node that has one, by node."""
     tables = "nodes AS n CROSS JOIN nodes AS p WHERE n.node = w.value AND p.node = n.parent"
-    found = lookup(connection, "n.node, p.node, p.key", tables, nodes)
-    return {node: (parent, key) for node, parent, key in found}
+    rows = lookup(connection, "n.node, p.node, p.key", tables, nodes)
+    return {node: (parent, key) for node, parent, key in rows}
 
 
 def chunk_rows(connection: Connection) -> list[int]:
@@ -215,21 +215,21 @@ def count_strays(connection: Connection) -> int:
 
 def roots(connection: Connection) -> list[int]:
     """Return the rows of the nodes without a parent, the highest layer first, each layer in order of rank and key."""
-    found = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()
-    return [row for (row,) in found]
+    rows = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()
+    return [row for (row,) in rows]
 
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
     """Return the children of each node, in order of rank and key, by node row."""
-    found: dict[int | None, list[NodeRow]] = {}
-    for row in _load(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
-        found.setdefault(row.parent, []).append(row)
-    return {node: found.get(node, []) for node in nodes}
+    by_parent: dict[int | None, list[NodeRow]] = {}
+    for row in _load_nodes(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
+        by_parent.setdefault(row.parent, []).append(row)
+    return {node: by_parent.get(node, []) for node in nodes}
 
 
 def chunks_under(connection: Connection, node: int) -> list[int]:
     """Return the rows of the chunks under a summary, in the order of the tree."""
-    found = connection.execute(
+    rows = connection.execute(
         """WITH RECURSIVE under(node, layer, way) AS (
             SELECT node, layer, '' FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
@@ -237,7 +237,7 @@ def chunks_under(connection: Connection, node: int) -> list[int]:
         SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",
         (node,),
     ).fetchall()
-    return [row for (row,) in found]
+    return [row for (row,) in rows]
 
 
 def count_under(connection: Connection, node: int) -> int:
@@ -251,23 +251,23 @@ def count_under(connection: Connection, node: int) -> int:
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
     """Return at most ``most`` summaries whose key begins with the hexadecimal digits ``prefix``, in order of key."""
-    found = connection.execute(
+    rows = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
     ).fetchall()
-    return [NodeRow(*row) for row in found]
+    return [NodeRow(*row) for row in rows]
 
 
 def of_vectors(
     connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
 ) -> dict[int, list[tuple[int, bytes]]]:
     """Return (node, key) of the summaries that have each vector, by memo row; skip the nodes in ``barred``."""
-    without = set(barred)
-    found: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
+    skipped = set(barred)
+    by_memo: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
     for row, node, key in lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos):
-        if node not in without:
-            found[row].append((node, key))
-    return found
+        if node not in skipped:
+            by_memo[row].append((node, key))
+    return by_memo
 
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
@@ -278,8 +278,8 @@ def barred(connection: Connection, allowed: Allowed) -> set[int]:
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
     """Return the memo row of each node's vector, by node; nodes without one are left out."""
     tables = "nodes AS n LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value"
-    found = lookup(connection, "n.node, COALESCE(n.vector, v.memo)", tables, nodes)
-    return {node: memo for node, memo in found if memo is not None}
+    rows = lookup(connection, "n.node, COALESCE(n.vector, v.memo)", tables, nodes)
+    return {node: memo for node, memo in rows if memo is not None}
 
 
 def sizes(connection: Connection) -> list[tuple[int, int]]:
@@ -292,7 +292,7 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
     """Return the rows of the summaries above each chunk, from the lowest layer up, by chunk row."""
-    found: dict[int, list[int]] = {}
+    by_chunk: dict[int, list[int]] = {}
     for row, node in connection.execute(
         """WITH RECURSIVE up(chunk, node, layer) AS (
             SELECT n.chunk, n.parent, 1 FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value
@@ -300,23 +300,25 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
         SELECT chunk, node FROM up WHERE node IS NOT NULL ORDER BY chunk, layer""",
         (json.dumps(list(chunks)),),
     ):
-        found.setdefault(row, []).append(node)
-    return found
+        by_chunk.setdefault(row, []).append(node)
+    return by_chunk
 
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
     """Return the rows of at most ``most`` summaries, the highest layer first, each layer in order of rank and key."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,)
     ).fetchall()
-    return [row for (row,) in found]
+    return [row for (row,) in rows]
 
 
 def pack(gist: SummaryText) -> bytes:
     """Return a summary as the bytes that the memo stores: JSON in UTF-8."""
     stored: dict[str, object] = {"text": gist.text}
     if gist.quotes:
-        stored["quotes"] = [[one.start, one.end, one.source, one.source_start, one.source_end] for one in gist.quotes]
+        stored["quotes"] = [
+            [quote.start, quote.end, quote.source, quote.source_start, quote.source_end] for quote in gist.quotes
+        ]
     if gist.tokens_in or gist.tokens_out:
         stored["tokens"] = [gist.tokens_in, gist.tokens_out]
     return json.dumps(stored, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
@@ -326,8 +328,8 @@ def unpack(value: bytes) -> SummaryText:
     """Return the summary that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no summary."""
     stored = json.loads(value)
     quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
-    read, written = map(whole, stored.get("tokens", (0, 0)))
-    return SummaryText(text(stored["text"]), quotes, read, written)
+    tokens_in, tokens_out = map(whole, stored.get("tokens", (0, 0)))
+    return SummaryText(text(stored["text"]), quotes, tokens_in, tokens_out)
 
 
 def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:

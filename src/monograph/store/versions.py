@@ -74,7 +74,7 @@ def end(connection: Connection, row: documents.DocumentRow, found: Ending | None
     if found is None:
         return
     if found.forgotten:
-        drop(connection, _numbers(connection, "id = ?", row.id))
+        drop(connection, _select_numbers(connection, "id = ?", row.id))
         return
     since = row.valid.since if row.valid is not None else FIRST
     if since >= found.moment:
@@ -98,9 +98,9 @@ def end(connection: Connection, row: documents.DocumentRow, found: Ending | None
 
 def drop(connection: Connection, numbers: Sequence[int]) -> None:
     """Delete previous versions by row number."""
-    wanted = [(number,) for number in numbers]
-    connection.executemany("DELETE FROM version_chunks WHERE version = ?", wanted)
-    connection.executemany("DELETE FROM versions WHERE version = ?", wanted)
+    parameters = [(number,) for number in numbers]
+    connection.executemany("DELETE FROM version_chunks WHERE version = ?", parameters)
+    connection.executemany("DELETE FROM versions WHERE version = ?", parameters)
 
 
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
@@ -108,27 +108,27 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
 
     With ``second`` return only versions that were valid at the end of that second.
     """
-    which = "id" if _numbers(connection, "id = ?", name) else "uri"
+    column = "id" if _select_numbers(connection, "id = ?", name) else "uri"
     if second is None:
-        return _numbers(connection, f"{which} = ?", name)
-    return _numbers(connection, f"{_STANDING} AND {which} = ?2", second, name)
+        return _select_numbers(connection, f"{column} = ?", name)
+    return _select_numbers(connection, f"{_VALID_AT} AND {column} = ?2", second, name)
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
     """Return the rows of the previous versions that ended in a second or earlier."""
-    return _numbers(connection, "valid_until <= ?", second)
+    return _select_numbers(connection, "valid_until <= ?", second)
 
 
 def standing_at(connection: Connection, second: int) -> list[int]:
     """Return the rows of the previous versions that were valid at the end of a second."""
-    return _numbers(connection, _STANDING, second)
+    return _select_numbers(connection, _VALID_AT, second)
 
 
 def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
     """Return rows of previous versions, valid at the end of a second, that lack vectors or (``graph``) extractions."""
-    lacks = f"""EXISTS (SELECT 1 FROM version_chunks AS c
+    is_incomplete = f"""EXISTS (SELECT 1 FROM version_chunks AS c
         WHERE c.version = versions.version AND (c.vector IS NULL OR ({graph:d} AND c.extraction IS NULL)))"""  # noqa: S608
-    return _numbers(connection, f"{_STANDING} AND {lacks}", second)
+    return _select_numbers(connection, f"{_VALID_AT} AND {is_incomplete}", second)
 
 
 def below(connection: Connection, root: str) -> dict[int, str]:
@@ -140,11 +140,11 @@ def below(connection: Connection, root: str) -> dict[int, str]:
     )
 
 
-_STANDING = "valid_from <= ?1 AND ?1 < valid_until"
+_VALID_AT = "valid_from <= ?1 AND ?1 < valid_until"
 
 
-def _numbers(connection: Connection, which: str, *values: str | int) -> list[int]:
-    query = f"SELECT version FROM versions WHERE {which} ORDER BY valid_from, version"  # noqa: S608 - constants
+def _select_numbers(connection: Connection, condition: str, *values: str | int) -> list[int]:
+    query = f"SELECT version FROM versions WHERE {condition} ORDER BY valid_from, version"  # noqa: S608 - constants
     return [int(number) for (number,) in connection.execute(query, values)]
 
 
@@ -162,14 +162,14 @@ def last_change(connection: Connection, second: int) -> int:
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
     """Return previous versions without texts, in the order of the rows. Raises DamagedFile if times are invalid."""
     columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
-    found = []
-    for row, *own, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
+    versions = []
+    for row, *fields, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
         _, valid = documents.loaded_times(None, None, None, since, until)
         if valid is None:
             raise damaged(path_of(connection), f"row {row} of versions has no valid times")
-        name, title, uri, characters = own
-        found.append(Version(name, title, uri, characters, valid))
-    return found
+        name, title, uri, characters = fields
+        versions.append(Version(name, title, uri, characters, valid))
+    return versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
             row = documents.DocumentRow(number, name, None, uri, title, sha256, characters, date, valid)
             document = documents.made_of(row, text, metadata, sections)
             chunks, given = [], []
-            for own, ordinal, start, stop, said, value in connection.execute(
+            for chunk_id, ordinal, start, stop, chunk_metadata, value in connection.execute(
                 """SELECT c.id, c.ordinal, c.start, c."end", c.metadata,
                     CASE WHEN m.key = given_key(m.value) THEN m.value END
                 FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector WHERE c.version = ?
@@ -211,11 +211,13 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
                 (number,),
             ):
                 if not 0 <= start < stop <= len(text):
-                    raise ValueError(f"its chunk {own!r} has an invalid span, {start} to {stop}")
-                chunks.append(Chunk(own, name, text[start:stop], start, stop, ordinal, loaded_object(said)))
+                    raise ValueError(f"its chunk {chunk_id!r} has an invalid span, {start} to {stop}")
+                chunks.append(
+                    Chunk(chunk_id, name, text[start:stop], start, stop, ordinal, loaded_object(chunk_metadata))
+                )
                 given.append(value)
-            former = Former(document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2]))
-        yield former
+            version = Former(document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2]))
+        yield version
 
 
 def mark(connection: Connection, some: Iterable[Former]) -> None:
@@ -223,7 +225,7 @@ def mark(connection: Connection, some: Iterable[Former]) -> None:
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
         dates_checksum = checksum(?1, ?3, ?4, ?5) WHERE id = ?6""",
-        ((one.valid.since, one.valid.until, *one.dated, one.document.id) for one in some),
+        ((version.valid.since, version.valid.until, *version.dated, version.document.id) for version in some),
     )
 
 
@@ -238,12 +240,12 @@ def drop_vectors(connection: Connection) -> None:
 
     Checksums cover supplied vectors, so versions that had their checksum get a new one.
     """
-    found = connection.execute(
+    rows = connection.execute(
         """SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"""
     ).fetchall()
-    sound = [number for (number,) in found if is_sound(connection, number)]
+    sound = [number for (number,) in rows if is_sound(connection, number)]
     connection.execute("UPDATE version_chunks SET vector = NULL")
-    seals = ((_checksum(connection, number), number) for number in sound)
+    seals = ((_compute_checksum(connection, number), number) for number in sound)
     connection.executemany("UPDATE versions SET checksum = ? WHERE version = ?", seals)
 
 
@@ -252,9 +254,9 @@ def drop_extractions(connection: Connection) -> None:
     connection.execute("UPDATE version_chunks SET extraction = NULL")
 
 
-def _checksum(connection: Connection, number: int) -> int:
+def _compute_checksum(connection: Connection, number: int) -> int:
     """Compute the content checksum of a previous version, which is the one that its document had."""
-    *own, text = connection.execute(
+    *fields, text = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters, CAST(text AS BLOB) FROM versions WHERE version = ?""",
         (number,),
@@ -265,7 +267,7 @@ def _checksum(connection: Connection, number: int) -> int:
         WHERE c.version = ? ORDER BY c.ordinal""",  # noqa: S608 - a constant
         (number,),
     ).fetchall()
-    return documents.content_checksum(own, text, chunks)
+    return documents.content_checksum(fields, text, chunks)
 
 
 def is_sound(connection: Connection, number: int) -> bool:
@@ -275,7 +277,7 @@ def is_sound(connection: Connection, number: int) -> bool:
         FROM versions WHERE version = ?""",
         (number,),
     ).fetchone()
-    return bool(stored == _checksum(connection, number) and dates[0] == dates[1])
+    return bool(stored == _compute_checksum(connection, number) and dates[0] == dates[1])
 
 
 def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
@@ -295,7 +297,7 @@ def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | 
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
         WHERE version = ?1 AND ordinal = ?2""",
-        ((number, *one) for one in made),
+        ((number, *chunk) for chunk in made),
     )
 
 

@@ -24,10 +24,10 @@ _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
 """Regular expressions into which pathspec translates ``*``, and ``**`` between two folders."""
 _NO_SLASH = "[^/"
 """Beginning of a character class that does not match a slash."""
-_CLASS = regex(r"(?<!\\)\[\^(?!/)")
+_NEGATED_CLASS = regex(r"(?<!\\)\[\^(?!/)")
 _ANYWHERE = "^(?:.+/)?"
 """Beginning of pathspec's regular expression for a pattern that begins with ``**/``, or has no slash."""
-_PASSED_OVER = regex(
+_IGNORED_NAME = regex(
     r"\.|~\$"  # hidden; locks of Office
     r"|.*(?:~|\.(?:mono(?:-(?:wal|shm|journal|tree))?|sw[op]|tmp|part|crdownload))$"
     r"|(?:thumbs\.db|ehthumbs\.db|desktop\.ini|icon\r|\$recycle\.bin|system volume information|lost\+found|__macosx"
@@ -63,12 +63,12 @@ class Rules:
 
     def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
         """Return whether a file or folder is ignored. If several ignore files match it, the nearest decides."""
-        if _PASSED_OVER.match(name):
+        if _IGNORED_NAME.match(name):
             return True
         verdict = False
         for folder, spec in self.levels:
-            said = spec.check_file(path[len(folder) :].lstrip("/") + ("/" if is_folder else "")).include
-            verdict = verdict if said is None else said
+            included = spec.check_file(path[len(folder) :].lstrip("/") + ("/" if is_folder else "")).include
+            verdict = verdict if included is None else included
         return verdict
 
 
@@ -78,9 +78,9 @@ def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
     from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
     patterns = [GitIgnoreSpecPattern(line) for line in lines if line]
-    for one in patterns:
-        if one.regex is not None:
-            one.regex = re.compile(without_backtracking(one.regex.pattern))
+    for pattern in patterns:
+        if pattern.regex is not None:
+            pattern.regex = re.compile(without_backtracking(pattern.regex.pattern))
     return GitIgnoreSpec(patterns, backend="simple")
 
 
@@ -92,14 +92,14 @@ def without_backtracking(expression: str) -> str:
     twice, and a name that does not match is rejected without trying all combinations. A negated class (``[!a]``) does
     not match a slash, as in Git.
     """
-    expression = _CLASS.sub(_NO_SLASH, expression)
+    expression = _NEGATED_CLASS.sub(_NO_SLASH, expression)
     head, *pieces = expression.split(_STAR)
-    for at, piece in enumerate(pieces, 1):
-        within = at < len(pieces) and "/" not in piece.replace(_NO_SLASH, "")
+    for index, piece in enumerate(pieces, 1):
+        within = index < len(pieces) and "/" not in piece.replace(_NO_SLASH, "")
         head += f"(?>{_STAR}?{piece})" if within else _STAR + piece
     head, *pieces = head.split(_FOLDERS)
     if pieces and head.startswith(_ANYWHERE):
         head = f"^(?>(?:.+?/)??{head.removeprefix(_ANYWHERE)}(?=/))"
-    for at, piece in enumerate(pieces, 1):
-        head += f"(?>(?:/.+?)??{piece}(?=/))" if at < len(pieces) else _FOLDERS + piece
+    for index, piece in enumerate(pieces, 1):
+        head += f"(?>(?:/.+?)??{piece}(?=/))" if index < len(pieces) else _FOLDERS + piece
     return head

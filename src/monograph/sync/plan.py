@@ -64,19 +64,19 @@ def make_plan(
     SourceMissing
         If a path does not exist.
     """
-    made = _PlanDraft()
-    unread = {} if verify else _unread(database)
+    draft = _PlanDraft()
+    unread = {} if verify else _load_unread(database)
     for path in dict.fromkeys(map(roots.absolute, paths)):
-        seen = _look_through(database, path, made.roots, unread, follow_links)
-        found, files, walk = seen.found, seen.files, seen.walk
-        made.include(seen)
-        known = seen.known(database)
-        if known and not files and not walk.problems and not prune:
-            made.problems.append(_emptied(found.root, path, len(known)))
+        seen = _scan_path(database, path, draft.roots, unread, follow_links)
+        found_root, files, walk = seen.found, seen.files, seen.walk
+        draft.include(seen)
+        stored = seen.known(database)
+        if stored and not files and not walk.problems and not prune:
+            draft.problems.append(_make_emptied_problem(found_root.root, path, len(stored)))
             continue
-        made.seen.append(found.root.uri(path))
-        made.changes |= _compare(database, seen, known, verify=verify)
-    return made.plan()
+        draft.seen.append(found_root.root.uri(path))
+        draft.changes |= _compare(database, seen, stored, verify=verify)
+    return draft.plan()
 
 
 def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
@@ -93,14 +93,14 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
     paths:
         Absolute paths of files and folders below the folder, or of the folder itself.
     """
-    made = _PlanDraft()
-    unread = _unread(database)
+    draft = _PlanDraft()
+    unread = _load_unread(database)
     for path in sorted(set(paths)):
         text = path_to_text(path)
-        found = roots.find(database, path_to_text(folder), (), tuple(made.roots.values()))
-        walk = _FolderWalk(found.root)
-        seen = _SeenPath(found, text, [], walk, unread)
-        rules = _rules_at(folder, path, walk)
+        found_root = roots.find(database, path_to_text(folder), (), tuple(draft.roots.values()))
+        walk = _FolderWalk(found_root.root)
+        seen = _SeenPath(found_root, text, [], walk, unread)
+        rules = _load_rules(folder, path, walk)
         if rules is None:
             continue
         try:
@@ -108,15 +108,15 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
         except (FileNotFoundError, NotADirectoryError):
             pass
         except OSError as error:
-            made.problems.append(Problem(seen.uri(text), f"cannot be read: {error.strerror}", "check its permissions"))
+            draft.problems.append(Problem(seen.uri(text), f"cannot be read: {error.strerror}", "check its permissions"))
             continue
         else:
             if not walk.leads_out(str(path)):
                 is_folder = stat.S_ISDIR(state.st_mode)
                 seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
-        made.include(seen)
-        made.changes |= _compare(database, seen, seen.known(database), verify=False)
-    return made.plan()
+        draft.include(seen)
+        draft.changes |= _compare(database, seen, seen.known(database), verify=False)
+    return draft.plan()
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class _PlanDraft:
                 self.roots.setdefault(inner.name, inner)
         if seen.found.move is not None:
             self.moved.append(seen.found.move)
-        self.problems += [replace(one, uri=seen.uri(one.uri)) for one in seen.walk.problems]
+        self.problems += [replace(problem, uri=seen.uri(problem.uri)) for problem in seen.walk.problems]
         self.problems += seen.links_out()
 
     def plan(self) -> Plan:
@@ -151,7 +151,7 @@ class _PlanDraft:
         )
 
 
-def _look_through(
+def _scan_path(
     database: Database,
     path: str,
     named: Mapping[str, Root],
@@ -160,19 +160,19 @@ def _look_through(
 ) -> _SeenPath:
     """Scan a path with the link setting of its root; scan again if it is a moved root whose setting is to follow."""
     others = tuple(named.values())
-    found = roots.find(database, path, (), others)
-    follow = found.root.follow_links if follow_links is None else follow_links
-    walk = _FolderWalk(replace(found.root, follow_links=follow))
+    found_root = roots.find(database, path, (), others)
+    follow = found_root.root.follow_links if follow_links is None else follow_links
+    walk = _FolderWalk(replace(found_root.root, follow_links=follow))
     files = walk.all(text_to_path(path))
-    found = roots.find(database, path, files, others)
-    if follow_links is None and found.root.follow_links and not follow:
+    found_root = roots.find(database, path, files, others)
+    if follow_links is None and found_root.root.follow_links and not follow:
         follow = True
-        walk = _FolderWalk(found.root)
+        walk = _FolderWalk(found_root.root)
         files = walk.all(text_to_path(path))
-    return _SeenPath(replace(found, root=replace(found.root, follow_links=follow)), path, files, walk, unread)
+    return _SeenPath(replace(found_root, root=replace(found_root.root, follow_links=follow)), path, files, walk, unread)
 
 
-def _rules_at(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
+def _load_rules(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
     """Return the ignore rules for a path below a root; None if the path is ignored."""
     rules, folder = Rules(), root
     parts = path.relative_to(root).parts
@@ -185,7 +185,7 @@ def _rules_at(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
     return rules
 
 
-def _emptied(root: Root, path: str, count: int) -> Problem:
+def _make_emptied_problem(root: Root, path: str, count: int) -> Problem:
     return Problem(
         root.uri(path),
         f"the folder is empty now, but {count} files of it are stored: nothing was removed",
@@ -212,12 +212,12 @@ class _SeenPath:
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
         """Return (size, time of change) of the stored files at or below the path, by uri, also of roots within it."""
-        within = [one for one in self.found.others if _lies_under(one.place, [self.path])]
+        within = [root for root in self.found.others if _lies_under(root.place, [self.path])]
         with database.read() as connection:
-            held = sources.states(connection, self.found.root.uri(self.path))
-            for one in within:
-                held |= sources.states(connection, one.name)
-        return held
+            states = sources.states(connection, self.found.root.uri(self.path))
+            for root in within:
+                states |= sources.states(connection, root.name)
+        return states
 
     def root_of(self, path: str) -> Root:
         """Return the innermost root that contains a path."""
@@ -245,28 +245,28 @@ class _SeenPath:
         ]
 
 
-def _unread(database: Database) -> dict[str, tuple[int, int]]:
+def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
     """Return (size, time of change), by uri, of files that failed because a module was missing, and still is."""
     with database.read() as connection:
-        waiting = [one for one in sources.failures(connection) if one.problem.needs]
-    absent = {needs for needs in {one.problem.needs for one in waiting} if not is_installed(needs)}
-    return {one.file: (one.size, one.modified_ns) for one in waiting if one.problem.needs in absent}
+        waiting = [failure for failure in sources.failures(connection) if failure.problem.needs]
+    absent = {needs for needs in {failure.problem.needs for failure in waiting} if not is_installed(needs)}
+    return {failure.file: (failure.size, failure.modified_ns) for failure in waiting if failure.problem.needs in absent}
 
 
 def _compare(
-    database: Database, seen: _SeenPath, known: dict[str, tuple[int, int]], *, verify: bool
+    database: Database, seen: _SeenPath, stored_states: dict[str, tuple[int, int]], *, verify: bool
 ) -> dict[str, Change]:
-    """Return the changes, by uri, of files that were found, and of ``known`` files that were not.
+    """Return the changes, by uri, of files that were found, and of ``stored_states`` files that were not.
 
-    ``known`` has (size, time of change) by uri; files that were found are removed from it.
+    ``stored_states`` has (size, time of change) by uri; files that were found are removed from it.
     """
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
-    nested = any(_lies_under(one.place, [seen.path]) for one in seen.found.others)
+    nested = any(_lies_under(root.place, [seen.path]) for root in seen.found.others)
     for path, size, modified_ns in seen.files:
         root = seen.root_of(path) if nested else seen.found.root
         uri = root.uri(path)
-        state = known.pop(uri, None)
+        state = stored_states.pop(uri, None)
         if state is None:
             # A file whose reader is not installed counts as the same until it changes, so it is reported only once.
             kind: ChangeKind = "same" if seen.unread.get(uri) == (size, modified_ns) else "new"
@@ -276,15 +276,17 @@ def _compare(
         else:
             suspect[path] = Change("changed", uri, root.name, size, modified_ns)
     unseen = [seen.uri(path) for path in seen.walk.unseen]
-    gone = [uri for uri in known if not _lies_under(uri, unseen)]
+    missing = [uri for uri in stored_states if not _lies_under(uri, unseen)]
     with database.read() as connection:
-        stored = {uri: sources.find(connection, uri) for uri in (*(one.uri for one in suspect.values()), *gone)}
+        stored = {
+            uri: sources.find(connection, uri) for uri in (*(change.uri for change in suspect.values()), *missing)
+        }
     for path, change in suspect.items():
         source = stored[change.uri]
         same = source is not None and change.size == source.size and sha256_of(text_to_path(path)) == source.sha256
         touched = same and source is not None and change.modified_ns != source.modified_ns
         changes[change.uri] = replace(change, kind="same" if same else "changed", touched=touched)
-    for source in (stored[uri] for uri in gone):
+    for source in (stored[uri] for uri in missing):
         if source is not None:
             changes[source.uri] = Change("gone", source.uri, source.root, source.size, source.modified_ns)
     return changes
@@ -336,7 +338,7 @@ class _FolderWalk:
                 with os.scandir(folder) as listing:
                     entries = {entry.name: entry for entry in listing}
             except OSError as error:
-                self._cannot_see(folder, error)
+                self._report_unseen(folder, error)
                 continue
             if IGNORE_FILE in entries:
                 rules = self.rules_of(folder, rules)
@@ -350,10 +352,10 @@ class _FolderWalk:
                     if is_folder:
                         folders.extend(self._enter(entry))
                     else:
-                        yield from self._file(entry)
+                        yield from self._stat_file(entry)
                 except OSError as error:
-                    self._cannot_see(entry.path, error)
-            waiting.extend((one, rules) for one in reversed(folders))
+                    self._report_unseen(entry.path, error)
+            waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
     def leads_out(self, path: str) -> bool:
         """Return whether a path leads out of the root over a link that is not followed; if so, add it to ``out``."""
@@ -371,10 +373,10 @@ class _FolderWalk:
             self.problems.append(Problem(uri, f"ignores nothing: {error.message}", error.hint))
             return rules
 
-    def _file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
+    def _stat_file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
         if not entry.is_file():
             if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110
-                self._broken(entry.path)
+                self._report_broken_link(entry.path)
         elif not (entry.is_symlink() and self.leads_out(entry.path)):
             state = entry.stat()
             yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
@@ -394,12 +396,12 @@ class _FolderWalk:
         self.entered.add(identity)
         return [entry.path]
 
-    def _broken(self, path: str) -> None:
+    def _report_broken_link(self, path: str) -> None:
         self.problems.append(
             Problem(path_to_text(Path(path)), "a link whose target does not exist", "correct or delete the link")
         )
 
-    def _cannot_see(self, path: str, error: OSError) -> None:
+    def _report_unseen(self, path: str, error: OSError) -> None:
         uri = path_to_text(Path(path))
         self.unseen.append(uri)
         self.problems.append(Problem(uri, f"cannot be read: {error.strerror}", "check its permissions"))

@@ -50,23 +50,29 @@ class Incoming:
     def __init__(self, root: Root, name: str, folder: str, max_bytes: int) -> None:
         self._max_bytes = max_bytes
         self._root = root
-        place = _folder(root, folder)
+        directory = _resolve_folder(root, folder)
         arguments.text(name, "the name")
-        if not name or name in (".", "..") or any(one in "/\\" or not one.isprintable() for one in name):
+        if (
+            not name
+            or name in (".", "..")
+            or any(character in "/\\" or not character.isprintable() for character in name)
+        ):
             raise InputError(f"the name is {arguments.shown(name)}", "give a file's name, without a path")
         if len(name.encode()) > LONGEST_NAME:
             raise InputError(f"the name has {len(name.encode())} bytes", f"give at most {LONGEST_NAME}")
-        self.path = place / name
+        self.path = directory / name
         self.size = 0
         if passed_over(self.path, root):
             raise InputError(f"a sync ignores a file named {name!r} there", "give it another name")
         if os.path.lexists(self.path):
-            raise _taken(name)
-        self._part = place / f".{secrets.token_hex(8)}.part"
+            raise _make_name_error(name)
+        self._part = directory / f".{secrets.token_hex(8)}.part"
         try:
             self._file: BinaryIO = self._part.open("xb")
         except OSError as error:
-            raise SourceUnreadable(f"{place} cannot be written: {error.strerror}", "check its permissions") from error
+            raise SourceUnreadable(
+                f"{directory} cannot be written: {error.strerror}", "check its permissions"
+            ) from error
 
     @property
     def uri(self) -> str:
@@ -100,7 +106,7 @@ class Incoming:
         try:
             self._file.write(data)
         except OSError as error:
-            raise _unwritten(self.path, error) from error
+            raise _make_write_error(self.path, error) from error
 
     def keep(self) -> Path:
         """Give the complete file its name, and return its path.
@@ -122,41 +128,41 @@ class Incoming:
             self.path.open("xb").close()
             self._part.replace(self.path)
         except FileExistsError:
-            raise _taken(self.path.name) from None
+            raise _make_name_error(self.path.name) from None
         except OSError as error:
-            raise _unwritten(self.path, error) from error
+            raise _make_write_error(self.path, error) from error
         return self.path
 
 
-def _taken(name: str) -> NameTaken:
+def _make_name_error(name: str) -> NameTaken:
     return NameTaken(f"a file named {name!r} exists already", "give it another name")
 
 
-def _unwritten(path: Path, error: OSError) -> Exception:
+def _make_write_error(path: Path, error: OSError) -> Exception:
     if error.errno in _FULL:
         return StorageFull(f"there is no room for {path}: {error.strerror}", "free some space, then send it again")
     return SourceUnreadable(f"{path} cannot be written: {error.strerror}", "check the permissions of its folder")
 
 
-def _folder(root: Root, below: str) -> Path:
+def _resolve_folder(root: Root, below: str) -> Path:
     """Return the path of a folder below a root. Raises InputError if it is invalid, missing or outside of the root."""
-    place = text_to_path(root.place)
+    root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
-    if any(not one or one in (".", "..") or "\0" in one or "\\" in one for one in parts):
+    if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):
         raise InputError(f"the folder is {arguments.shown(below)}", f"give one below {root.name}: letters/1963")
-    found = place.joinpath(*parts)
-    if not found.is_dir():
-        raise InputError(f"{path_to_text(found)} is not a folder", "create it, or choose another")
-    if not root.follow_links and leads_out(str(found), os.path.realpath(place)) is not None:
-        raise InputError(f"{path_to_text(found)} leads out of {root.name}", "choose a folder inside it")
-    return found
+    path = root_path.joinpath(*parts)
+    if not path.is_dir():
+        raise InputError(f"{path_to_text(path)} is not a folder", "create it, or choose another")
+    if not root.follow_links and leads_out(str(path), os.path.realpath(root_path)) is not None:
+        raise InputError(f"{path_to_text(path)} leads out of {root.name}", "choose a folder inside it")
+    return path
 
 
 def passed_over(path: Path, root: Root) -> bool:
     """Return whether a sync ignores a file, because of its name or of the ignore files above it."""
-    place = text_to_path(root.place)
-    rules, folder = Rules(), place
-    for name in path.relative_to(place).parts:
+    root_path = text_to_path(root.place)
+    rules, folder = Rules(), root_path
+    for name in path.relative_to(root_path).parts:
         rules = rules.at(str(folder)) if (folder / IGNORE_FILE).is_file() else rules
         folder = folder / name
         if rules.pass_over(str(folder), name, is_folder=folder != path):

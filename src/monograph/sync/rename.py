@@ -38,12 +38,12 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
             source = sources.find(connection, change.uri)
             uri = None if source is None else new.get(source.sha256)
             if uri is not None:
-                keys.update(_keys(connection, embedder, change.uri, uri))
-        held = memo.rows(connection, memo.VECTOR, list(keys.values()))
-    return {key: held[old] for key, old in keys.items() if old in held}
+                keys.update(_pair_keys(connection, embedder, change.uri, uri))
+        stored_rows = memo.rows(connection, memo.VECTOR, list(keys.values()))
+    return {key: stored_rows[old] for key, old in keys.items() if old in stored_rows}
 
 
-def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
+def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
     """Yield (key under the new name, key under the old name) of chunks whose document has its file's name as title."""
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)
@@ -51,10 +51,13 @@ def _keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator
         # The title of a part of a table is the file's name and the place where the part begins.
         if row.title == before or row.title.startswith(f"{before}, "):
             title = after + row.title.removeprefix(before)
-            for found in chunks.of_document(connection, row.row):
-                texts = (embedded_text(one, found.chunk.metadata, found.chunk.text) for one in (title, row.title))
-                key, known = (vector_key(embedder, text) for text in texts)
-                yield key, known
+            for loaded in chunks.of_document(connection, row.row):
+                texts = (
+                    embedded_text(document_title, loaded.chunk.metadata, loaded.chunk.text)
+                    for document_title in (title, row.title)
+                )
+                key, old_key = (vector_key(embedder, text) for text in texts)
+                yield key, old_key
 
 
 def carry_over(database: Database, vectors: Mapping[bytes, int]) -> None:
@@ -62,5 +65,5 @@ def carry_over(database: Database, vectors: Mapping[bytes, int]) -> None:
     if not vectors:
         return
     with database.write() as connection:
-        held = memo.values(connection, vectors.values())
-        memo.put(connection, memo.VECTOR, ((key, held[row], 0) for key, row in vectors.items() if row in held))
+        values = memo.values(connection, vectors.values())
+        memo.put(connection, memo.VECTOR, ((key, values[row], 0) for key, row in vectors.items() if row in values))

@@ -49,39 +49,41 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
         New roots of the same plan.
     """
     with database.read() as connection:
-        known = [*sources.roots(connection), *named]
-    own = owner_of(known, path)
-    if own is not None:
-        return FoundRoot(own, _others(known, own))
-    moved = _moved(database, known, path, files)
+        known_roots = [*sources.roots(connection), *named]
+    owner = owner_of(known_roots, path)
+    if owner is not None:
+        return FoundRoot(owner, _exclude(known_roots, owner))
+    moved = _find_moved(database, known_roots, path, files)
     if moved is not None:
-        return FoundRoot(replace(moved, place=path), _others(known, moved), Move(moved.name, moved.place, path))
-    name = unused_name(path, (root.name for root in known))
-    return FoundRoot(Root(name, path), tuple(known))
+        return FoundRoot(replace(moved, place=path), _exclude(known_roots, moved), Move(moved.name, moved.place, path))
+    name = unused_name(path, (root.name for root in known_roots))
+    return FoundRoot(Root(name, path), tuple(known_roots))
 
 
-def _others(known: Sequence[Root], own: Root) -> tuple[Root, ...]:
-    return tuple(root for root in known if root.name != own.name)
+def _exclude(roots: Sequence[Root], excluded: Root) -> tuple[Root, ...]:
+    return tuple(root for root in roots if root.name != excluded.name)
 
 
-def _moved(database: Database, known: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]) -> Root | None:
+def _find_moved(
+    database: Database, known_roots: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]
+) -> Root | None:
     """Return the root that was moved to a path: its old path is gone, and most of its files are here, unchanged.
 
     None if there is no such root, or several are equally likely.
     """
-    away = [root for root in known if not os.path.lexists(text_to_path(root.place))]
-    here = {name: (size, modified_ns) for name, size, modified_ns in files} if away else {}
+    missing = [root for root in known_roots if not os.path.lexists(text_to_path(root.place))]
+    states = {name: (size, modified_ns) for name, size, modified_ns in files} if missing else {}
     shares = []
     with database.read() as connection:
-        for root in away:
+        for root in missing:
             stored = [sources.find(connection, uri) for uri in sources.states(connection, root.name)]
-            held = [source for source in stored if source is not None]
-            same = sum(_is_same(source, replace(root, place=path).path(source.uri), here) for source in held)
-            if held and same >= ALIKE * len(held):
-                shares.append((same / len(held), root))
+            existing = [source for source in stored if source is not None]
+            same = sum(_is_same(source, replace(root, place=path).path(source.uri), states) for source in existing)
+            if existing and same >= ALIKE * len(existing):
+                shares.append((same / len(existing), root))
     best = max((share for share, _ in shares), default=0.0)
-    alike = [root for share, root in shares if share == best]
-    return alike[0] if len(alike) == 1 else None
+    candidates = [root for share, root in shares if share == best]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _is_same(source: sources.SourceRow, path: str, files: Mapping[str, tuple[int, int]]) -> bool:
@@ -100,9 +102,9 @@ def named(database: Database, name: str) -> Root:
         If there is no such root.
     """
     with database.read() as connection:
-        known = sources.roots(connection)
+        known_roots = sources.roots(connection)
     place = absolute(arguments.path(name, "the folder"))
-    for root in known:
+    for root in known_roots:
         if name == root.name or place == root.place:
             return root
     hint = f"monograph sources {database.path}"
@@ -123,7 +125,14 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
     if not text_to_path(place).exists():
         raise InputError(f"{path} does not exist", "move the folder first, then give its new path")
     with database.write() as connection:
-        other = next((one for one in sources.roots(connection) if one.name != root.name and one.place == place), None)
+        other = next(
+            (
+                candidate
+                for candidate in sources.roots(connection)
+                if candidate.name != root.name and candidate.place == place
+            ),
+            None,
+        )
         if other is not None:
             raise InputError(
                 f"{path} is the path of {other.name!r} already",
@@ -141,18 +150,22 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem], descri
     owners = {change.uri: change.root for change in plan.changes}
     unread = {change.uri for change in plan.changes if change.kind == "same"}
     with database.read() as connection:
-        known = sources.failures(connection)
-    kept = [one for one in known if one.file in unread or (one.file not in owners and not _under(one.file, plan.seen))]
+        stored = sources.failures(connection)
+    kept = [
+        failure
+        for failure in stored
+        if failure.file in unread or (failure.file not in owners and not _is_under(failure.file, plan.seen))
+    ]
     states = {change.uri: (change.size, change.modified_ns) for change in plan.changes}
-    fresh = [_with_state(_failure(problem, owners, plan.roots), states) for problem in problems]
+    fresh = [_add_state(_make_failure(problem, owners, plan.roots), states) for problem in problems]
     with database.write() as connection:
-        if known or fresh:
+        if stored or fresh:
             sources.save_failures(connection, [*kept, *fresh])
-        whole = (root.name for root in plan.roots if root.name in plan.seen)
-        sources.save_synced(connection, whole, time.time(), describer)
+        synced = (root.name for root in plan.roots if root.name in plan.seen)
+        sources.save_synced(connection, synced, time.time(), describer)
 
 
-def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
+def _add_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
     """Return a failure with the state of its file if a module is missing: until that changes, it is not read again."""
     if not failure.problem.needs or failure.file not in states:
         return failure
@@ -160,16 +173,16 @@ def _with_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Fail
     return replace(failure, size=size, modified_ns=modified_ns)
 
 
-def _under(uri: str, roots: Iterable[str]) -> bool:
+def _is_under(uri: str, roots: Iterable[str]) -> bool:
     return any(uri == root or uri.startswith(root + "/") for root in roots)
 
 
-def _failure(problem: Problem, owners: Mapping[str, str], known: Sequence[Root]) -> Failure:
+def _make_failure(problem: Problem, owners: Mapping[str, str], known_roots: Sequence[Root]) -> Failure:
     """Return a problem with the file that it is in; the problem's uri may name a part or a line of that file."""
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in owners:
             return Failure(file, owners[file], problem)
-    root = next((one.name for one in known if _under(problem.uri, [one.name])), problem.uri)
+    root = next((candidate.name for candidate in known_roots if _is_under(problem.uri, [candidate.name])), problem.uri)
     return Failure(problem.uri, root, problem)
 
 
@@ -177,31 +190,35 @@ def followed(database: Database) -> list[SyncedSource]:
     """Return every synced file and folder with its counts, last sync and failures, in order of name."""
     with database.read() as connection:
         places = {root.name: root.place for root in sources.roots(connection)}
-        counts = {root: (files, held, size) for root, files, held, size in sources.by_root(connection)}
+        counts = {
+            root: (files, document_count, size) for root, files, document_count, size in sources.by_root(connection)
+        }
         times, failed = sources.synced(connection), sources.failures(connection)
-    found = []
-    for root in sorted({*places, *counts, *times, *(one.root for one in failed)}):
-        files, held, size = counts.get(root, (0, 0, 0))
-        own = tuple(one.problem for one in failed if one.root == root)
-        found.append(SyncedSource(root, places.get(root, ""), files, held, size, times.get(root, 0.0), own))
-    return found
+    result = []
+    for root in sorted({*places, *counts, *times, *(failure.root for failure in failed)}):
+        files, document_count, size = counts.get(root, (0, 0, 0))
+        problems = tuple(failure.problem for failure in failed if failure.root == root)
+        result.append(
+            SyncedSource(root, places.get(root, ""), files, document_count, size, times.get(root, 0.0), problems)
+        )
+    return result
 
 
 def plan_failed(database: Database) -> Plan:
     """Return a plan that reads again every failed file that still exists."""
     with database.read() as connection:
-        failed = {one.file: one.root for one in sources.failures(connection)}
-        known = {root.name: root for root in sources.roots(connection)}
+        failed = {failure.file: failure.root for failure in sources.failures(connection)}
+        known_roots = {root.name: root for root in sources.roots(connection)}
     changes = []
     for uri, name in sorted(failed.items()):
-        if name not in known:
+        if name not in known_roots:
             continue
-        path = text_to_path(known[name].path(uri))
+        path = text_to_path(known_roots[name].path(uri))
         try:
             state = path.stat()
         except (OSError, ValueError):
             continue  # The next sync finds that the file is gone, or that its path is invalid.
         if path.is_file():
             changes.append(Change("changed", uri, name, state.st_size, state.st_mtime_ns))
-    used = tuple(known[name] for name in dict.fromkeys(one.root for one in changes))
+    used = tuple(known_roots[name] for name in dict.fromkeys(change.root for change in changes))
     return Plan(tuple(changes), roots=used)

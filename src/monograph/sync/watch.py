@@ -60,28 +60,28 @@ def watch(
         raise MissingExtra("watching folders needs watchfiles", 'pip install "monograph[watch]"') from error
     away: set[Path] = set()
     while not stop.is_set():
-        seen = {root: _identity(root) for root in roots}
-        here = [root for root in roots if seen[root] is not None]
-        yield from _comings_and_goings(roots, here, away)
-        if not here:
+        identities = {root: _read_identity(root) for root in roots}
+        present = [root for root in roots if identities[root] is not None]
+        yield from _report_presence(roots, present, away)
+        if not present:
             stop.wait(LOOK_MS / 1000)
             continue
         events = watchfiles.watch(
-            *here, watch_filter=None, debounce=LONGEST_MS, step=QUIET_MS, stop_event=stop, rust_timeout=LOOK_MS,
+            *present, watch_filter=None, debounce=LONGEST_MS, step=QUIET_MS, stop_event=stop, rust_timeout=LOOK_MS,
             yield_on_timeout=True, ignore_permission_denied=True,
         )  # fmt: skip
         # The folders are compared after the watch has begun, so that no change in between is missed.
         next(events, None)
-        yield from _do(database, apply, make_plan(database, here, follow_links=follow_links))
+        yield from _apply_plan(database, apply, make_plan(database, present, follow_links=follow_links))
         for changes in events:
-            if any(_identity(root) != seen[root] for root in roots):
+            if any(_read_identity(root) != identities[root] for root in roots):
                 break
             paths = [Path(path) for _, path in changes]
-            for plan in _plans(database, here, paths):
-                yield from _do(database, apply, plan)
+            for plan in _make_plans(database, present, paths):
+                yield from _apply_plan(database, apply, plan)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _read_identity(path: Path) -> tuple[int, int] | None:
     """Return the device and inode of a path; None if it does not exist."""
     try:
         state = path.stat()
@@ -90,17 +90,17 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return state.st_dev, state.st_ino
 
 
-def _comings_and_goings(roots: Sequence[Path], here: Sequence[Path], away: set[Path]) -> Iterator[WatchEvent]:
+def _report_presence(roots: Sequence[Path], present: Sequence[Path], away: set[Path]) -> Iterator[WatchEvent]:
     for root in roots:
-        if root in here and root in away:
+        if root in present and root in away:
             away.discard(root)
             yield WatchEvent("back", path_to_text(root))
-        elif root not in here and root not in away:
+        elif root not in present and root not in away:
             away.add(root)
             yield WatchEvent("away", path_to_text(root), reason="it does not exist now; its stored documents stay")
 
 
-def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:
+def _make_plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:
     for root in roots:
         own = [path for path in paths if path == root or root in path.parents]
         if len(own) > MOST_PATHS or any(path.name == IGNORE_FILE for path in own):
@@ -109,31 +109,31 @@ def _plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> 
             yield plan_paths(database, root, own)
 
 
-def _do(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
+def _apply_plan(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
     """Apply a plan if it changes anything, and yield an event for each change and each problem."""
     if all(change.kind == "same" and not change.touched for change in plan.changes) and not plan.problems:
         with database.read() as connection:
             if set(plan.roots) <= set(roots_known(connection)):
                 return
-    before = _hashes(database, plan, "gone")
+    before = _load_hashes(database, plan, "gone")
     report = apply(plan)
     failed = {problem.uri for problem in report.problems}
     for problem in report.problems:
         yield WatchEvent("failed", problem.uri, reason=problem.reason, hint=problem.hint)
     renamed: dict[str, str] = {}
-    for sha256, uri in _hashes(database, plan, "new").items():
+    for sha256, uri in _load_hashes(database, plan, "new").items():
         if sha256 in before:
             renamed[uri] = before[sha256]
-    passed_over = failed | set(renamed.values())
+    skipped = failed | set(renamed.values())
     for change in plan.changes:
-        if change.kind == "same" or change.uri in passed_over:
+        if change.kind == "same" or change.uri in skipped:
             continue
         kind: WatchEventKind = "renamed" if change.uri in renamed else change.kind
         yield WatchEvent(kind, change.uri, before=renamed.get(change.uri, ""), embedded=report.embedded)
 
 
-def _hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
+def _load_hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
     """Return the uris of stored files that have a change of this kind in a plan, by the hash of their bytes."""
     with database.read() as connection:
-        known = [sources.find(connection, change.uri) for change in plan.of(kind)]
-    return {source.sha256: source.uri for source in known if source is not None}
+        stored = [sources.find(connection, change.uri) for change in plan.of(kind)]
+    return {source.sha256: source.uri for source in stored if source is not None}

@@ -124,29 +124,31 @@ class TreeDraft:
 class _DraftOrder:
     """Stored nodes of a layer, changed as in a draft: see :class:`monograph.tree.segment.NodeOrder`."""
 
-    def __init__(self, connection: Connection, layer: int, fresh: Sequence[TreeNode], gone: Mapping[int, int]) -> None:
-        self._connection, self._layer, self._gone = connection, layer, gone
+    def __init__(
+        self, connection: Connection, layer: int, fresh: Sequence[TreeNode], removed: Mapping[int, int]
+    ) -> None:
+        self._connection, self._layer, self._removed = connection, layer, removed
         self._fresh = sorted(fresh)
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
         """See :class:`monograph.tree.segment.NodeOrder`."""
         # Removed nodes may be among the first rows.
-        limit = min(most + len(self._gone), 1 << 62)
+        limit = min(most + len(self._removed), 1 << 62)
         rows = store.nodes(self._connection, self._layer, low, high, limit)
-        held = (TreeNode(*row) for row in rows if row[2] not in self._gone)
+        stored = (TreeNode(*row) for row in rows if row[2] not in self._removed)
         first = bisect_left(self._fresh, TreeNode(low, b"", 0))
         added = self._fresh[first : bisect_left(self._fresh, TreeNode(high, b"", 0))]
-        return list(islice(merge(held, added), most))
+        return list(islice(merge(stored, added), most))
 
 
 def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
     """Put all chunks into the lowest layer of a draft, ordered by new planes."""
     draft.planes = planes
-    found = {leaf.chunk: leaf for leaf in leaves}
-    for number, one in enumerate(placed(connection, planes, leaves), start=1):
-        leaf = found[one.chunk]
-        made = MadeSummary(Cut((), one.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
-        draft.fresh[0].append(_DraftNode(TreeNode(one.rank, one.key, -number), made, one.chunk))
+    by_chunk = {leaf.chunk: leaf for leaf in leaves}
+    for number, place in enumerate(placed(connection, planes, leaves), start=1):
+        leaf = by_chunk[place.chunk]
+        summary = MadeSummary(Cut((), place.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
+        draft.fresh[0].append(_DraftNode(TreeNode(place.rank, place.key, -number), summary, place.chunk))
 
 
 def changes(connection: Connection, draft: TreeDraft) -> list[int]:
@@ -154,8 +156,8 @@ def changes(connection: Connection, draft: TreeDraft) -> list[int]:
     layer = draft.layer
     if draft.anew and draft.planes is None and not layer:
         return [rank for rank, _, _ in store.nodes(connection, 0)]
-    drafted = [*draft.gone[layer].values(), *(one.node.rank for one in draft.fresh[layer])]
-    return sorted({*store.stale_segments(connection, layer), *drafted})
+    draft_ranks = [*draft.gone[layer].values(), *(draft_node.node.rank for draft_node in draft.fresh[layer])]
+    return sorted({*store.stale_segments(connection, layer), *draft_ranks})
 
 
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
@@ -168,34 +170,34 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
     TreeOvertaken
         If another writer changed the tree since the draft was begun.
     """
-    _see_same(connection, draft)
+    _require_unchanged(connection, draft)
     layer = draft.layer
-    fresh = [one.node for one in draft.fresh[layer]]
+    added_nodes = [draft_node.node for draft_node in draft.fresh[layer]]
     stored = 0 if draft.planes is not None else store.count(connection, layer)
-    total = stored - len(draft.gone[layer]) + len(fresh)
+    total = stored - len(draft.gone[layer]) + len(added_nodes)
     if total <= 1 or layer == recipe.layers:
         draft.top = layer
         return None
     ranks_changed = changes(connection, draft)
     if draft.planes is not None:
-        order: NodeOrder = NodeList(fresh)
+        order: NodeOrder = NodeList(added_nodes)
     else:
-        order = order_of(connection, layer, draft.gone[layer], fresh, len(ranks_changed) * MANY > total)
-    found = segments_near(order, recipe.bounds, ranks_changed)
-    over = store.parents(connection, [node.row for segment in found for node in segment if node.row > 0])
-    kept: set[int] = set()
-    wanted: list[tuple[Segment, bytes]] = []
-    for segment in found:
+        order = order_of(connection, layer, draft.gone[layer], added_nodes, len(ranks_changed) * MANY > total)
+    affected = segments_near(order, recipe.bounds, ranks_changed)
+    parents = store.parents(connection, [node.row for segment in affected for node in segment if node.row > 0])
+    kept_parents: set[int] = set()
+    pending: list[tuple[Segment, bytes]] = []
+    for segment in affected:
         key = recipe.key([node.key for node in segment])
-        parent = over.get(segment[0].row)
+        parent = parents.get(segment[0].row)
         if parent is not None and parent[1] == key:
-            kept.add(parent[0])
+            kept_parents.add(parent[0])
         else:
-            wanted.append((segment, key))
+            pending.append((segment, key))
     # Summaries over removed nodes are removed as well.
-    gone = {row for row, _ in (over | store.parents(connection, list(draft.gone[layer]))).values()} - kept
-    draft.gone.append({row: one.rank for row, one in store.load(connection, gone).items()})
-    return [Cut(segment, key) for segment, key in wanted]
+    removed = {row for row, _ in (parents | store.parents(connection, list(draft.gone[layer]))).values()} - kept_parents
+    draft.gone.append({row: stored_node.rank for row, stored_node in store.load(connection, removed).items()})
+    return [Cut(segment, key) for segment, key in pending]
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
@@ -208,10 +210,12 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
     DamagedFile
         If a stored summary has no text.
     """
-    _see_same(connection, draft)
-    rows = store.load(connection, [node.row for one in cuts for node in one.nodes if node.row > 0])
-    found = {one.node.row: one.made.text for one in draft.fresh[draft.layer]} | node_texts(connection, rows.values())
-    return [tuple(found[node.row] for node in one.nodes) for one in cuts]
+    _require_unchanged(connection, draft)
+    rows = store.load(connection, [node.row for segment in cuts for node in segment.nodes if node.row > 0])
+    by_row = {draft_node.node.row: draft_node.made.text for draft_node in draft.fresh[draft.layer]} | node_texts(
+        connection, rows.values()
+    )
+    return [tuple(by_row[node.row] for node in segment.nodes) for segment in cuts]
 
 
 def order_of(
@@ -227,34 +231,34 @@ def order_of(
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
     """Return the texts of chunks and summaries by node row. Raises DamagedFile if a summary cannot be decoded."""
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
-    found = {
+    chunk_texts = {
         node: text
         for node, (_, text) in zip(nodes.values(), stored_chunks.titled_texts(connection, nodes), strict=True)
     }
     values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
     summaries = (row for row in rows if row.gist is not None)
-    return found | {
+    return chunk_texts | {
         row.node: store.of_node(connection, row.node, values.get(row.gist or 0, b"")).text for row in summaries
     }
 
 
-def _see_same(connection: Connection, draft: TreeDraft) -> None:
+def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
     """Raise TreeOvertaken if the stored tree changed since the draft was begun; a draft with new planes ignores it."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
-        raise _overtaken(connection)
+        raise _overtaken_error(connection)
 
 
-def _see_remembered(connection: Connection, made: Iterable[MadeSummary]) -> None:
+def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) -> None:
     """Raise TreeOvertaken if a summary or its vector was deleted from the memo."""
-    for kind, some in (
-        (memo.SUMMARY, {one.gist.key: one.gist.row for one in made}),
-        (memo.VECTOR, {one.vector.key: one.vector.row for one in made}),
+    for kind, rows_by_key in (
+        (memo.SUMMARY, {summary.gist.key: summary.gist.row for summary in summaries}),
+        (memo.VECTOR, {summary.vector.key: summary.vector.row for summary in summaries}),
     ):
-        if memo.rows(connection, kind, list(some)) != some:
-            raise _overtaken(connection)
+        if memo.rows(connection, kind, list(rows_by_key)) != rows_by_key:
+            raise _overtaken_error(connection)
 
 
-def _overtaken(connection: Connection) -> TreeOvertaken:
+def _overtaken_error(connection: Connection) -> TreeOvertaken:
     return TreeOvertaken(f"another process keeps changing {path_of(connection)}", "try again when it is done")
 
 
@@ -268,57 +272,61 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
     DamagedFile
         If the vector of a summary has the wrong dimension, or a stored node has no vector.
     """
-    _see_same(connection, draft)
-    _see_remembered(connection, made)
-    wanted = {one.vector.row for one in made}
-    memos, found = stored_vectors.load(connection, list(wanted), planes.dimension)
-    if len(memos) < len(wanted):
+    _require_unchanged(connection, draft)
+    _require_stored(connection, made)
+    vector_rows = {summary.vector.row for summary in made}
+    memos, loaded = stored_vectors.load(connection, list(vector_rows), planes.dimension)
+    if len(memos) < len(vector_rows):
         raise damaged(path_of(connection), "the vector of a summary has the wrong dimension")
-    places = dict(zip(memos.tolist(), ranks(planes, found).tolist(), strict=True))
-    vectors = dict(zip(memos.tolist(), found, strict=True))
+    ranks_by_memo = dict(zip(memos.tolist(), ranks(planes, loaded).tolist(), strict=True))
+    vectors = dict(zip(memos.tolist(), loaded, strict=True))
     number = -sum(map(len, draft.fresh))
-    fresh = []
+    draft_nodes = []
     for first in range(0, len(made), _COMPARED_AT_ONCE):
-        some = made[first : first + _COMPARED_AT_ONCE]
-        nearest = _nearest(connection, draft, planes.dimension, [node for one in some for node in one.cut.nodes])
-        for one in some:
+        batch = made[first : first + _COMPARED_AT_ONCE]
+        nearest = _make_finder(
+            connection, draft, planes.dimension, [node for summary in batch for node in summary.cut.nodes]
+        )
+        for summary in batch:
             number -= 1
-            node = TreeNode(full_rank(places[one.vector.row], one.cut.key), one.cut.key, number)
-            fresh.append(_DraftNode(node, one, nearest(one.cut.nodes, vectors[one.vector.row])))
-    draft.fresh.append(fresh)
+            node = TreeNode(full_rank(ranks_by_memo[summary.vector.row], summary.cut.key), summary.cut.key, number)
+            draft_nodes.append(_DraftNode(node, summary, nearest(summary.cut.nodes, vectors[summary.vector.row])))
+    draft.fresh.append(draft_nodes)
 
 
-def _nearest(
+def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
     """Return a function of a segment and its summary's vector that returns the chunk row of the nearest node."""
-    drafted = {one.node.row: one for one in draft.fresh[draft.layer]}
+    draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
-    over = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
+    chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
     memos = {node: row.vector for node, row in rows.items() if row.vector is not None}
-    memos.update((node.row, drafted[node.row].made.vector.row) for node in nodes if node.row < 0)
-    of_chunks = _by_row(stored_vectors.of_chunks(connection, list(over.values()), dimension)) if over else {}
-    of_memo = _by_row(stored_vectors.load(connection, list(set(memos.values())), dimension))
-    vectors = {node: of_chunks[chunk] for node, chunk in over.items() if chunk in of_chunks}
+    memos.update((node.row, draft_nodes[node.row].made.vector.row) for node in nodes if node.row < 0)
+    of_chunks = (
+        _map_by_row(stored_vectors.of_chunks(connection, list(chunk_rows.values()), dimension)) if chunk_rows else {}
+    )
+    of_memo = _map_by_row(stored_vectors.load(connection, list(set(memos.values())), dimension))
+    vectors = {node: of_chunks[chunk] for node, chunk in chunk_rows.items() if chunk in of_chunks}
     vectors.update((node, of_memo[row]) for node, row in memos.items() if row in of_memo)
 
     def find(segment: Segment, vector: Float32) -> int:
-        lacking = [node.row for node in segment if node.row not in vectors]
-        if any(row > 0 for row in lacking):
+        missing = [node.row for node in segment if node.row not in vectors]
+        if any(row > 0 for row in missing):
             raise damaged(path_of(connection), "a node of the tree has no vector")
-        if lacking:
-            raise _overtaken(connection)
+        if missing:
+            raise _overtaken_error(connection)
         cosines = np.round(np.vecdot(np.stack([vectors[node.row] for node in segment]), vector), 6)
         best = segment[int(np.argmax(cosines))]
         if best.row < 0:
-            return drafted[best.row].nearest
+            return draft_nodes[best.row].nearest
         row = rows[best.row]
         return int(row.chunk if row.chunk is not None else row.nearest or 0)
 
     return find
 
 
-def _by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Float32]:
+def _map_by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Float32]:
     rows, vectors = loaded
     return dict(zip(rows.tolist(), vectors, strict=True))
 
@@ -331,28 +339,35 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     TreeOvertaken
         If another writer changed the tree, the chunks or the memo meanwhile. The caller must roll back the transaction.
     """
-    _see_same(connection, draft)
-    _see_remembered(connection, [one.made for layer in draft.fresh[1:] for one in layer])
+    _require_unchanged(connection, draft)
+    _require_stored(connection, [draft_node.made for layer in draft.fresh[1:] for draft_node in layer])
     rows = {} if draft.planes is None else _replace_leaves(connection, draft, draft.planes)
-    gone = [row for layer in draft.gone for row in layer]
+    removed = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
-        gone += store.above(connection, draft.top)
-    store.remove(connection, list(dict.fromkeys(gone)))
-    for layer, some in enumerate(draft.fresh[1:], start=1):
-        for one in some:
-            children = [rows.get(node.row, node.row) for node in one.made.cut.nodes]
-            summary = (layer, one.node.rank, one.node.key, one.made.gist.row, one.made.vector.row, one.nearest)
-            rows[one.node.row] = store.add(connection, summary, children)
+        removed += store.above(connection, draft.top)
+    store.remove(connection, list(dict.fromkeys(removed)))
+    for layer, draft_nodes in enumerate(draft.fresh[1:], start=1):
+        for draft_node in draft_nodes:
+            children = [rows.get(node.row, node.row) for node in draft_node.made.cut.nodes]
+            summary = (
+                layer,
+                draft_node.node.rank,
+                draft_node.node.key,
+                draft_node.made.gist.row,
+                draft_node.made.vector.row,
+                draft_node.nearest,
+            )
+            rows[draft_node.node.row] = store.add(connection, summary, children)
     store.end_cut(connection)
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
     """Replace the tree by the leaves of new planes, and return the stored row of each leaf by its row in the draft."""
-    laid = {one.nearest: one.made.vector.row for one in draft.fresh[0]}
+    memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)
     rows = {(rank, key): row for rank, key, row in store.nodes(connection, 0)}
-    drafted = {(one.node.rank, one.node.key): one.node.row for one in draft.fresh[0]}
-    if rows.keys() != drafted.keys() or laid != store.memo_of_leaves(connection):
-        raise _overtaken(connection)
-    return {drafted[place]: row for place, row in rows.items()}
+    draft_rows = {(draft_node.node.rank, draft_node.node.key): draft_node.node.row for draft_node in draft.fresh[0]}
+    if rows.keys() != draft_rows.keys() or memos_by_chunk != store.memo_of_leaves(connection):
+        raise _overtaken_error(connection)
+    return {draft_rows[rank_and_key]: row for rank_and_key, row in rows.items()}

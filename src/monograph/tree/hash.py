@@ -73,7 +73,7 @@ class Planes:
         head = _HEAD.pack(_MAGIC, self.dimension, len(self.tree), len(self.flat), self.learned_from)
         parts = (self.tree.astype("<i2"), self.flat.astype("<i2"))
         cuts = (self.tree_cuts.astype("<i8"), self.flat_cuts.astype("<i8"))
-        return head + b"".join(one.tobytes() for one in (*cuts, *parts))
+        return head + b"".join(array.tobytes() for array in (*cuts, *parts))
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Planes:
@@ -98,7 +98,7 @@ class Planes:
 
 def random_planes(dimension: int) -> Planes:
     """Return EraRAG's planes: random directions through the origin, the same for every file of this dimension."""
-    flat = _rounded(np.random.default_rng(0).standard_normal((PLANES, dimension)))
+    flat = _round_directions(np.random.default_rng(0).standard_normal((PLANES, dimension)))
     nothing = np.empty((0, dimension), dtype=np.int16)
     return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
 
@@ -111,32 +111,32 @@ def learn(vectors: Float32) -> Planes:
     vectors:
         float32 (n, dimension), n >= 2; only the first 16,384 are used.
     """
-    given = vectors[:_SAMPLE].astype(np.float64)
-    depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(given) / _LEAST)))))
+    sample = vectors[:_SAMPLE].astype(np.float64)
+    depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(sample) / _LEAST)))))
     tree, cuts = [], []
-    groups = [np.arange(len(given))]
-    exact = _whole(vectors[:_SAMPLE])
+    groups = [np.arange(len(sample))]
+    exact = _round_vectors(vectors[:_SAMPLE])
     for _ in range(depth):
-        parted = []
+        halves = []
         for group in groups:
-            plane = _rounded(_between_means(given[group])[None])[0]
+            plane = _round_directions(_find_direction(sample[group])[None])[0]
             products = exact[group] @ plane.astype(np.float64)
             cut = int(np.median(products)) if len(products) else 0
             tree.append(plane)
             cuts.append(cut)
             above = products > cut
-            parted += [group[~above], group[above]]
-        groups = parted
-    flat = _rounded(_principal(given, PLANES - depth))
+            halves += [group[~above], group[above]]
+        groups = halves
+    flat = _round_directions(_find_principal(sample, PLANES - depth))
     flat_cuts = np.median(exact @ flat.T.astype(np.float64), axis=0).astype(np.int64)
     stacked = np.stack(tree) if tree else np.empty((0, vectors.shape[1]), dtype=np.int16)
     return Planes(stacked, np.array(cuts, dtype=np.int64), flat, flat_cuts, len(vectors))
 
 
-def _between_means(vectors: Float64) -> Float64:
+def _find_direction(vectors: Float64) -> Float64:
     """Return the direction between the means of two halves of vectors, found by 2-means with cuts at the median."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
-    direction = _most_telling(centred)
+    direction = _estimate_direction(centred)
     for _ in range(_ROUNDS):
         products = centred @ direction
         if not len(products):
@@ -148,36 +148,36 @@ def _between_means(vectors: Float64) -> Float64:
     return direction
 
 
-def _most_telling(centred: Float64) -> Float64:
+def _estimate_direction(centred: Float64) -> Float64:
     """Return an estimate of the first principal direction, by power iteration."""
     direction: Float64 = np.ones(centred.shape[1])
     for _ in range(_ROUNDS):
-        found = centred.T @ (centred @ direction)
-        length = float(np.linalg.norm(found))
+        product = centred.T @ (centred @ direction)
+        length = float(np.linalg.norm(product))
         if not length:
             break
-        direction = found / length
+        direction = product / length
     return direction
 
 
-def _principal(vectors: Float64, count: int) -> Float64:
+def _find_principal(vectors: Float64, count: int) -> Float64:
     """Return ``count`` principal directions, largest variance first; repeated if there are fewer dimensions."""
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
-    _, found = np.linalg.eigh(centred.T @ centred)
-    directions: Float64 = np.resize(found.T[::-1], (count, dimension))
+    _, eigenvectors = np.linalg.eigh(centred.T @ centred)
+    directions: Float64 = np.resize(eigenvectors.T[::-1], (count, dimension))
     # The sign of an eigenvector is arbitrary: fix it, because libraries choose differently.
     largest = np.abs(directions).argmax(axis=1)
     return directions * np.where(directions[np.arange(count), largest] < 0, -1.0, 1.0)[:, None]
 
 
-def _rounded(directions: Float64) -> Int16:
+def _round_directions(directions: Float64) -> Int16:
     """Return directions as integers, each scaled so that its largest component is 32,767 in magnitude."""
     largest = np.abs(directions).max(axis=1, keepdims=True)
     return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
 
 
-def _whole(vectors: Float32) -> Float64:
+def _round_vectors(vectors: Float32) -> Float64:
     """Return unit vectors rounded to integers, so that products with planes are exact in any order of summation."""
     return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
 
@@ -198,24 +198,24 @@ def ranks(planes: Planes, vectors: Float32) -> Int64:
     -------
     int64 (n,).
     """
-    parts = [_ranks(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
+    parts = [_rank_batch(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
 
 
-def _ranks(planes: Planes, vectors: Float32) -> Int64:
-    exact = _whole(vectors)
+def _rank_batch(planes: Planes, vectors: Float32) -> Int64:
+    exact = _round_vectors(vectors)
     rank = np.zeros(len(vectors), dtype=np.int64)
-    before = np.zeros(len(vectors), dtype=bool)
-    place = np.zeros(len(vectors), dtype=np.int64)
+    bit = np.zeros(len(vectors), dtype=bool)
+    index = np.zeros(len(vectors), dtype=np.int64)
     depth = (len(planes.tree) + 1).bit_length() - 1
     for _ in range(depth):
-        above = np.einsum("ij,ij->i", exact, planes.tree[place].astype(np.float64)) > planes.tree_cuts[place]
-        place = 2 * place + 1 + above
-        before = before ^ above
-        rank = rank << 1 | before
+        above = np.einsum("ij,ij->i", exact, planes.tree[index].astype(np.float64)) > planes.tree_cuts[index]
+        index = 2 * index + 1 + above
+        bit = bit ^ above
+        rank = rank << 1 | bit
     for above in (exact @ planes.flat.T.astype(np.float64) > planes.flat_cuts).T[: PLANES - depth]:
-        before = before ^ above
-        rank = rank << 1 | before
+        bit = bit ^ above
+        rank = rank << 1 | bit
     return rank
 
 

@@ -46,24 +46,24 @@ def update_leaves(connection: Connection) -> None:
 
     Call this before every commit that may have changed chunks.
     """
-    waiting = store.stale_leaves(connection)
-    planes = planes_of(connection) if waiting else None
+    stale_rows = store.stale_leaves(connection)
+    planes = planes_of(connection) if stale_rows else None
     if planes is None:
         return
-    gone: list[int] = []
-    fresh: list[tuple[int, bytes, int]] = []
-    for first in range(0, len(waiting), LEAVES_AT_ONCE):
-        some = waiting[first : first + LEAVES_AT_ONCE]
-        wanted = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, some)}
-        held = store.of_chunks(connection, some)
+    removed: list[int] = []
+    added: list[tuple[int, bytes, int]] = []
+    for first in range(0, len(stale_rows), LEAVES_AT_ONCE):
+        batch = stale_rows[first : first + LEAVES_AT_ONCE]
+        expected = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, batch)}
+        stored = store.of_chunks(connection, batch)
         same = {
             chunk
-            for chunk, row in held.items()
-            if chunk in wanted and (row.rank, row.key) == (wanted[chunk].rank, wanted[chunk].key)
+            for chunk, row in stored.items()
+            if chunk in expected and (row.rank, row.key) == (expected[chunk].rank, expected[chunk].key)
         }
-        gone += [row.node for chunk, row in held.items() if chunk not in same]
-        fresh += [(leaf.rank, leaf.key, chunk) for chunk, leaf in wanted.items() if chunk not in same]
-    store.replace_leaves(connection, gone, fresh)
+        removed += [row.node for chunk, row in stored.items() if chunk not in same]
+        added += [(leaf.rank, leaf.key, chunk) for chunk, leaf in expected.items() if chunk not in same]
+    store.replace_leaves(connection, removed, added)
 
 
 def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[LeafPlace]:
@@ -108,14 +108,14 @@ def measure(connection: Connection) -> TreeStats | None:
 
 def mean_cosine(connection: Connection, dimension: int, sampled: int = SAMPLED) -> float:
     """Return the mean cosine of two chunks of one segment, averaged over sampled segments; 0 if none has two."""
-    found = []
+    cosines = []
     segments = [node for _, _, node in store.nodes(connection, 1)]
     for children in store.children(connection, segments[:: max(1, len(segments) // sampled)]).values():
         memos = store.vectors_of(connection, [row.node for row in children])
-        held, vectors = stored_vectors.load(connection, list(set(memos.values())), dimension)
-        by_memo = dict(zip(held.tolist(), vectors, strict=True))
+        loaded, vectors = stored_vectors.load(connection, list(set(memos.values())), dimension)
+        by_memo = dict(zip(loaded.tolist(), vectors, strict=True))
         rows = np.array([by_memo[memo] for memo in memos.values() if memo in by_memo])
         count = len(rows)
         if count > 1:
-            found.append(float(((rows @ rows.T).sum() - (rows * rows).sum()) / (count * (count - 1))))
-    return float(np.mean(found)) if found else 0.0
+            cosines.append(float(((rows @ rows.T).sum() - (rows * rows).sum()) / (count * (count - 1))))
+    return float(np.mean(cosines)) if cosines else 0.0

@@ -63,7 +63,7 @@ class NodeList:
 
 def segments(order: NodeOrder, bounds: Bounds) -> list[Segment]:
     """Return all segments of a layer, in order."""
-    return _concrete(_Cutter(order, bounds, None).cut(0, BITS))
+    return _drop_unchanged(_Cutter(order, bounds, None).cut(0, BITS))
 
 
 def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
@@ -78,7 +78,7 @@ def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> l
     changed:
         Ranks of the nodes that were added or removed, ascending.
     """
-    return _concrete(_Cutter(order, bounds, changed).cut(0, BITS)) if changed else []
+    return _drop_unchanged(_Cutter(order, bounds, changed).cut(0, BITS)) if changed else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class _Rest:
 _Part: TypeAlias = "Segment | _Rest"
 
 
-def _concrete(parts: Sequence[_Part]) -> list[Segment]:
+def _drop_unchanged(parts: Sequence[_Part]) -> list[Segment]:
     return [part for part in parts if not isinstance(part, _Rest)]
 
 
@@ -109,54 +109,54 @@ class _Cutter:
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
             return [tuple(nodes)] if nodes else []
-        if not self._touched(low, bits):
+        if not self._is_touched(low, bits):
             return [_Rest(low, bits)]
-        return self._parted(low, bits)
+        return self._divide(low, bits)
 
-    def _parted(self, low: int, bits: int) -> list[_Part]:
+    def _divide(self, low: int, bits: int) -> list[_Part]:
         if not bits:
             # More nodes of one rank than a segment may have: divide them evenly in order of key.
-            return list(self._even(low))
+            return list(self._divide_evenly(low))
         middle = low + (1 << bits - 1)
         left, right = self.cut(low, bits - 1), self.cut(middle, bits - 1)
         # A segment next to a change may have been merged with it before, or must be merged with it now.
-        if right and self._touched(low, bits - 1):
-            right = self._opened(right, 0)
-        if left and self._touched(middle, bits - 1):
-            left = self._opened(left, -1)
-        if left and right and self._small(left):
-            right = self._opened(right, 0)
-            return [*self._halved(left[0], right[0]), *right[1:]]
-        if left and right and self._small(right):
-            left = self._opened(left, -1)
-            return [*left[:-1], *self._halved(left[-1], right[0])]
+        if right and self._is_touched(low, bits - 1):
+            right = self._open(right, 0)
+        if left and self._is_touched(middle, bits - 1):
+            left = self._open(left, -1)
+        if left and right and self._is_small(left):
+            right = self._open(right, 0)
+            return [*self._join_or_halve(left[0], right[0]), *right[1:]]
+        if left and right and self._is_small(right):
+            left = self._open(left, -1)
+            return [*left[:-1], *self._join_or_halve(left[-1], right[0])]
         return left + right
 
-    def _small(self, parts: list[_Part]) -> bool:
+    def _is_small(self, parts: list[_Part]) -> bool:
         return len(parts) == 1 and not isinstance(parts[0], _Rest) and len(parts[0]) < self._least
 
-    def _halved(self, one: _Part, other: _Part) -> list[_Part]:
-        joined = cast("Segment", one) + cast("Segment", other)  # The caller opened both.
+    def _join_or_halve(self, left: _Part, right: _Part) -> list[_Part]:
+        joined = cast("Segment", left) + cast("Segment", right)  # The caller opened both.
         half = (len(joined) + 1) // 2
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
-    def _opened(self, parts: list[_Part], place: int) -> list[_Part]:
+    def _open(self, parts: list[_Part], index: int) -> list[_Part]:
         """Return the same parts, with the segments of the first (0) or last (-1) computed."""
-        part = parts[place]
+        part = parts[index]
         while isinstance(part, _Rest):
-            opened = self._parted(part.low, part.bits)
-            parts = opened + parts[1:] if place == 0 else parts[:-1] + opened
-            part = parts[place]
+            opened = self._divide(part.low, part.bits)
+            parts = opened + parts[1:] if index == 0 else parts[:-1] + opened
+            part = parts[index]
         return parts
 
-    def _touched(self, low: int, bits: int) -> bool:
+    def _is_touched(self, low: int, bits: int) -> bool:
         if self._changed is None:
             return True
         first = bisect_left(self._changed, low)
         return first < len(self._changed) and self._changed[first] < low + (1 << bits)
 
-    def _even(self, low: int) -> list[Segment]:
+    def _divide_evenly(self, low: int) -> list[Segment]:
         nodes = tuple(self._order.between(low, low + 1, 1 << 62))
         count = -(-len(nodes) // self._most)
-        ends = [len(nodes) * place // count for place in range(count + 1)]
+        ends = [len(nodes) * index // count for index in range(count + 1)]
         return [nodes[start:end] for start, end in pairwise(ends)]

@@ -51,54 +51,56 @@ def faults(
         return
     if store.stale_leaves(connection):
         yield "some chunks are not in the tree yet"
-    elif wrong := _misplanted(connection, planes, passed_over):
+    elif wrong := _count_misplaced(connection, planes, passed_over):
         yield f"{wrong} chunks are not where they should be in the tree"
     elif wrong := store.count_strays(connection):
         yield f"{wrong} nodes of the tree lack their parent, summary, vector, nearest chunk or children"
-    elif found := _wrong_summaries(connection, planes, recipe, embedder, passed_over):
-        yield from (f"{count} summaries {fault}" for fault, count in found.items())
+    elif wrong_counts := _count_wrong_summaries(connection, planes, recipe, embedder, passed_over):
+        yield from (f"{count} summaries {fault}" for fault, count in wrong_counts.items())
     elif recipe is not None and not store.count_stale_segments(connection):
-        yield from _misbuilt(connection, recipe)
+        yield from _compare_segments(connection, recipe)
 
 
-def _misplanted(connection: Connection, planes: Planes, passed_over: Collection[int]) -> int:
+def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collection[int]) -> int:
     rows = store.chunk_rows(connection)
-    held = store.of_chunks(connection, rows)
-    wrong = store.count(connection, 0) - len(held)
+    stored = store.of_chunks(connection, rows)
+    wrong = store.count(connection, 0) - len(stored)
     rows = [row for row in rows if row not in passed_over]
     for first in range(0, len(rows), _AT_ONCE):
-        some = rows[first : first + _AT_ONCE]
-        found = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves_of(connection, planes, some)}
-        wrong += sum(row not in held or (held[row].rank, held[row].key) != found.get(row) for row in some)
+        batch = rows[first : first + _AT_ONCE]
+        expected = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves_of(connection, planes, batch)}
+        wrong += sum(row not in stored or (stored[row].rank, stored[row].key) != expected.get(row) for row in batch)
     return wrong
 
 
-def _wrong_summaries(
+def _count_wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
     """Return the number of summaries with each fault: wrong place, wrong nearest chunk, or wrong text or vector."""
     wrong: Counter[str] = Counter()
     nodes = store.above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
-        some = store.load(connection, nodes[first : first + _AT_ONCE])
-        under = store.children(connection, list(some))
-        memos = store.vectors_of(connection, [*some, *(row.node for rows in under.values() for row in rows)])
-        rows, found = stored_vectors.load(connection, list(set(memos.values())), planes.dimension)
-        places = dict(zip(rows.tolist(), zip(ranks(planes, found).tolist(), found, strict=True), strict=True))
-        vectors = {node: places[row][1] for node, row in memos.items() if row in places}
-        below = (row for rows in under.values() for row in rows if row.chunk not in passed_over)
-        texts = node_texts(connection, [*some.values(), *below])
-        keys = memo.keys(connection, {one or 0 for row in some.values() for one in (row.gist, row.vector)})
-        for node, row in some.items():
-            if node not in vectors or full_rank(places[memos[node]][0], row.key) != row.rank:
+        batch = store.load(connection, nodes[first : first + _AT_ONCE])
+        children_of = store.children(connection, list(batch))
+        memos = store.vectors_of(connection, [*batch, *(row.node for rows in children_of.values() for row in rows)])
+        rows, loaded = stored_vectors.load(connection, list(set(memos.values())), planes.dimension)
+        by_memo = dict(zip(rows.tolist(), zip(ranks(planes, loaded).tolist(), loaded, strict=True), strict=True))
+        vectors = {node: by_memo[row][1] for node, row in memos.items() if row in by_memo}
+        below = (row for rows in children_of.values() for row in rows if row.chunk not in passed_over)
+        texts = node_texts(connection, [*batch.values(), *below])
+        keys = memo.keys(connection, {memo_row or 0 for row in batch.values() for memo_row in (row.gist, row.vector)})
+        for node, row in batch.items():
+            if node not in vectors or full_rank(by_memo[memos[node]][0], row.key) != row.rank:
                 wrong["are not where they should be in the tree"] += 1
-            if not _leads_to_nearest(row, under[node], vectors):
+            if not _leads_to_nearest(row, children_of[node], vectors):
                 wrong["do not point to the nearest chunk"] += 1
-            if recipe is None or any(child.chunk in passed_over for child in under[node]):
+            if recipe is None or any(child.chunk in passed_over for child in children_of[node]):
                 continue
-            made = summary_key(recipe.summarizer, recipe.max_tokens, [texts[child.node] for child in under[node]])
-            embedded = vector_key(embedder, texts[node])
-            if (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (made, embedded):
+            text_key = summary_key(
+                recipe.summarizer, recipe.max_tokens, [texts[child.node] for child in children_of[node]]
+            )
+            embedding_key = vector_key(embedder, texts[node])
+            if (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (text_key, embedding_key):
                 wrong["do not match the nodes below them"] += 1
     return wrong
 
@@ -107,12 +109,12 @@ def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors
     if row.node not in vectors or any(child.node not in vectors for child in children):
         return False
     cosines = [float(np.dot(vectors[child.node], vectors[row.node])) for child in children]
-    least = max(cosines, default=0.0) - _ROUNDING
-    near = (child for child, cosine in zip(children, cosines, strict=True) if cosine >= least)
-    return any(row.nearest == (child.chunk if child.chunk is not None else child.nearest) for child in near)
+    threshold = max(cosines, default=0.0) - _ROUNDING
+    nearest_children = (child for child, cosine in zip(children, cosines, strict=True) if cosine >= threshold)
+    return any(row.nearest == (child.chunk if child.chunk is not None else child.nearest) for child in nearest_children)
 
 
-def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
+def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
     """Yield the first layer that differs from the one that is cut again from the layer below it."""
     layer = 0
     while True:
@@ -122,11 +124,15 @@ def _misbuilt(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
             if above or store.count(connection, layer + 2):
                 yield "there are summaries above the top of the tree"
             return
-        over = store.parents(connection, [node.row for node in nodes])
-        wanted = {recipe.key([node.key for node in one]): one for one in segments(NodeList(nodes), recipe.bounds)}
-        wrong = len(wanted.keys() ^ above.keys())
+        parents = store.parents(connection, [node.row for node in nodes])
+        expected = {
+            recipe.key([node.key for node in segment]): segment for segment in segments(NodeList(nodes), recipe.bounds)
+        }
+        wrong = len(expected.keys() ^ above.keys())
         wrong += sum(
-            any(over.get(node.row) != (above[key], key) for node in one) for key, one in wanted.items() if key in above
+            any(parents.get(node.row) != (above[key], key) for node in segment)
+            for key, segment in expected.items()
+            if key in above
         )
         if wrong:
             yield f"{wrong} segments of layer {layer} have the wrong boundaries"

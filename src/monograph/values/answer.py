@@ -223,11 +223,11 @@ class Context:
         if self.candidates:
             lines.append(f"- {', '.join(self.candidates)}")
         parts = ["\n".join(lines)] if lines else []
-        for one in self.citations:
-            quoted = "\n".join(f"> {line}" for line in one.text.split("\n"))
-            places = ", ".join(f"{span.start}–{span.end}" for span in one.spans)
-            where = " · ".join(part for part in (one.uri, places) if part)
-            parts.append(f"**{one.heading}**" + (f"  \n{where}" if where else "") + f"\n\n{quoted}")
+        for citation in self.citations:
+            quoted = "\n".join(f"> {line}" for line in citation.text.split("\n"))
+            offsets = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
+            where = " · ".join(part for part in (citation.uri, offsets) if part)
+            parts.append(f"**{citation.heading}**" + (f"  \n{where}" if where else "") + f"\n\n{quoted}")
         return "\n\n".join(parts)
 
 
@@ -240,7 +240,7 @@ def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates
     if candidates:
         lines.append("Candidates: " + ", ".join(candidates))
     parts = ["\n".join(lines)] if lines else []
-    parts += [f"{one.heading}\n{one.text}" for one in citations]
+    parts += [f"{citation.heading}\n{citation.text}" for citation in citations]
     if not parts:
         return ""
     body = "\n\n".join(parts)
@@ -429,7 +429,7 @@ class Hit:
 
     def explain(self) -> str:
         """Return one line: the score, each retriever that found the hit with rank and score, its path and its note."""
-        found = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
+        retrievers = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
         way = "" if self.path is None else f" · {self.path}"
         note = f" · {self.note}" if self.note else ""
-        return f"{self.score:.3f} = {found}{way}{note}"
+        return f"{self.score:.3f} = {retrievers}{way}{note}"

@@ -131,10 +131,10 @@ def label(value: Any, name: str) -> str:
         If :func:`text` rejects the value, or it holds U+0000. SQLite's JSON functions cut a text there, so that filters
         would treat ``"ann\0x"`` as ``"ann"``.
     """
-    given = text(value, name)
-    if "\0" in given:
-        raise InputError(f"{name} contains U+0000: {shown(given)}", "remove that character")
-    return given
+    checked = text(value, name)
+    if "\0" in checked:
+        raise InputError(f"{name} contains U+0000: {shown(checked)}", "remove that character")
+    return checked
 
 
 def path(value: Any, name: str) -> Path:
@@ -146,9 +146,9 @@ def path(value: Any, name: str) -> Path:
         If the value is not a path, is empty, or holds characters that no file name can have.
     """
     try:
-        given = os.fsdecode(value)
-        if given and b"\0" not in os.fsencode(given):
-            return Path(given)
+        decoded = os.fsdecode(value)
+        if decoded and b"\0" not in os.fsencode(decoded):
+            return Path(decoded)
     except (TypeError, UnicodeError):
         pass
     raise InputError(f"{name} is {shown(value)}", "give the path of a file or folder")
@@ -164,7 +164,7 @@ def names(values: Iterable[Any], name: str) -> list[str]:
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be in a list, not {shown(values)}", "give a list of them")
-    return [label(one if isinstance(one, str) else shown(one), name) for one in values]
+    return [label(value if isinstance(value, str) else shown(value), name) for value in values]
 
 
 def vector(value: Any, name: str) -> Float32:
@@ -179,14 +179,14 @@ def vector(value: Any, name: str) -> Float32:
 
     try:
         with np.errstate(over="ignore"):  # Too large values become infinite: callers that need finite values check.
-            made = np.asarray(value, dtype=np.float32)
+            array = np.asarray(value, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} is not a list of numbers: {error}", "give a list of floats") from error
-    if made.ndim != 1:
-        raise InputError(f"{name} has shape {made.shape}", "give one vector, a list of floats")
-    if np.isfinite(made).all() and np.linalg.norm(made.astype(np.float64)) > np.finfo(np.float32).max:
+    if array.ndim != 1:
+        raise InputError(f"{name} has shape {array.shape}", "give one vector, a list of floats")
+    if np.isfinite(array).all() and np.linalg.norm(array.astype(np.float64)) > np.finfo(np.float32).max:
         raise InputError(f"{name} is longer than float32 allows", "scale it to unit length")
-    return made
+    return array
 
 
 def shown(value: Any) -> str:

@@ -78,22 +78,22 @@ class Place:
 
     def metadata(self) -> dict[str, Any]:
         """Return the fields of the place that are set, by name, without ``start`` and ``boundary``."""
-        known = {
+        values = {
             "page": self.page, "slide": self.slide, "sheet": self.sheet, "row": self.row, "json": self.json,
             "picture": self.picture,
         }  # fmt: skip
-        return {name: value for name, value in known.items() if value}
+        return {name: value for name, value in values.items() if value}
 
 
 def cite(metadata: Metadata) -> str:
     """Return a chunk's place to display, ``page 3`` or ``sheet Sales, rows 4-9``; empty if its metadata has none."""
-    said = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
+    parts = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
     if "row" in metadata:
         last = metadata.get("last_row", metadata["row"])
-        said.append(f"row {last}" if last == metadata["row"] else f"rows {metadata['row']}-{last}")
+        parts.append(f"row {last}" if last == metadata["row"] else f"rows {metadata['row']}-{last}")
     if isinstance(metadata.get("picture"), int):  # The document's own metadata may use this key for something else.
-        said.append(f"picture {metadata['picture']}")
-    return ", ".join(said)
+        parts.append(f"picture {metadata['picture']}")
+    return ", ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,16 +170,16 @@ class Document:
     valid: Valid | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        named = f"document {shown(self.id or self.uri or self.title or self.text)}"
-        _check(arguments.text, self.text, named)
+        owner = f"document {shown(self.id or self.uri or self.title or self.text)}"
+        _check(arguments.text, self.text, owner)
         for value, field_name in ((self.id, "id"), (self.title, "title"), (self.uri, "uri")):
-            _check(arguments.label, value, f"the {field_name} of {named}")
+            _check(arguments.label, value, f"the {field_name} of {owner}")
         if self.passages:
             for passage in self.passages:
-                _check_passage(passage, named)
-            object.__setattr__(self, "text", _joined(self, named))
-        _check_places(self, named)
-        check_json(self.metadata, named)
+                _check_passage(passage, owner)
+            object.__setattr__(self, "text", _join_passages(self, owner))
+        _check_places(self, owner)
+        check_json(self.metadata, owner)
         if not self.id:
             object.__setattr__(self, "id", content_id("document", self.uri, self.title, self.text))
 
@@ -196,37 +196,37 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
         raise InvalidDocument(error.message, error.hint) from None
 
 
-def _joined(document: Document, named: str) -> str:
+def _join_passages(document: Document, owner: str) -> str:
     """Return the text of a document with passages: its own text if passages have a start, else the joined passages."""
     if any(passage.start is not None for passage in document.passages):
         for passage in document.passages:
             start = -1 if passage.start is None else passage.start
-            _check(arguments.whole_number, start, f"the start of a passage of {named}")
+            _check(arguments.whole_number, start, f"the start of a passage of {owner}")
             if start < 0 or document.text[start : start + len(passage.text)] != passage.text:
-                said = shown(passage.id or passage.text)
+                shown_passage = shown(passage.id or passage.text)
                 raise InvalidDocument(
-                    f"passage {said} of {named} is not in its text at {passage.start}",
+                    f"passage {shown_passage} of {owner} is not in its text at {passage.start}",
                     "give every passage its start in the text, or give none a start",
                 )
         return document.text
     joined = PASSAGE_SEPARATOR.join(passage.text for passage in document.passages)
     if document.text not in ("", joined):
         raise InvalidDocument(
-            f"the text of {named} differs from its passages", "give one of the two, or the start of each passage"
+            f"the text of {owner} differs from its passages", "give one of the two, or the start of each passage"
         )
     return joined
 
 
-def _check_places(document: Document, named: str) -> None:
+def _check_places(document: Document, owner: str) -> None:
     for section in document.sections:
-        _check(arguments.whole_number, section.start, f"the start of a section of {named}")
+        _check(arguments.whole_number, section.start, f"the start of a section of {owner}")
         for heading in section.path:
-            _check(arguments.label, heading, f"a heading of {named}")
+            _check(arguments.label, heading, f"a heading of {owner}")
     for place in document.places:
         for number in (place.start, place.page, place.slide, place.row):
-            _check(arguments.whole_number, number, f"a place of {named}")
+            _check(arguments.whole_number, number, f"a place of {owner}")
         for text in (place.sheet, place.json):
-            _check(arguments.label, text, f"a place of {named}")
+            _check(arguments.label, text, f"a place of {owner}")
 
 
 def _check_passage(passage: Passage, document: str) -> None:
@@ -246,9 +246,11 @@ def _is_deeper(value: object, most: int) -> bool:
     level = [value]
     for _ in range(most + 1):
         level = [
-            one
-            for each in level
-            for one in (each.values() if isinstance(each, Mapping) else each if isinstance(each, list | tuple) else ())
+            child
+            for parent in level
+            for child in (
+                parent.values() if isinstance(parent, Mapping) else parent if isinstance(parent, list | tuple) else ()
+            )
         ]
         if not level:
             return False

@@ -236,7 +236,7 @@ class Path:
     def __str__(self) -> str:
         # A chunk may have the same name as the entity before it, its document's subject: that name is shown once.
         names = [node.name for node in self.nodes]
-        return " → ".join(name for at, name in enumerate(names) if at == 0 or name != names[at - 1])
+        return " → ".join(name for index, name in enumerate(names) if index == 0 or name != names[index - 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

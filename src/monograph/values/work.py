@@ -161,11 +161,11 @@ class Report:
 
 def together(reports: Sequence[Report]) -> Report:
     """Return one report for several: numbers are added, tuples are concatenated."""
-    found: dict[str, Any] = {}
-    for one in fields(Report):
-        values = [getattr(report, one.name) for report in reports]
-        found[one.name] = sum(values, ()) if isinstance(one.default, tuple) else sum(values)
-    return Report(**found)
+    totals: dict[str, Any] = {}
+    for field in fields(Report):
+        values = [getattr(report, field.name) for report in reports]
+        totals[field.name] = sum(values, ()) if isinstance(field.default, tuple) else sum(values)
+    return Report(**totals)
 
 
 @dataclass(frozen=True, slots=True)

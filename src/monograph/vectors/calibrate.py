@@ -67,39 +67,39 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
         bits[memo // 8] ^= 1 << (memo % 8)
 
     truths = [kernel.Pool(max(RESULTS)) for _ in memos]
-    for bodies in _all_codes(connection, space, centroids):
-        for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
+    for bodies in _read_all_codes(connection, space, centroids):
+        for memo, query, truth in zip(memos.tolist(), queries, truths, strict=True):
             flip(memo)
-            kernel.scan(bodies, asked, truth, 0, bits)
+            kernel.scan(bodies, query, truth, 0, bits)
             flip(memo)
-    kept = [(k, width) for k in RESULTS for width in design.widths if width * k < _MOST_KEPT]
-    recalls = Recalls([(k, VectorQuery(k, rerank=False).room(width)) for k, width in kept], 8 * len(bits))
+    pairs = [(k, width) for k in RESULTS for width in design.widths if width * k < _MOST_KEPT]
+    recalls = Recalls([(k, VectorQuery(k, rerank=False).room(width)) for k, width in pairs], 8 * len(bits))
     memory, arena = Memory(space.number, _KEPT_BYTES), kernel.Arena(centroids.body)
     traces: list[list[Trace]] = []
-    for memo, asked, truth in zip(memos.tolist(), queries, truths, strict=True):
+    for memo, query, truth in zip(memos.tolist(), queries, truths, strict=True):
         flip(memo)
         if design.has_graphs:
-            search = GraphSearch(VectorQuery(max(RESULTS), bits, rerank=False), SearchEffort(Never()), asked)
-            clusters = (memory.cluster(connection, one, 0) for one in probes(centroids, asked))
+            search = GraphSearch(VectorQuery(max(RESULTS), bits, rerank=False), SearchEffort(Never()), query)
+            clusters = (memory.cluster(connection, cluster, 0) for cluster in probes(centroids, query))
             traces.append(_trace_graphs(search, clusters, truth.ids, recalls))
         else:
-            traces.append(_trace_codes(connection, arena, asked, truth.ids, bits, recalls))
+            traces.append(_trace_codes(connection, arena, query, truth.ids, bits, recalls))
         flip(memo)
     windows = WINDOWS if design.has_graphs else WIDE_WINDOWS
     points = [
-        point for place, one in enumerate(kept) for point in curve([trace[place] for trace in traces], *one, windows)
+        point for index, pair in enumerate(pairs) for point in curve([trace[index] for trace in traces], *pair, windows)
     ]
     return Calibration(count, tuple(points))
 
 
-def _all_codes(connection: Connection, space: Space, centroids: Centroids) -> Iterator[list[bytes]]:
+def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) -> Iterator[list[bytes]]:
     """Yield the 8-bit codes of all vectors, as cluster bodies, in batches."""
     if space.design.has_graphs:
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
-    with closing(store.every_code(connection, space.number)) as every:
-        while some := [body for _, body in islice(every, _AT_ONCE)]:
-            yield [pack(unpack_all(some))]
+    with closing(store.every_code(connection, space.number)) as rows:
+        while bodies := [body for _, body in islice(rows, _AT_ONCE)]:
+            yield [pack(unpack_all(bodies))]
 
 
 def _trace_graphs(
@@ -107,58 +107,58 @@ def _trace_graphs(
 ) -> list[Trace]:
     """Trace one search for all k at once: the best k of the results do not depend on the others."""
     useful: list[list[bool]] = [[] for _ in recalls.ks]
-    stands: list[Int32] = []
+    truth_ranks: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
         before = (search.pool.filled, search.pool.scores[-1:].tolist())
         search.probe(cluster, walks=True)
         ranks = search.loads[-1]
-        changed = not stands or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
-        stands.append(recalls.stands(search.pool.ids, truth) if changed else stands[-1])
+        changed = not truth_ranks or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
+        truth_ranks.append(recalls.stands(search.pool.ids, truth) if changed else truth_ranks[-1])
         for flags, k in zip(useful, recalls.ks, strict=True):
             flags.append(bool(ranks) and ranks[0] < k)
-    return list(map(Trace, useful, recalls.of(stands)))
+    return list(map(Trace, useful, recalls.of(truth_ranks)))
 
 
 def _trace_codes(
-    connection: Connection, arena: kernel.Arena, asked: Float32, truth: Int64, bits: Bits, recalls: Recalls
+    connection: Connection, arena: kernel.Arena, query: Float32, truth: Int64, bits: Bits, recalls: Recalls
 ) -> list[Trace]:
     """Trace a query in two searches: the first finds the loads where each window ends, the second the recalls there.
 
     Recalls are exact at these loads. Between them, the last measured recall is repeated.
     """
 
-    def go(course: kernel.Course, end: int) -> None:
-        while (came := course.run(end - course.loads)) >= 0:
-            bodies = store.bodies(connection, came)
-            if arena.size >= _KEPT_BYTES or not arena.keep(came, bodies, _KEPT_BYTES):
-                course.bring({came: bodies})
+    def run_until(course: kernel.Course, end: int) -> None:
+        while (cluster := course.run(end - course.loads)) >= 0:
+            bodies = store.bodies(connection, cluster)
+            if arena.size >= _KEPT_BYTES or not arena.keep(cluster, bodies, _KEPT_BYTES):
+                course.bring({cluster: bodies})
 
-    course = kernel.Course(arena, asked, kernel.Pool(max(RESULTS)), max(RESULTS), *_OPEN, bits)
-    go(course, _MOST_LOADS["codes"])
+    course = kernel.Course(arena, query, kernel.Pool(max(RESULTS)), max(RESULTS), *_OPEN, bits)
+    run_until(course, _MOST_LOADS["codes"])
     useful = {k: [first < k for first in course.firsts] for k in RESULTS}
     ends = sorted({end for flags in useful.values() for end in ends_of(flags, WIDE_WINDOWS)})
     pool = kernel.Pool(recalls.most)
-    course = kernel.Course(arena, asked, pool, 0, *NEVER, bits)
-    stands = []
+    course = kernel.Course(arena, query, pool, 0, *NEVER, bits)
+    truth_ranks = []
     for end in ends:
-        go(course, end)
-        stands.append(recalls.stands(pool.ids, truth))
-    places = np.maximum(np.searchsorted(ends, np.arange(1, ends[-1] + 1), side="right") - 1, 0).tolist()
+        run_until(course, end)
+        truth_ranks.append(recalls.stands(pool.ids, truth))
+    indexes = np.maximum(np.searchsorted(ends, np.arange(1, ends[-1] + 1), side="right") - 1, 0).tolist()
     return [
-        Trace(useful[k][: ends[-1]], [found[place] for place in places])
-        for k, found in zip(recalls.ks, recalls.of(stands), strict=True)
+        Trace(useful[k][: ends[-1]], [values[index] for index in indexes])
+        for k, values in zip(recalls.ks, recalls.of(truth_ranks), strict=True)
     ]
 
 
 def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
     """Return mean recall and loads for each window, narrowest first, up to the first window with recall 1."""
     points: list[Point] = []
-    every = [ends_of(trace.useful, windows) for trace in traces]
-    for place, window in enumerate(windows if traces else ()):
-        ends = [one[place] for one in every]
-        found = sum(trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)) / len(traces)
-        points.append(Point(k, window, round(found, 4), round(sum(ends) / len(traces), 2), width))
-        if found >= 1:
+    all_ends = [ends_of(trace.useful, windows) for trace in traces]
+    for index, window in enumerate(windows if traces else ()):
+        ends = [trace_ends[index] for trace_ends in all_ends]
+        recall = sum(trace.recalls[end - 1] for trace, end in zip(traces, ends, strict=True)) / len(traces)
+        points.append(Point(k, window, round(recall, 4), round(sum(ends) / len(traces), 2), width))
+        if recall >= 1:
             break
     return points
 
@@ -169,8 +169,8 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
     It ends when the last ``window`` loads were not useful, or after the last load.
     """
     ends: list[int] = []
-    brought = [0, *(place for place, one in enumerate(useful, start=1) if one)]
-    for last, following in pairwise([*brought, len(useful) + 1]):
+    useful_loads = [0, *(load for load, is_useful in enumerate(useful, start=1) if is_useful)]
+    for last, following in pairwise([*useful_loads, len(useful) + 1]):
         while len(ends) < len(windows) and windows[len(ends)] < following - last:
             ends.append(last + windows[len(ends)])
     return ends + [len(useful)] * (len(windows) - len(ends))
@@ -193,14 +193,14 @@ class Recalls:
         self.ks = [k for k, _ in kept]
         self.most = max(room for _, room in kept)
         """The largest number of kept results."""
-        self._stands = np.full(rows, _FAR, dtype=np.int32)
+        self._ranks = np.full(rows, _FAR, dtype=np.int32)
 
     def stands(self, ids: Int64, truth: Int64) -> Int32:
         """Return the rank in ``ids``, int64 (n,), of each id in ``truth``, int64 (m,); _FAR for a missing one."""
-        self._stands[ids] = np.arange(len(ids), dtype=np.int32)
-        stands = self._stands[truth]
-        self._stands[ids] = _FAR
-        return stands
+        self._ranks[ids] = np.arange(len(ids), dtype=np.int32)
+        ranks = self._ranks[truth]
+        self._ranks[ids] = _FAR
+        return ranks
 
     def of(self, stands: Sequence[Int32]) -> list[list[float]]:
         """Return recall@k for each k and each array of ranks that :meth:`stands` returned."""

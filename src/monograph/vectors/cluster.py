@@ -63,7 +63,7 @@ class Centre:
     def many(cls, centroids: Float32) -> list[Centre]:
         """Return the rounded centroids of several clusters, given as float32 (n, dimension)."""
         coded = encode(np.zeros(len(centroids), dtype=np.int64), centroids)
-        return [cls(one, scale) for one, scale in zip(coded.codes, coded.scales.tolist(), strict=True)]
+        return [cls(values, scale) for values, scale in zip(coded.codes, coded.scales.tolist(), strict=True)]
 
     def is_as(self, other: Centre | None) -> bool:
         """Whether two centres are equal, so that codes relative to them can be joined."""
@@ -128,9 +128,9 @@ def encode(ids: Int64, vectors: Float32) -> Entries:
     vectors:
         float32 (n, dimension), finite.
     """
-    most = np.abs(vectors).max(axis=1, initial=0)
-    scales = (most / np.float32(127)).astype(np.float32)
-    factor = np.divide(np.float32(127), most, out=np.zeros_like(most), where=most > 0)
+    largest = np.abs(vectors).max(axis=1, initial=0)
+    scales = (largest / np.float32(127)).astype(np.float32)
+    factor = np.divide(np.float32(127), largest, out=np.zeros_like(largest), where=largest > 0)
     codes = (np.rint(vectors * factor[:, None]) + 128).astype(np.uint8)
     return Entries(ids, scales, codes)
 
@@ -147,7 +147,7 @@ def pack(entries: Entries) -> bytes:
     kind, codes = BYTES, np.ascontiguousarray(entries.codes).tobytes()
     if entries.centre is not None:
         dimension = len(entries.centre.values)
-        kind, codes = TWO_BITS, _with_centre(entries.centre, entries.codes)
+        kind, codes = TWO_BITS, _pack_codes(entries.centre, entries.codes)
     start = struct.pack("<4I", _MAGIC, kind, n, dimension)
     head = entries.ids.astype(_ID, copy=False).tobytes() + entries.scales.astype(_REAL, copy=False).tobytes()
     return start + struct.pack("<IIQ", kernel.checksum(head), kernel.checksum(codes), 0) + head + codes
@@ -173,8 +173,8 @@ def unpack_all(bodies: list[bytes]) -> Entries:
     if kind != BYTES or any(body[:_START] != start for body in bodies):
         return joined([_unpack(body) for body in bodies])
     parts = [("head", "V", HEADER), ("ids", _ID, n), ("scales", _REAL, n), ("codes", "u1", (n, dimension))]
-    held = np.frombuffer(b"".join(bodies), np.dtype(parts))
-    return Entries(held["ids"].reshape(-1), held["scales"].reshape(-1), held["codes"].reshape(-1, dimension))
+    rows = np.frombuffer(b"".join(bodies), np.dtype(parts))
+    return Entries(rows["ids"].reshape(-1), rows["scales"].reshape(-1), rows["codes"].reshape(-1, dimension))
 
 
 def _verify(bodies: list[bytes]) -> None:
@@ -194,20 +194,20 @@ def _unpack(body: bytes) -> Entries:
         return Entries(ids, scales, np.frombuffer(codes, np.uint8, n * dimension).reshape(n, dimension))
     (scale,) = struct.unpack_from("<f", codes)
     centre = Centre(np.frombuffer(codes, np.uint8, dimension, _CENTRE), scale)
-    return Entries(ids, scales, _from_blocks(codes[_CENTRE + _padded(dimension) :], n, dimension), centre)
+    return Entries(ids, scales, _unpack_blocks(codes[_CENTRE + _pad_dimension(dimension) :], n, dimension), centre)
 
 
-def _with_centre(centre: Centre, codes: Bytes) -> bytes:
+def _pack_codes(centre: Centre, codes: Bytes) -> bytes:
     """Return 2-bit codes as stored bytes: the centre, then the blocks."""
-    values = centre.values.tobytes().ljust(_padded(len(centre.values)), b"\0")
-    return struct.pack("<f", centre.scale).ljust(_CENTRE, b"\0") + values + _blocks(codes)
+    values = centre.values.tobytes().ljust(_pad_dimension(len(centre.values)), b"\0")
+    return struct.pack("<f", centre.scale).ljust(_CENTRE, b"\0") + values + _pack_blocks(codes)
 
 
-def _padded(dimension: int) -> int:
+def _pad_dimension(dimension: int) -> int:
     return (dimension + 15) // 16 * 16
 
 
-def _blocks(rows: Bytes) -> bytes:
+def _pack_blocks(rows: Bytes) -> bytes:
     """Pack half bytes into blocks of 32 vectors: byte v of a column has vectors v (low half) and v + 16 (high half)."""
     n, width = rows.shape
     count = -(-n // _BLOCK)
@@ -217,20 +217,20 @@ def _blocks(rows: Bytes) -> bytes:
     return np.ascontiguousarray(by_group[:, :, : _BLOCK // 2] | by_group[:, :, _BLOCK // 2 :] << 4).tobytes()
 
 
-def _from_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
-    """Return the n rows that :func:`_blocks` packed."""
-    width = _padded(dimension) // 2  # Two half bytes for each four values.
-    held = np.frombuffer(stored, dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
-    both = np.concatenate([held & 15, held >> 4], axis=2)
-    return np.ascontiguousarray(both.transpose(0, 2, 1).reshape(len(held) * _BLOCK, width)[:n])
+def _unpack_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
+    """Return the n rows that :func:`_pack_blocks` packed."""
+    width = _pad_dimension(dimension) // 2  # Two half bytes for each four values.
+    blocks = np.frombuffer(stored, dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
+    half_bytes = np.concatenate([blocks & 15, blocks >> 4], axis=2)
+    return np.ascontiguousarray(half_bytes.transpose(0, 2, 1).reshape(len(blocks) * _BLOCK, width)[:n])
 
 
 def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
     """Return a mask of the ids in ``held`` that are among ``ids``, which are mostly few: numpy.isin is slower then."""
     if len(ids) > _FEW:
         return np.isin(held, ids)
-    found: npt.NDArray[np.bool_] = (held[:, None] == ids).any(axis=1)
-    return found
+    mask: npt.NDArray[np.bool_] = (held[:, None] == ids).any(axis=1)
+    return mask
 
 
 def head_size(start: bytes) -> int:
@@ -250,7 +250,7 @@ def strike(head: bytes, ids: Int64) -> bytes:
         int64 (m,): ids of the entries to delete. Missing ids are ignored.
     """
     (n,) = struct.unpack_from("<I", head, 8)
-    held = np.frombuffer(head, _ID, n, HEADER).copy()
-    held[among(held, ids)] = DELETED
-    rest = held.tobytes() + head[HEADER + 8 * n :]
+    stored_ids = np.frombuffer(head, _ID, n, HEADER).copy()
+    stored_ids[among(stored_ids, ids)] = DELETED
+    rest = stored_ids.tobytes() + head[HEADER + 8 * n :]
     return head[:16] + struct.pack("<I", kernel.checksum(rest)) + head[20:HEADER] + rest

@@ -51,10 +51,10 @@ class Search:
     @property
     def cuts_ties(self) -> bool:
         """Whether some of the k best may tie, by their codes, with results that were dropped."""
-        return self._certain < min(self.query.k, self.pool.filled)
+        return self._certain_count < min(self.query.k, self.pool.filled)
 
     @property
-    def _certain(self) -> int:
+    def _certain_count(self) -> int:
         """Number of results that are certain to be the best: with a full pool and ties, those above the last score."""
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
@@ -63,7 +63,7 @@ class Search:
 
     def finish(self, connection: Connection, memory: Memory, stopped: str) -> Neighbours:
         """Return the k best results, ranked by their vectors if the query has ``rerank``."""
-        certain = self._certain if self._certain >= self.query.k else self.pool.filled
+        certain = self._certain_count if self._certain_count >= self.query.k else self.pool.filled
         items, scores, read = self.pool.ids[:certain], self.pool.scores[:certain], None
         if self.query.rerank:
             memos = items.tolist()
@@ -95,29 +95,29 @@ class CodeSearch(Search):
         rule = rule_of(self.how.stop, query.k)
         step = 1 if rule is None else FOREVER  # With a rule, the kernel evaluates the stop condition.
         course = kernel.Course(arena, self.asked, self.pool, query.k, *(rule or NEVER), query.allowed)
-        brought: dict[int, list[bytes]] = {}
+        bodies_by_cluster: dict[int, list[bytes]] = {}
         loads: list[Ranks] = []
-        announced, came = 0, kernel.PAUSED if query.k else kernel.ALL
-        while came not in {kernel.ENOUGH, kernel.ALL}:
-            came = course.run(step)
-            if came == kernel.PAUSED:
+        announced, outcome = 0, kernel.PAUSED if query.k else kernel.ALL
+        while outcome not in {kernel.ENOUGH, kernel.ALL}:
+            outcome = course.run(step)
+            if outcome == kernel.PAUSED:
                 loads.append(course.ranks)
                 if self.is_enough(loads):
-                    came = kernel.ENOUGH
+                    outcome = kernel.ENOUGH
                 continue
-            for name in course.spent if brought and arena.size < memory.cache_bytes else ():
-                arena.keep(name, brought[name], memory.cache_bytes)
-            brought = {}
-            if came >= 0:
+            for name in course.spent if bodies_by_cluster and arena.size < memory.cache_bytes else ():
+                arena.keep(name, bodies_by_cluster[name], memory.cache_bytes)
+            bodies_by_cluster = {}
+            if outcome >= 0:
                 # A long search is likely to continue: read as many clusters at a time as it is certain to need, or a
                 # share of the number that it has loaded.
                 sure = 1 if rule is None else course.sure
-                some = course.ahead(min(READ_TOGETHER, max(sure, course.loads // READ_ON)))
-                if course.loads + len(some) > announced:
-                    memory.ahead.clusters(connection, course.ahead(AHEAD + len(some)))
-                    announced = course.loads + AHEAD + len(some)
-                brought = store.bodies_of(connection, some)
-                course.bring(brought)
+                clusters = course.ahead(min(READ_TOGETHER, max(sure, course.loads // READ_ON)))
+                if course.loads + len(clusters) > announced:
+                    memory.ahead.clusters(connection, course.ahead(AHEAD + len(clusters)))
+                    announced = course.loads + AHEAD + len(clusters)
+                bodies_by_cluster = store.bodies_of(connection, clusters)
+                course.bring(bodies_by_cluster)
         self.loaded, self.compared = course.loads, course.compared
         missing = [] if query.ties else course.rank_by_value(query.pool, [])
         if missing:
@@ -129,7 +129,7 @@ class CodeSearch(Search):
                 bodies = []
             if course.rank_by_value(query.pool, bodies):
                 raise kernel.DamagedBytes("8-bit codes of vectors are missing")
-        return came == kernel.ENOUGH
+        return outcome == kernel.ENOUGH
 
 
 class GraphSearch(Search):
@@ -176,9 +176,9 @@ class GraphSearch(Search):
         """
         order = probes(state.centroids, self.asked, state.likely) if self.query.k else iter(())
         count = AHEAD
-        while some := list(islice(order, count)):
-            memory.ahead.clusters(connection, some)
-            for cluster in some:
+        while batch := list(islice(order, count)):
+            memory.ahead.clusters(connection, batch)
+            for cluster in batch:
                 if self.probe(memory.cluster(connection, cluster, state.version), walks=self.query.allowed is None):
                     return True
             count = AHEAD // 2
@@ -188,9 +188,9 @@ class GraphSearch(Search):
 def probes(centroids: Centroids, asked: Float32, expected: float | None = None) -> Iterator[int]:
     """Yield the numbers of all clusters, nearest first; ``expected`` is how many the search probably needs."""
     first = MOST_FIRST if expected is None else min(MOST_FIRST, max(8, round(2 * expected)))
-    done: set[int] = set()
+    yielded: set[int] = set()
     for count in (first, 4 * first, len(centroids)):
-        if count > len(done):
-            fresh = [name for name in centroids.nearest(asked, count).tolist() if name not in done]
-            yield from fresh
-            done.update(fresh)
+        if count > len(yielded):
+            batch = [name for name in centroids.nearest(asked, count).tolist() if name not in yielded]
+            yield from batch
+            yielded.update(batch)

@@ -42,14 +42,14 @@ class Column:
         flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last flag is for index -1.
         value = comparison.value
         if comparison.operator in ("==", "in", "!=", "nin") and value is not None:
-            wanted = value if isinstance(value, tuple) else (value,)
-            flags[[self.places[one] for one in wanted if one in self.places]] = True
+            operands = value if isinstance(value, tuple) else (value,)
+            flags[[self.places[operand] for operand in operands if operand in self.places]] = True
             if comparison.operator in ("!=", "nin"):
                 flags = ~flags
         else:
-            flags[:] = [matches(comparison, {self.key: one}) for one in (*self.values, None)]
-        found: Flags = flags[self.of_chunks]
-        return found
+            flags[:] = [matches(comparison, {self.key: distinct}) for distinct in (*self.values, None)]
+        result: Flags = flags[self.of_chunks]
+        return result
 
 
 class Columns:
@@ -71,58 +71,58 @@ class Columns:
 
         ``connection`` must see the same state of the file.
         """
-        return vectors.bitmap(connection, self._memos[self._met(connection, condition)])
+        return vectors.bitmap(connection, self._memos[self._match(connection, condition)])
 
-    def _met(self, connection: Connection, condition: Condition) -> Flags:
+    def _match(self, connection: Connection, condition: Condition) -> Flags:
         """Return a flag for each chunk: whether it matches a condition."""
         if isinstance(condition, Comparison):
             if condition.key == DATE:
-                return self._dated(connection, condition)
+                return self._match_date(connection, condition)
             if condition.key not in FIELDS:
-                return self._column(connection, condition.key).compared(condition)
+                return self._load_column(connection, condition.key).compared(condition)
             rows = filters.rows(connection, filters.compile_condition(condition))
-            found: Flags = np.isin(self._chunks, rows, assume_unique=True)
-            return found
-        every = condition.combiner == "and"
-        met = np.full(len(self._chunks), every)
+            result: Flags = np.isin(self._chunks, rows, assume_unique=True)
+            return result
+        is_and = condition.combiner == "and"
+        flags = np.full(len(self._chunks), is_and)
         for part in condition.parts:
-            one = self._met(connection, part)
-            met = met & one if every else met | one
-        return ~met if condition.combiner == "not" else met
+            part_flags = self._match(connection, part)
+            flags = flags & part_flags if is_and else flags | part_flags
+        return ~flags if condition.combiner == "not" else flags
 
-    def _dated(self, connection: Connection, comparison: Comparison) -> Flags:
+    def _match_date(self, connection: Connection, comparison: Comparison) -> Flags:
         """Return a flag for each chunk: whether the date of its document matches a comparison."""
         if self._dates is None:
             rows = np.array(list(filters.dates_of(connection)), dtype=np.int64).reshape(-1, 3)
             self._dates = np.full((2, len(self._chunks)), UNDATED)
-            known = np.isin(rows[:, 0], self._chunks)
-            self._dates[:, np.searchsorted(self._chunks, rows[known, 0])] = rows[known, 1:].T
+            has_vector = np.isin(rows[:, 0], self._chunks)
+            self._dates[:, np.searchsorted(self._chunks, rows[has_vector, 0])] = rows[has_vector, 1:].T
         first, last = self._dates
         dated = first != UNDATED
         if comparison.operator == "is_empty":
             undated: Flags = ~dated
             return undated
         seconds = last if comparison.operator in (">", ">=") else first
-        fitting: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
-        found: Flags = dated & fitting
-        return found
+        in_order: Flags = _ORDERS[comparison.operator](seconds, int(str(comparison.value)))
+        result: Flags = dated & in_order
+        return result
 
-    def _column(self, connection: Connection, key: str) -> Column:
+    def _load_column(self, connection: Connection, key: str) -> Column:
         if key in self._columns:
             return self._columns[key]
         values: list[Any] = []
-        places: dict[Hashable, int] = {}
-        held: dict[int, int] = {}
+        indexes: dict[Hashable, int] = {}
+        index_by_chunk: dict[int, int] = {}
         for chunk, kind, value in filters.values_of(connection, key):
             if kind == "null":
                 continue
             is_json = kind in ("array", "object")
-            place = places.setdefault((kind, value) if is_json else value, len(values))
-            if place == len(values):
+            index = indexes.setdefault((kind, value) if is_json else value, len(values))
+            if index == len(values):
                 values.append(json.loads(str(value)) if is_json else value)
-            held[chunk] = place
-        of_chunks = np.fromiter((held.get(chunk, -1) for chunk in self._chunks.tolist()), dtype=np.int32)
+            index_by_chunk[chunk] = index
+        of_chunks = np.fromiter((index_by_chunk.get(chunk, -1) for chunk in self._chunks.tolist()), dtype=np.int32)
         if len(self._columns) >= MOST_KEYS:
             self._columns = {}
-        self._columns[key] = Column(key, values, places, of_chunks)
+        self._columns[key] = Column(key, values, indexes, of_chunks)
         return self._columns[key]

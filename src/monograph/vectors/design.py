@@ -112,8 +112,8 @@ DESIGNS: dict[Kind, Design] = {"codes": Design(), "graph": Design("graph", clust
 
 def design_of(kind: str) -> Design:
     """Return the default design of a kind, by its name. Raises InputError for an unknown name."""
-    for known, design in DESIGNS.items():
-        if kind == known:
+    for name, design in DESIGNS.items():
+        if kind == name:
             return design
     raise InputError(f"vector_index is {arguments.shown(kind)}", f"give one of {', '.join(KINDS)}")
 

@@ -56,14 +56,14 @@ class Items:
         DamagedBytes
             If 8-bit codes are missing or damaged.
         """
-        wanted = np.unique(np.concatenate([part.ids for part in entries]))
-        coded = encode(wanted[:0], np.empty((0, space.dimension), dtype=np.float32))
+        memos = np.unique(np.concatenate([part.ids for part in entries]))
+        coded = encode(memos[:0], np.empty((0, space.dimension), dtype=np.float32))
         if space.design.has_graphs:
             coded = joined(entries)
-        elif len(found := store.load_codes(connection, space.number, wanted.tolist())) == len(wanted) > 0:
-            coded = unpack_all(found)
+        elif len(bodies := store.load_codes(connection, space.number, memos.tolist())) == len(memos) > 0:
+            coded = unpack_all(bodies)
         coded = coded.take(np.unique(coded.ids, return_index=True)[1])
-        if not np.array_equal(coded.ids, wanted):
+        if not np.array_equal(coded.ids, memos):
             raise kernel.DamagedBytes("8-bit codes of vectors are missing")
         return cls(space.design, coded, coded.vectors())
 
@@ -78,12 +78,12 @@ class Items:
             float32 (clusters, dimension).
         """
         if self.design.has_graphs:
-            yield from ((place, self.coded.take(rows)) for place, rows in parts)
+            yield from ((index, self.coded.take(rows)) for index, rows in parts)
             return
-        held = list(parts)
-        centres = Centre.many(centroids[[place for place, _ in held]]) if held else []
-        for (place, rows), centre in zip(held, centres, strict=True):
-            yield place, encode_about(centre, self.coded.ids[rows], self.vectors[rows])
+        part_list = list(parts)
+        centres = Centre.many(centroids[[index for index, _ in part_list]]) if part_list else []
+        for (index, rows), centre in zip(part_list, centres, strict=True):
+            yield index, encode_about(centre, self.coded.ids[rows], self.vectors[rows])
 
 
 class ClusterEdit:
@@ -107,75 +107,75 @@ class ClusterEdit:
         self._recent: list[tuple[Entries, set[int]]] | None = None
         self._recent_before = 0
         self._recent_changed = False
-        self._struck: set[int] = set()
-        self._coming = self._going = 0
+        self._deleted: set[int] = set()
+        self._added_count = self._removed_count = 0
 
     @property
     def size(self) -> int:
         """Number of entries that are not deleted."""
-        return self._stored.size + self._coming - self._going
+        return self._stored.size + self._added_count - self._removed_count
 
     def append(self, entries: Entries) -> None:
         """Add entries to the recent part."""
         self._load().append((entries, set(entries.ids.tolist())))
         self._recent_changed = True
-        self._coming += len(entries)
+        self._added_count += len(entries)
 
     def strike(self, memos: Sequence[int]) -> None:
         """Delete entries by memo row. All of them must be in the cluster."""
-        self._going += len(memos)
-        gone, kept = set(memos), []
+        self._removed_count += len(memos)
+        remaining, kept_parts = set(memos), []
         for part, ids in self._load():
-            inside = ids & gone
+            inside = ids & remaining
             if inside:
-                gone -= inside
+                remaining -= inside
                 self._recent_changed = True
-            some = part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64))) if inside else part
-            kept.append((some, ids - inside))
-        self._recent = kept
-        self._struck |= gone
+            kept_part = part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64))) if inside else part
+            kept_parts.append((kept_part, ids - inside))
+        self._recent = kept_parts
+        self._deleted |= remaining
 
     def entries(self) -> Entries | None:
         """Return the entries that are not deleted; None if there are none."""
         folded = store.part(self._connection, self._cluster, FOLDED)
-        return self._alive(None if folded is None else unpack(folded))
+        return self._join_alive(None if folded is None else unpack(folded))
 
-    def _alive(self, base: Entries | None) -> Entries | None:
+    def _join_alive(self, base: Entries | None) -> Entries | None:
         parts = [part for part, _ in self._load() if len(part)]
         if base is not None:
-            parts.insert(0, base.take(~self._dead(base)))
+            parts.insert(0, base.take(~self._mask_deleted(base)))
         return joined(parts) if parts else None
 
-    def _dead(self, base: Entries) -> npt.NDArray[np.bool_]:
+    def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
         """Return a mask of the deleted entries of the folded part."""
-        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._gone)
+        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._deleted_ids)
         return dead
 
     @property
-    def _gone(self) -> Int64:
-        return np.fromiter(self._struck, dtype=np.int64, count=len(self._struck))
+    def _deleted_ids(self) -> Int64:
+        return np.fromiter(self._deleted, dtype=np.int64, count=len(self._deleted))
 
     def _load(self) -> list[tuple[Entries, set[int]]]:
         """Return the recent entries in parts, each with the set of its ids, for fast lookups."""
         if self._recent is None:
             body = store.part(self._connection, self._cluster, RECENT)
-            held = None if body is None else unpack(body)
-            self._recent = [] if held is None else [(held, set(held.ids.tolist()))]
-            self._recent_before = 0 if held is None else len(held)
+            recent = None if body is None else unpack(body)
+            self._recent = [] if recent is None else [(recent, set(recent.ids.tolist()))]
+            self._recent_before = 0 if recent is None else len(recent)
         return self._recent
 
     def write(self, *, fold: bool = False) -> None:
         """Write the changes: in place, or by folding the whole cluster if they are many or ``fold`` is set."""
         recent = sum(len(part) for part, _ in self._load())
         folded = self._stored.size + self._stored.dead - self._recent_before
-        dead = self._stored.dead + len(self._struck)
+        dead = self._stored.dead + len(self._deleted)
         # The graph design updates the graph of a cluster with every write, as in the paper.
         fold = fold or self._design.has_graphs
         if fold or recent > max(FOLD_RECENT, folded // 4) or dead > FOLD_DEAD * folded:
             self._fold()
             return
-        if self._struck:
-            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, self._gone))
+        if self._deleted:
+            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, self._deleted_ids))
         if self._recent_changed:
             body = pack(joined([part for part, _ in self._load()])) if recent else None
             store.put_part(self._connection, self._cluster, RECENT, body)
@@ -184,13 +184,13 @@ class ClusterEdit:
     def _fold(self) -> None:
         body = store.part(self._connection, self._cluster, FOLDED)
         base = None if body is None else unpack(body)
-        entries = self._alive(base)
+        entries = self._join_alive(base)
         if entries is None:
             store.empty(self._connection, self._cluster)
             return
         graph = store.graph(self._connection, self._cluster)
         if body is not None and base is not None and graph is not None:
-            dead = np.flatnonzero(self._dead(base)).tolist()
+            dead = np.flatnonzero(self._mask_deleted(base)).tolist()
             design, is_much = self._design, len(dead) > MEND_AT_MOST * len(base)
             graph = None if is_much else kernel.graph_remove(body, graph, dead, design.ef_construction, design.alpha)
         write_whole(self._connection, self._design, self._cluster, entries, graph)
@@ -205,5 +205,5 @@ def write_whole(
     store.put_part(connection, cluster, RECENT, None)
     store.resize(connection, cluster, Size(len(entries), 0))
     if design.has_graphs:
-        made = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
-        store.put_graph(connection, cluster, made)
+        new_graph = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
+        store.put_graph(connection, cluster, new_graph)

@@ -100,34 +100,34 @@ class EcoVectorIndex:
         DamagedFile
             If the index is damaged.
         """
-        with _damage_as_error(connection):
+        with _translate_damage(connection):
             state = self._memory.state(connection)
-            asked = prepare(vector, len(vector) if state is None else state.space.dimension)
+            prepared = prepare(vector, len(vector) if state is None else state.space.dimension)
             if state is None:  # The index is not built yet, and this file cannot be written here.
                 rows = np.array(store.members(connection, self.space), dtype=np.int64)
                 if query.allowed is not None:
                     rows = rows[is_allowed(query.allowed, rows) > 0]
-                return compare_all(connection, rows.tolist(), asked, query)
+                return compare_all(connection, rows.tolist(), prepared, query)
             vectors = self._memory.compared(connection, state, query)
             if vectors is not None:
-                return vectors.search(asked, query)
+                return vectors.search(prepared, query)
             from monograph.vectors.cluster_search import CodeSearch, GraphSearch
 
-            how = self._effort(state, query)
-            search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, how, asked)
+            effort = self._effort(state, query)
+            search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, effort, prepared)
             is_enough = search.run(connection, self._memory, state)
             if not is_enough and search.cuts_ties:  # Codes cannot separate the best from the rest: compare vectors.
                 memos = self._memory.memos(connection, query.allowed)
-                return compare_all(connection, memos, asked, query, search.loaded)
-            return search.finish(connection, self._memory, how.stopped if is_enough else "all")
+                return compare_all(connection, memos, prepared, query, search.loaded)
+            return search.finish(connection, self._memory, effort.stopped if is_enough else "all")
 
     def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
         """Return the stop condition of a query and the width of its search, from the calibration."""
         calibration, allowed = state.calibration, query.count_allowed()
-        of = (state.structure, query.k)
-        if of not in self._points:
-            self._points = {of: calibration.point(query.k, self.target_recall)}
-        point = self._points[of]
+        key = (state.structure, query.k)
+        if key not in self._points:
+            self._points = {key: calibration.point(query.k, self.target_recall)}
+        point = self._points[key]
         width = max(state.space.design.widths) if point is None else point.width
         # Do not reserve room for more results than there can be.
         width = min(width, 2 * calibration.vectors // max(1, query.k) + 1) if width else 0
@@ -150,17 +150,17 @@ class EcoVectorIndex:
         if not store.has_stale(connection, self.space):
             return
         stale = store.take_stale(connection, self.space)
-        wanted, vectors = stored_vectors.load_any(connection, stale.wanted)
+        memos, vectors = stored_vectors.load_any(connection, stale.wanted)
         state = self._state(connection)
         if (
             state is None
             or vectors.shape[1] not in (0, state.space.dimension)
-            or (len(state.centroids) and len(wanted) > state.count(connection) - len(stale.unwanted))
+            or (len(state.centroids) and len(memos) > state.count(connection) - len(stale.unwanted))
         ):
             self.rebuild(connection)
             return
-        self.delete(connection, stale.unwanted, coming=len(wanted))
-        self.insert(connection, wanted, vectors)
+        self.delete(connection, stale.unwanted, coming=len(memos))
+        self.insert(connection, memos, vectors)
 
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
         """Add vectors. The first call creates the index.
@@ -182,16 +182,16 @@ class EcoVectorIndex:
         if not len(memos):
             return
         if store.header(connection, self.space) is None:
-            self._begin(connection, vectors.shape[1], self.design)
+            self._put_header(connection, vectors.shape[1], self.design)
         state = self._must(connection)
-        some = vectors.any(axis=1)
-        prepared = prepare_many(vectors[some], state.space.dimension)
-        nowhere = memos[~some].tolist()
-        store.place(connection, self.space, (Placement(memo, 0, 0) for memo in nowhere))
-        memos = memos[some]
+        nonzero = vectors.any(axis=1)
+        prepared = prepare_many(vectors[nonzero], state.space.dimension)
+        zero_memos = memos[~nonzero].tolist()
+        store.place(connection, self.space, (Placement(memo, 0, 0) for memo in zero_memos))
+        memos = memos[nonzero]
         if not len(memos):
             return
-        with _damage_as_error(connection):
+        with _translate_damage(connection):
             if len(state.centroids):
                 changes = _update(connection, state)
                 changes.insert(memos, prepared)
@@ -224,7 +224,7 @@ class EcoVectorIndex:
         if not memos:
             return
         state = self._must(connection)
-        with _damage_as_error(connection):
+        with _translate_damage(connection):
             if not len(state.centroids):
                 store.unplace(connection, self.space, memos)
                 store.touch(connection, self.space, structure=False)
@@ -241,7 +241,7 @@ class EcoVectorIndex:
         state = self._state(connection)
         if state is None or not len(state.centroids):
             return
-        with _damage_as_error(connection):
+        with _translate_damage(connection):
             changes = _update(connection, state)
             changes.fold()
             changes.finish()
@@ -254,9 +254,9 @@ class EcoVectorIndex:
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
         """Build the clusters of an index without any, from its vectors and the new ones, and calibrate it."""
-        held = [one.memo for one in store.every_placement(connection, self.space) if one.first]
-        if held:
-            memos, vectors = stored_vectors.load(connection, [*held, *memos.tolist()], state.space.dimension)
+        placed = [placement.memo for placement in store.every_placement(connection, self.space) if placement.first]
+        if placed:
+            memos, vectors = stored_vectors.load(connection, [*placed, *memos.tolist()], state.space.dimension)
             vectors = prepare_many(vectors, state.space.dimension)
         for cluster in store.sizes(connection, self.space):  # Left over in an index that has lost its centroids.
             store.remove_cluster(connection, cluster)
@@ -269,10 +269,14 @@ class EcoVectorIndex:
         """Convert an index that has become small into one without clusters."""
         placed = list(store.every_placement(connection, self.space))
         store.clear(connection, self.space)
-        self._begin(connection, state.space.dimension, state.space.design)
-        store.place(connection, self.space, (Placement(one.memo, UNCLUSTERED if one.first else 0, 0) for one in placed))
+        self._put_header(connection, state.space.dimension, state.space.design)
+        store.place(
+            connection,
+            self.space,
+            (Placement(placement.memo, UNCLUSTERED if placement.first else 0, 0) for placement in placed),
+        )
 
-    def _begin(self, connection: Connection, dimension: int, design: Design) -> None:
+    def _put_header(self, connection: Connection, dimension: int, design: Design) -> None:
         store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())
 
     def _recalibrate(self, connection: Connection) -> None:
@@ -307,7 +311,7 @@ class EcoVectorIndex:
         )
 
     def _state(self, connection: Connection) -> IndexState | None:
-        with _damage_as_error(connection):
+        with _translate_damage(connection):
             return self._memory.state(connection)
 
     def _must(self, connection: Connection) -> IndexState:
@@ -324,7 +328,7 @@ def _update(connection: Connection, state: IndexState) -> Update:
 
 
 @contextmanager
-def _damage_as_error(connection: Connection) -> Iterator[None]:
+def _translate_damage(connection: Connection) -> Iterator[None]:
     """Translate DamagedBytes into DamagedFile, which names the file and the repair."""
     try:
         yield

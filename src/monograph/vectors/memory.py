@@ -125,7 +125,7 @@ class Memory:
         centroids = (
             0 if self._state is None else len(self._state.centroids.body) + len(self._state.centroids.graph or b"")
         )
-        vectors = sum(one.memory for _, one in self._vectors)
+        vectors = sum(cached.memory for _, cached in self._vectors)
         return centroids + self._clusters_size + vectors + (0 if self._arena is None else self._arena[1].size)
 
     def state(self, connection: Connection) -> IndexState | None:
@@ -137,9 +137,9 @@ class Memory:
             If the row or the centroids of the index are damaged. They are checked once, then cached.
         """
         version, structure = store.versions(connection, self._space)
-        held = self._state
-        if held is not None and held.structure == structure:
-            return held if held.version == version else replace(held, version=version)
+        cached = self._state
+        if cached is not None and cached.structure == structure:
+            return cached if cached.version == version else replace(cached, version=version)
         header = store.header(connection, self._space)
         if header is None:
             return None
@@ -158,14 +158,14 @@ class Memory:
             kernel.graph_check(body, graph)
         elif body:
             unpack(body)
-        usual = calibration.point(10, 0.95)
+        expected = calibration.point(10, 0.95)
         self._state = state = IndexState(
             version,
             structure,
             Space(self._space, design, header.dimension),
             calibration,
             Centroids(body, graph),
-            None if usual is None else usual.loads,
+            None if expected is None else expected.loads,
         )
         return state
 
@@ -175,60 +175,62 @@ class Memory:
         Returns None if clusters are to be searched. The cache compares bitmaps by identity, because :meth:`allowed`
         returns the same object for a filter until the file changes.
         """
-        of = None
+        bitmap = None
         if len(state.centroids):
-            of, allowed = query.allowed, query.count_allowed()
+            bitmap, allowed = query.allowed, query.count_allowed()
             if allowed is None or allowed > EXACT_BELOW:
                 return None
-        for bits, held in self._vectors:
-            if bits is of and held.version == state.version:
-                return held
-        found = MemoVectors.load(connection, state.version, self.memos(connection, of), state.space.dimension)
-        if found.memory <= self.cache_bytes:
-            left = (pair for pair in self._vectors if pair[1].version == state.version)
-            self._vectors = ((of, found), *left)[:_FEW]
-        return found
+        for bits, cached in self._vectors:
+            if bits is bitmap and cached.version == state.version:
+                return cached
+        loaded = MemoVectors.load(connection, state.version, self.memos(connection, bitmap), state.space.dimension)
+        if loaded.memory <= self.cache_bytes:
+            current = (pair for pair in self._vectors if pair[1].version == state.version)
+            self._vectors = ((bitmap, loaded), *current)[:_FEW]
+        return loaded
 
     def memos(self, connection: Connection, allowed: Bits | None) -> list[int]:
         """Return the memo rows of all vectors that are in the index and allowed."""
         if allowed is None:
-            return [one.memo for one in store.every_placement(connection, self._space) if one.first]
-        held = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
-        places = np.flatnonzero(np.unpackbits(allowed[held], bitorder="little"))
-        rows = (held[places >> 3] * 8 + (places & 7)).tolist()
-        return [one.memo for one in store.placements(connection, self._space, rows).values() if one.first]
+            return [placement.memo for placement in store.every_placement(connection, self._space) if placement.first]
+        byte_indexes = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
+        bit_indexes = np.flatnonzero(np.unpackbits(allowed[byte_indexes], bitorder="little"))
+        rows = (byte_indexes[bit_indexes >> 3] * 8 + (bit_indexes & 7)).tolist()
+        return [
+            placement.memo for placement in store.placements(connection, self._space, rows).values() if placement.first
+        ]
 
     def cluster(self, connection: Connection, cluster: int, version: int) -> tuple[bytes, bytes] | None:
         """Return (body, graph) of a cluster of the graph design, from cache or file; None for an empty cluster."""
-        of, clusters = self._clusters
-        if of == version and cluster in clusters:
+        cached_version, clusters = self._clusters
+        if cached_version == version and cluster in clusters:
             return clusters[cluster]
         body, graph = store.part(connection, cluster, store.FOLDED), store.graph(connection, cluster)
         if (body is None) != (graph is None):
             raise kernel.DamagedBytes(f"cluster {cluster} lacks its graph")
-        found = None if body is None or graph is None else (body, graph)
+        loaded = None if body is None or graph is None else (body, graph)
         if not self.cache_bytes:
-            return found
+            return loaded
         with self._lock:
             if self._clusters[0] != version:
                 self._clusters, self._clusters_size = (version, {}), 0
-            size = 0 if found is None else sum(map(len, found))
+            size = 0 if loaded is None else sum(map(len, loaded))
             # Cached clusters are never evicted: replacing them costs more than reading from the system's cache.
             if self._clusters_size + size <= self.cache_bytes and cluster not in self._clusters[1]:
                 self._clusters_size += size
-                self._clusters[1][cluster] = found
-        return found
+                self._clusters[1][cluster] = loaded
+        return loaded
 
     def arena(self, state: IndexState) -> kernel.Arena:
         """Return the cache of 2-bit codes for this version of the index."""
-        held = self._arena
-        if held is not None and held[0] == state.version:
-            return held[1]
+        cached = self._arena
+        if cached is not None and cached[0] == state.version:
+            return cached[1]
         with self._lock:
-            held = self._arena
-            if held is None or held[0] != state.version:
-                held = self._arena = (state.version, kernel.Arena(state.centroids.body))
-            return held[1]
+            cached = self._arena
+            if cached is None or cached[0] != state.version:
+                cached = self._arena = (state.version, kernel.Arena(state.centroids.body))
+            return cached[1]
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
         """Return a bitmap of the memo rows that a filter allows; up to 16 bitmaps are cached until the file changes.
@@ -236,20 +238,20 @@ class Memory:
         The first filter after a change is evaluated by SQL, later filters on chunks by columns in memory.
         """
         generation = settings.generation(connection)
-        of, filters = self._filters
-        if of != generation or len(filters) >= _FILTERS:
+        cached_generation, filters = self._filters
+        if cached_generation != generation or len(filters) >= _FILTERS:
             filters = {}
             self._filters = generation, filters
-        found = filters.get(condition)
-        if found is not None:
-            return found
+        bits = filters.get(condition)
+        if bits is not None:
+            return bits
         columns = self._columns
         if columns is not None and columns[0] != generation:
             columns = None
         if self._space != store.CHUNKS or condition.condition is None or not (columns or filters):
-            found = vectors.allowed_bits(connection, condition, self._space)
+            bits = vectors.allowed_bits(connection, condition, self._space)
         else:
             columns = self._columns = columns or (generation, Columns(connection))
-            found = columns[1].allowed_bits(connection, condition.condition)
-        filters[condition] = found
-        return found
+            bits = columns[1].allowed_bits(connection, condition.condition)
+        filters[condition] = bits
+        return bits

@@ -55,15 +55,15 @@ def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     random = np.random.default_rng(seed)
     n = len(vectors)
     clusters = min(clusters, n)
-    centroids = _centred(vectors[np.sort(random.choice(n, clusters, replace=False))].copy())
+    centroids = _normalize(vectors[np.sort(random.choice(n, clusters, replace=False))].copy())
     batch = min(n, _SAMPLE * clusters)
     for _ in range(_ITERATIONS if clusters > 1 else 1):
-        chosen = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
-        centroids = _centred(_means(chosen, nearest_centroids(chosen, centroids), centroids, random))
+        sample = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
+        centroids = _normalize(_update_means(sample, nearest_centroids(sample, centroids), centroids, random))
     return centroids
 
 
-def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.random.Generator) -> Float32:
+def _update_means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.random.Generator) -> Float32:
     counts = np.bincount(nearest, minlength=len(centroids))
     order = np.argsort(nearest, kind="stable")
     filled = np.flatnonzero(counts)
@@ -76,7 +76,7 @@ def _means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.rand
     return means
 
 
-def _centred(centroids: Float32) -> Float32:
+def _normalize(centroids: Float32) -> Float32:
     lengths = np.linalg.norm(centroids, axis=1, keepdims=True)
     centroids = np.divide(centroids, lengths, out=centroids.copy(), where=lengths > 0)
     return np.ascontiguousarray(centroids, dtype=np.float32)
@@ -94,43 +94,43 @@ def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
     centroid. So if the first is far from a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1).
     """
     assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
-    for part, scores in _scored(vectors, centroids):
+    for part, scores in _score_batches(vectors, centroids):
         if double and len(centroids) > 1:
-            assigned[part] = _two(vectors[part], scores, centroids)
+            assigned[part] = _assign_two(vectors[part], scores, centroids)
         else:
             assigned[part, 0] = scores.argmax(axis=1)
     return assigned
 
 
-def _two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
+def _assign_two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
     count = min(_NEAREST, scores.shape[1])
-    near = np.argpartition(scores, scores.shape[1] - count, axis=1)[:, -count:]
-    found = np.take_along_axis(scores, near, axis=1)
-    places = found.argmax(axis=1)[:, None]
-    first = np.take_along_axis(near, places, axis=1)[:, 0]
+    nearest = np.argpartition(scores, scores.shape[1] - count, axis=1)[:, -count:]
+    near_scores = np.take_along_axis(scores, nearest, axis=1)
+    best = near_scores.argmax(axis=1)[:, None]
+    first = np.take_along_axis(nearest, best, axis=1)[:, 0]
     residuals = vectors - centroids[first]
     lengths = np.linalg.norm(residuals, axis=1, keepdims=True)
     directions = np.divide(residuals, lengths, out=np.zeros_like(residuals), where=lengths > 0)
     # Inner products of each direction with the centroids near its vector.
     if len(centroids) > _FEW:
-        products_near = np.einsum("ncd,nd->nc", centroids[near], directions)
+        products_near = np.einsum("ncd,nd->nc", centroids[nearest], directions)
     else:
-        products_near = np.take_along_axis(products(directions, centroids), near, axis=1)
+        products_near = np.take_along_axis(products(directions, centroids), nearest, axis=1)
     along = np.einsum("nd,nd->n", vectors, directions)[:, None] - products_near
     # |r'|² without |vector|², which is the same for all centroids.
-    loss = -2 * found + SOAR_WEIGHT * along**2
-    np.put_along_axis(loss, places, np.inf, axis=1)
-    second = np.take_along_axis(near, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
+    loss = -2 * near_scores + SOAR_WEIGHT * along**2
+    np.put_along_axis(loss, best, np.inf, axis=1)
+    second = np.take_along_axis(nearest, loss.argmin(axis=1)[:, None], axis=1)[:, 0]
     return np.stack([first, second], axis=1)
 
 
 def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
     """Return the indexes of the ``count`` centroids nearest to a vector, nearest first: int64, fewer if fewer exist."""
-    _, scores = next(iter(_scored(vector[None], centroids)))
+    _, scores = next(iter(_score_batches(vector[None], centroids)))
     return np.argsort(-scores[0], kind="stable")[:count]
 
 
-def _scored(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
+def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
     """Yield (slice of the vectors, their scores with all centroids, float32 (slice, clusters)), in batches."""
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
@@ -157,7 +157,7 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
     for _ in range(4):
         if not 0 < side.sum() < len(side):
             break
-        ends = _centred(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]))
+        ends = _normalize(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]))
         side = nearest_centroids(vectors, ends) == 1
     if min(side.sum(), len(side) - side.sum()) * 4 < len(side):
         side = np.zeros(len(vectors), dtype=bool)
@@ -168,7 +168,7 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
 
 def mean(vectors: Float32) -> Float32:
     """Return the centroid of vectors, of unit length: float32 (dimension,)."""
-    centre: Float32 = _centred(vectors.mean(axis=0, keepdims=True))[0]
+    centre: Float32 = _normalize(vectors.mean(axis=0, keepdims=True))[0]
     return centre
 
 
@@ -178,12 +178,12 @@ def products(vectors: Float32, others: Float32) -> Float32:
     m = len(others)
     work = n * m * dimension
     if work <= ONE_THREAD or work >= MANY:
-        made: Float32 = vectors @ others.T
-        return made
+        product: Float32 = vectors @ others.T
+        return product
     side = max(8, isqrt(ONE_THREAD // dimension) // 8 * 8)
-    found = np.empty((n, m), dtype=np.float32)
+    result = np.empty((n, m), dtype=np.float32)
     for left in range(0, m, side):
-        some = others[left : left + side].T
+        columns = others[left : left + side].T
         for top in range(0, n, side):
-            np.matmul(vectors[top : top + side], some, out=found[top : top + side, left : left + side])
-    return found
+            np.matmul(vectors[top : top + side], columns, out=result[top : top + side, left : left + side])
+    return result

@@ -76,8 +76,8 @@ class VectorQuery:
     @property
     def pool(self) -> int:
         """Number of results that are ranked at the end: somewhat more than k if their vectors are compared."""
-        kept = self.k + max(3, self.k // 4) if self.rerank else self.k
-        return kept + 1 if self.ties else kept  # One more shows whether the last result ties with dropped ones.
+        size = self.k + max(3, self.k // 4) if self.rerank else self.k
+        return size + 1 if self.ties else size  # One more shows whether the last result ties with dropped ones.
 
     def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
         """Return the first k of results in order of score; with ``ties`` also all with the score of the k-th."""
@@ -130,30 +130,30 @@ def prepare(vector: Float32, dimension: int) -> Float32:
     InputError
         If it has another dimension, is zero or not finite.
     """
-    given = np.ascontiguousarray(vector, dtype=np.float32)
-    square = float(given @ given) if given.shape == (dimension,) else math.nan
+    values = np.ascontiguousarray(vector, dtype=np.float32)
+    square = float(values @ values) if values.shape == (dimension,) else math.nan
     if not square or not math.isfinite(square):
-        one: Float32 = prepare_many(given[None], dimension)[0]  # Raises the error that names the reason.
-        return one
-    unit: Float32 = given / np.float32(math.sqrt(square))
+        prepared: Float32 = prepare_many(values[None], dimension)[0]  # Raises the error that names the reason.
+        return prepared
+    unit: Float32 = values / np.float32(math.sqrt(square))
     return unit
 
 
 def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
     """Return vectors scaled to unit length: float32 (n, dimension), C-contiguous. Raises as :func:`prepare`."""
-    given = np.ascontiguousarray(vectors, dtype=np.float32)
-    if given.ndim != 2 or given.shape[1] != dimension:
+    values = np.ascontiguousarray(vectors, dtype=np.float32)
+    if values.ndim != 2 or values.shape[1] != dimension:
         raise InputError(
-            f"vectors of shape {given.shape} for an index of dimension {dimension}", "embed with the same model"
+            f"vectors of shape {values.shape} for an index of dimension {dimension}", "embed with the same model"
         )
     # A cheap first test without another array: if a value is not finite, neither is the sum.
-    if not np.isfinite(given.sum()) and not np.isfinite(given).all():
-        row = int(np.flatnonzero(~np.isfinite(given).all(axis=1))[0])
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        row = int(np.flatnonzero(~np.isfinite(values).all(axis=1))[0])
         raise InputError(f"vector {row} contains a value that is not finite", "check the embedder that made it")
-    lengths: Float32 = np.sqrt(np.vecdot(given, given))
+    lengths: Float32 = np.sqrt(np.vecdot(values, values))
     if not lengths.all():
         raise InputError(f"vector {int(np.flatnonzero(lengths == 0)[0])} is zero, so it has no cosine", "leave it out")
-    unit: Float32 = given / lengths[:, None]
+    unit: Float32 = values / lengths[:, None]
     return unit
 
 
@@ -163,16 +163,16 @@ def cosines(vectors: Float32, asked: Float32) -> Float32:
     The cosine of a vector is bit-identical at every row. A matrix product does not guarantee this: the order of equal
     vectors would depend on their rows.
     """
-    found: Float32 = np.divide(np.vecdot(vectors, asked), np.sqrt(np.vecdot(vectors, vectors)))
-    return found
+    result: Float32 = np.divide(np.vecdot(vectors, asked), np.sqrt(np.vecdot(vectors, vectors)))
+    return result
 
 
 def is_allowed(bits: Bits, rows: Int64) -> Bits:
     """Return a mask, uint8 (n,), of the memo rows that a bitmap allows."""
     inside = rows >> 3 < len(bits)
     mask = np.zeros(len(rows), dtype=np.uint8)
-    some = rows[inside]
-    mask[inside] = bits[some >> 3] >> (some & 7).astype(np.uint8) & 1
+    covered_rows = rows[inside]
+    mask[inside] = bits[covered_rows >> 3] >> (covered_rows & 7).astype(np.uint8) & 1
     return mask
 
 
@@ -184,13 +184,13 @@ def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tup
     (memo rows, cosines, read): highest cosine first, ties by row. ``read`` are the loaded (memo rows, vectors); None if
     they were loaded in several batches.
     """
-    found, read = [], None
+    batches, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
         read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
-        found.append((read[0], cosines(read[1], asked)))
-    rows, scores = found[0] if len(found) == 1 else (np.concatenate(parts) for parts in zip(*found, strict=True))
+        batches.append((read[0], cosines(read[1], asked)))
+    rows, scores = batches[0] if len(batches) == 1 else (np.concatenate(parts) for parts in zip(*batches, strict=True))
     order = np.lexsort((rows, -scores))
-    return rows[order], scores[order], read if len(found) == 1 else None
+    return rows[order], scores[order], read if len(batches) == 1 else None
 
 
 def compare_all(
@@ -231,8 +231,8 @@ class MemoVectors:
         rows, values = stored_vectors.load(connection, memos, dimension)
         lengths = np.sqrt(np.vecdot(values, values))
         if not lengths.all():
-            some = lengths > 0
-            rows, values, lengths = rows[some], values[some], lengths[some]
+            nonzero = lengths > 0
+            rows, values, lengths = rows[nonzero], values[nonzero], lengths[nonzero]
         is_unit = bool((np.abs(lengths - 1) < ROUNDING / 4).all())
         units = values if is_unit else np.ascontiguousarray(values / lengths[:, None])
         return cls(version, rows, np.ascontiguousarray(values), np.ascontiguousarray(units))
@@ -246,15 +246,15 @@ class MemoVectors:
         """Return the k allowed vectors nearest to a prepared vector."""
         mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
         count = len(self.rows) if mask is None else int(mask.sum())
-        kept = query.k + SPARE
+        candidate_count = query.k + SPARE
         while True:
-            places, near = kernel.top_k(self.units, asked, kept, mask)
-            scores = cosines(self.values[places], asked)
-            order = np.lexsort((self.rows[places], -scores))
-            places, scores = places[order], scores[order]
-            if len(places) < kept or not query.k or near[-1] < scores[query.k - 1] - ROUNDING:
+            indexes, products = kernel.top_k(self.units, asked, candidate_count, mask)
+            scores = cosines(self.values[indexes], asked)
+            order = np.lexsort((self.rows[indexes], -scores))
+            indexes, scores = indexes[order], scores[order]
+            if len(indexes) < candidate_count or not query.k or products[-1] < scores[query.k - 1] - ROUNDING:
                 break
-            kept *= 4
-        held = np.sort(places)
-        read = self.rows[held], self.values[held]
-        return Neighbours(*query.best(self.rows[places], scores), 0, count, "exact", read)
+            candidate_count *= 4
+        ordered = np.sort(indexes)
+        read = self.rows[ordered], self.values[ordered]
+        return Neighbours(*query.best(self.rows[indexes], scores), 0, count, "exact", read)

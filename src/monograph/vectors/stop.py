@@ -92,8 +92,8 @@ class RankAware:
         """See :class:`StopCondition`."""
         if len(loads) < self.window:
             return False
-        for place in range(len(loads) - 1, len(loads) - 1 - self.window, -1):
-            ranks = loads[place]
+        for index in range(len(loads) - 1, len(loads) - 1 - self.window, -1):
+            ranks = loads[index]
             if ranks and sum(map(self.weight, ranks)) > self.epsilon:
                 return False
         return True
@@ -191,12 +191,12 @@ NEVER = StopRule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 def rule_of(condition: StopCondition, k: int) -> StopRule | None:
     """Return a condition for a search of k results as a rule for the kernel; None if only Python can evaluate it."""
-    known = type(condition) in {RankAware, VBase, Budget, Never}
-    return _rule_of(condition, k) if known and isinstance(condition, Hashable) else None
+    is_known = type(condition) in {RankAware, VBase, Budget, Never}
+    return _make_rule(condition, k) if is_known and isinstance(condition, Hashable) else None
 
 
 @lru_cache(maxsize=64)
-def _rule_of(condition: StopCondition, k: int) -> StopRule:
+def _make_rule(condition: StopCondition, k: int) -> StopRule:
     if isinstance(condition, RankAware):
         weights = np.fromiter((condition.weight(rank) for rank in range(k)), dtype=np.float64, count=k)
         return StopRule(weights, condition.epsilon, condition.window, _WITHOUT_END)
@@ -242,15 +242,15 @@ class Calibration:
         target:
             Mean recall@k to reach.
         """
-        measured = {one.k for one in self.points}
-        nearest = min((one for one in measured if one >= k), default=max(measured, default=0))
-        points = [one for one in self.points if one.k == nearest]
-        enough = [one for one in points if one.recall >= target]
+        measured = {point.k for point in self.points}
+        nearest_k = min((measured_k for measured_k in measured if measured_k >= k), default=max(measured, default=0))
+        points = [point for point in self.points if point.k == nearest_k]
+        enough = [point for point in points if point.recall >= target]
         if not enough and target < 1:
             # Do not search every cluster: it would take hundreds of times as long as the widest window.
-            return max(points, key=lambda one: one.recall, default=None)
+            return max(points, key=lambda point: point.recall, default=None)
         # Each kept result is compared again at the end, which takes about as long as a load.
-        return min(enough, key=lambda one: one.loads + one.width * one.k, default=None)
+        return min(enough, key=lambda point: point.loads + point.width * point.k, default=None)
 
     def to_json(self) -> str:
         """Return the calibration as stored JSON."""

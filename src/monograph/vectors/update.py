@@ -51,47 +51,47 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     if not len(memos):
         return
     count = max(1, round(len(memos) / design.cluster_size))
-    found = partition.k_means(vectors, count, seed)
-    assigned = partition.assign(vectors, found, double=design.copies > 1)
-    names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in found], dtype=np.int64)
+    centroids = partition.k_means(vectors, count, seed)
+    assigned = partition.assign(vectors, centroids, double=design.copies > 1)
+    names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in centroids], dtype=np.int64)
     items = Items(design, encode(memos, vectors), vectors)
-    for place, entries in items.entries(_groups(assigned), found):
-        write_whole(connection, design, int(names[place]), entries)
-    _keep(connection, space, items, _named(names, assigned))
+    for index, entries in items.entries(_group_by_cluster(assigned), centroids):
+        write_whole(connection, design, int(names[index]), entries)
+    _store_vectors(connection, space, items, _to_numbers(names, assigned))
     # Clusters without any vector are useless.
     for name in names[np.setdiff1d(np.arange(len(names)), assigned)].tolist():
         store.remove_cluster(connection, name)
     finish(connection, space, Centroids())
 
 
-def _keep(connection: Connection, space: Space, items: Items, named: Int64) -> None:
+def _store_vectors(connection: Connection, space: Space, items: Items, clusters: Int64) -> None:
     """Store the placements of new vectors, and in the codes design their 8-bit codes."""
     memos = items.coded.ids
     if not space.design.has_graphs:
-        rows = (items.coded.take(slice(place, place + 1)) for place in range(len(memos)))
+        rows = (items.coded.take(slice(index, index + 1)) for index in range(len(memos)))
         store.put_codes(connection, space.number, zip(memos.tolist(), map(pack, rows), strict=True))
-    store.place(connection, space.number, _placements(memos, named))
+    store.place(connection, space.number, _make_placements(memos, clusters))
 
 
-def _groups(assigned: Int64) -> Iterator[tuple[int, Int64]]:
+def _group_by_cluster(assigned: Int64) -> Iterator[tuple[int, Int64]]:
     """Yield (cluster, its vectors) as indexes, ascending: vectors that have it as first cluster before the others."""
     columns, rows = np.nonzero(assigned.T >= 0)
-    return _by_owner(rows, assigned[rows, columns])
+    return _group_by_owner(rows, assigned[rows, columns])
 
 
-def _by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
+def _group_by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
     order = np.argsort(owners, kind="stable")
-    found, starts = np.unique(owners[order], return_index=True)
-    return zip(found.tolist(), np.split(rows[order], starts)[1:], strict=True)
+    distinct, starts = np.unique(owners[order], return_index=True)
+    return zip(distinct.tolist(), np.split(rows[order], starts)[1:], strict=True)
 
 
-def _named(names: Int64, assigned: Int64) -> Int64:
+def _to_numbers(names: Int64, assigned: Int64) -> Int64:
     """Return the numbers of assigned clusters, int64 (n, 2), from their indexes (-1 for none); 0 for none."""
     return np.where(assigned >= 0, names[assigned], 0)
 
 
-def _placements(memos: Int64, named: Int64) -> Iterator[Placement]:
-    return map(Placement._make, zip(memos.tolist(), *named.T.tolist(), strict=True))
+def _make_placements(memos: Int64, clusters: Int64) -> Iterator[Placement]:
+    return map(Placement._make, zip(memos.tolist(), *clusters.T.tolist(), strict=True))
 
 
 def finish(connection: Connection, space: Space, before: Centroids) -> None:
@@ -104,8 +104,8 @@ def finish(connection: Connection, space: Space, before: Centroids) -> None:
     if design.has_graphs:
         if before.graph is not None:
             # New clusters have higher numbers than all others, so the remaining ones stay in front, in order.
-            left = np.flatnonzero(~np.isin(before.names, names)).tolist()
-            graph = kernel.graph_remove(before.body, before.graph, left, design.ef_construction, design.alpha)
+            removed = np.flatnonzero(~np.isin(before.names, names)).tolist()
+            graph = kernel.graph_remove(before.body, before.graph, removed, design.ef_construction, design.alpha)
         graph = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
     store.put_searched_centroids(connection, space.number, body, graph)
     store.touch(connection, space.number, structure=True)
@@ -138,10 +138,10 @@ class Update:
         """Add vectors: memo rows int64 (n,), and float32 (n, dimension) of unit length."""
         assigned = partition.assign(vectors, self._vectors, double=self._design.copies > 1)
         items = Items(self._design, encode(memos, vectors), vectors)
-        _keep(self._connection, self._space, items, _named(self._names, assigned))
+        _store_vectors(self._connection, self._space, items, _to_numbers(self._names, assigned))
         touched = []
-        for place, entries in items.entries(_groups(assigned), self._vectors):
-            touched.append(int(self._names[place]))
+        for index, entries in items.entries(_group_by_cluster(assigned), self._vectors):
+            touched.append(int(self._names[index]))
             self._edit(touched[-1]).append(entries)
         self._balance(touched)
 
@@ -149,11 +149,11 @@ class Update:
         """Delete vectors. Memo rows that are not in the index are ignored."""
         placed = store.placements(self._connection, self._space.number, memos)
         by_cluster: dict[int, list[int]] = defaultdict(list)
-        for one in placed.values():
-            for cluster in {one.first, one.second} - {0}:
-                by_cluster[cluster].append(one.memo)
-        for cluster, gone in by_cluster.items():
-            self._edit(cluster).strike(gone)
+        for placement in placed.values():
+            for cluster in {placement.first, placement.second} - {0}:
+                by_cluster[cluster].append(placement.memo)
+        for cluster, removed in by_cluster.items():
+            self._edit(cluster).strike(removed)
         store.unplace(self._connection, self._space.number, placed)
         if not self._design.has_graphs:
             store.drop_codes(self._connection, self._space.number, placed)
@@ -190,109 +190,111 @@ class Update:
         return self._loaded
 
     def _edit(self, cluster: int) -> ClusterEdit:
-        held = self._edits.get(cluster)
-        if held is None:
-            held = ClusterEdit(self._connection, self._design, cluster, self._sizes[cluster])
-            self._edits[cluster] = held
-        return held
+        edit = self._edits.get(cluster)
+        if edit is None:
+            edit = ClusterEdit(self._connection, self._design, cluster, self._sizes[cluster])
+            self._edits[cluster] = edit
+        return edit
 
     def _balance(self, touched: Iterable[int]) -> None:
         """Split too large clusters and dissolve too small ones, until all changed clusters are in bounds."""
-        usual = self._design.usual_entries
-        waiting = list(touched)
+        average = self._design.usual_entries
+        pending = list(touched)
         # Reassigned vectors may make another cluster too large: limit the number of rounds.
-        for _ in range(8 * len(waiting)):
-            if not waiting:
+        for _ in range(8 * len(pending)):
+            if not pending:
                 return
-            cluster = waiting.pop()
+            cluster = pending.pop()
             if cluster not in self._sizes:
                 continue
             size = self._edit(cluster).size
-            if size > SPLIT_AT * usual:
-                waiting.extend(self._cut(cluster))
-            elif size < DISSOLVE_AT * usual and (len(self._sizes) > 1 or not size):
-                waiting.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
+            if size > SPLIT_AT * average:
+                pending.extend(self._cut(cluster))
+            elif size < DISSOLVE_AT * average and (len(self._sizes) > 1 or not size):
+                pending.extend(self._reform(cluster, np.empty((0, self._space.dimension), dtype=np.float32)))
 
     def _cut(self, cluster: int) -> list[int]:
         entries = self._edit(cluster).entries()
         if entries is None:
             return []
         items = Items.held(self._connection, self._space, [entries])
-        different = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
-        if len(different) <= SPLIT_AT * self._design.usual_entries:
+        distinct = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
+        if len(distinct) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many vectors are equal: a split would not separate them.
-        vectors = items.vectors[np.fromiter(different.values(), dtype=np.int64)]
+        vectors = items.vectors[np.fromiter(distinct.values(), dtype=np.int64)]
         side = partition.halve(vectors)
         halves = [partition.mean(vectors[chosen]) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
 
-    def _reform(self, cluster: int, fresh: Float32) -> list[int]:
+    def _reform(self, cluster: int, new_centroids: Float32) -> list[int]:
         """Replace a cluster by new centroids (none to dissolve it), and reassign its vectors and those near it.
 
         Returns
         -------
         Numbers of the changed clusters.
         """
-        place = int(np.searchsorted(self._names, cluster))
-        old = self._vectors[place]
+        index = int(np.searchsorted(self._names, cluster))
+        old = self._vectors[index]
         involved = [cluster]
-        if len(fresh):
-            near = partition.closest(self._vectors, old, NEIGHBOURS + 1)
-            involved += [int(name) for name in self._names[near] if name != cluster][:NEIGHBOURS]
-        found = [entries for one in involved if (entries := self._edit(one).entries()) is not None]
-        self._put(place, fresh)
-        if not found or not len(self._names):
+        if len(new_centroids):
+            nearest = partition.closest(self._vectors, old, NEIGHBOURS + 1)
+            involved += [int(name) for name in self._names[nearest] if name != cluster][:NEIGHBOURS]
+        parts = [entries for number in involved if (entries := self._edit(number).entries()) is not None]
+        self._replace_cluster(index, new_centroids)
+        if not parts or not len(self._names):
             return []
-        items = Items.held(self._connection, self._space, found)
+        items = Items.held(self._connection, self._space, parts)
         memos = items.coded.ids.tolist()
         placed = store.placements(self._connection, self._space.number, memos)
         before = np.array([placed[memo][1:] for memo in memos], dtype=np.int64).reshape(-1, 2)
-        after = self._assign(items, before, old, len(fresh))
-        made = self._names[len(self._names) - len(fresh) :]
+        after = self._assign(items, before, old, len(new_centroids))
+        added = self._names[len(self._names) - len(new_centroids) :]
         # A vector that leaves no removed cluster and joins no new one stays where it is.
-        stays = ~((before == cluster) | np.isin(after, made)).any(axis=1)
+        stays = ~((before == cluster) | np.isin(after, added)).any(axis=1)
         after[stays] = before[stays]
         moved = (after != before).any(axis=1)
-        store.place(self._connection, self._space.number, _placements(items.coded.ids[moved], after[moved]))
+        store.place(self._connection, self._space.number, _make_placements(items.coded.ids[moved], after[moved]))
         return self._move(items, before, after, cluster)
 
-    def _put(self, place: int, fresh: Float32) -> None:
+    def _replace_cluster(self, index: int, new_centroids: Float32) -> None:
         """Remove the cluster at an index, and append clusters with new centroids."""
         names, vectors = self._centroids()
-        cluster = int(names[place])
+        cluster = int(names[index])
         store.remove_cluster(self._connection, cluster)
         del self._sizes[cluster]
         self._edits.pop(cluster, None)
-        made = [store.add_cluster(self._connection, self._space.number, centroid) for centroid in fresh]
-        self._sizes.update((one, Size(0, 0)) for one in made)
+        added = [store.add_cluster(self._connection, self._space.number, centroid) for centroid in new_centroids]
+        self._sizes.update((number, Size(0, 0)) for number in added)
         self._loaded = (
-            np.concatenate([names[:place], names[place + 1 :], np.array(made, dtype=np.int64)]),
-            np.concatenate([vectors[:place], vectors[place + 1 :], fresh]),
+            np.concatenate([names[:index], names[index + 1 :], np.array(added, dtype=np.int64)]),
+            np.concatenate([vectors[:index], vectors[index + 1 :], new_centroids]),
         )
         self._changed = True
 
-    def _assign(self, items: Items, before: Int64, around: Float32, fresh: int) -> Int64:
-        near = partition.closest(self._vectors, around, CANDIDATES)
-        held = np.flatnonzero(np.isin(self._names, before))
-        chosen = np.unique(np.concatenate([near, held, np.arange(len(self._names) - fresh, len(self._names))]))
+    def _assign(self, items: Items, before: Int64, around: Float32, fresh_count: int) -> Int64:
+        nearest = partition.closest(self._vectors, around, CANDIDATES)
+        current = np.flatnonzero(np.isin(self._names, before))
+        chosen = np.unique(
+            np.concatenate([nearest, current, np.arange(len(self._names) - fresh_count, len(self._names))])
+        )
         assigned = partition.assign(items.vectors, self._vectors[chosen], double=self._design.copies > 1)
-        return _named(self._names[chosen], assigned)
+        return _to_numbers(self._names[chosen], assigned)
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
         """Move entries from their old clusters to their new ones, and return the numbers of the changed clusters."""
-        leaving = list(_by_owner(*_only(before, after, removed)))
-        coming = list(_by_owner(*_only(after, before)))
+        leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
+        coming = list(_group_by_owner(*_find_unshared(after, before)))
         for cluster, rows in leaving:
             self._edit(cluster).strike(items.coded.ids[rows].tolist())
-        places = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()
-        parts = zip(places, (rows for _, rows in coming), strict=True)
-        for place, entries in items.entries(parts, self._vectors):
-            self._edit(int(self._names[place])).append(entries)
+        indexes = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()
+        parts = zip(indexes, (rows for _, rows in coming), strict=True)
+        for index, entries in items.entries(parts, self._vectors):
+            self._edit(int(self._names[index])).append(entries)
         return [cluster for cluster, _ in (*coming, *leaving)]
 
 
-def _only(some: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """Return (rows, clusters) that ``some`` has and ``others`` lacks in the same row, except cluster ``without``."""
-    alone = ~(some[:, :, None] == others[:, None, :]).any(axis=2) & (some != 0) & (some != without)
+def _find_unshared(clusters: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
+    """Return (rows, clusters) that ``clusters`` has and ``others`` lacks in the same row, except ``without``."""
+    alone = ~(clusters[:, :, None] == others[:, None, :]).any(axis=2) & (clusters != 0) & (clusters != without)
     rows, columns = np.nonzero(alone)
-    return rows, some[rows, columns]
+    return rows, clusters[rows, columns]

@@ -33,10 +33,10 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
         return
     if state is None:
         return
-    yield from _centroids(connection, state)
-    yield from _clusters(connection, state)
-    yield from _codes(connection, state)
-    left_out = [one.memo for one in store.every_placement(connection, space) if not one.first]
+    yield from _check_centroids(connection, state)
+    yield from _check_clusters(connection, state)
+    yield from _check_codes(connection, state)
+    left_out = [placement.memo for placement in store.every_placement(connection, space) if not placement.first]
     _, values = vectors.load(connection, left_out, state.space.dimension)
     for count, fault in (
         (int(values.any(axis=1).sum()), "nonzero vectors are left out of the index"),
@@ -46,7 +46,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
             yield f"{count} {fault}"
 
 
-def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
+def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]:
     """Yield differences between the centroids that searches read and those of the clusters."""
     space = state.space
     try:
@@ -63,11 +63,11 @@ def _centroids(connection: Connection, state: IndexState) -> Iterator[str]:
         yield "the centroids that searches use differ from those of the clusters"
 
 
-def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
+def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
     """Yield differences between the entries of clusters and their stored sizes, graphs and placements."""
     space = state.space.number
     sizes = store.sizes(connection, space)
-    held: dict[int, set[int]] = {}
+    memos_by_cluster: dict[int, set[int]] = {}
     for cluster, size in sizes.items():
         folded, graph = store.part(connection, cluster, store.FOLDED), store.graph(connection, cluster)
         try:
@@ -80,36 +80,38 @@ def _clusters(connection: Connection, state: IndexState) -> Iterator[str]:
         if (graph is not None) != (folded is not None and state.space.design.has_graphs):
             yield f"cluster {cluster} {'lacks its graph' if graph is None else 'has a graph'}"
         alive = [part.alive() for part in parts]
-        held[cluster] = {memo for part in alive for memo in part.ids.tolist()}
+        memos_by_cluster[cluster] = {memo for part in alive for memo in part.ids.tolist()}
         entries, dead = sum(map(len, alive)), sum(map(len, parts)) - sum(map(len, alive))
         if (size.size, size.dead) != (entries, dead):
             counted = f"{size.size} entries and {size.dead} deleted ones"
             yield f"cluster {cluster} should have {counted}, but has {entries} and {dead}"
-    wanted: dict[int, set[int]] = {cluster: set() for cluster in held}
-    for one in store.every_placement(connection, space):
-        for cluster in {one.first, one.second} - ({0} if held else {0, store.UNCLUSTERED}):
-            wanted.setdefault(cluster, set()).add(one.memo)
-    wrong = sum(wanted[cluster] != held[cluster] for cluster in held) + len(wanted.keys() - sizes.keys())
+    expected: dict[int, set[int]] = {cluster: set() for cluster in memos_by_cluster}
+    for placement in store.every_placement(connection, space):
+        for cluster in {placement.first, placement.second} - ({0} if memos_by_cluster else {0, store.UNCLUSTERED}):
+            expected.setdefault(cluster, set()).add(placement.memo)
+    wrong = sum(expected[cluster] != memos_by_cluster[cluster] for cluster in memos_by_cluster) + len(
+        expected.keys() - sizes.keys()
+    )
     if wrong:
         yield f"{wrong} clusters do not contain the vectors that are placed in them"
 
 
-def _codes(connection: Connection, state: IndexState) -> Iterator[str]:
+def _check_codes(connection: Connection, state: IndexState) -> Iterator[str]:
     """Yield faults of the 8-bit codes, and differences between them and the placements."""
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):
             yield "there are 8-bit codes that the index does not use"
         return
-    placed = {one.memo for one in store.every_placement(connection, space) if one.first}
-    held, damaged = set(), 0
+    placed = {placement.memo for placement in store.every_placement(connection, space) if placement.first}
+    coded, damaged = set(), 0
     for memo, body in store.every_code(connection, space):
-        held.add(memo)
+        coded.add(memo)
         try:
             damaged += unpack(body).ids.tolist() != [memo]
         except kernel.DamagedBytes:
             damaged += 1
     if damaged:
         yield f"{damaged} 8-bit codes are damaged"
-    if held != placed:
-        yield f"{len(held ^ placed)} 8-bit codes are missing, or are left over from removed vectors"
+    if coded != placed:
+        yield f"{len(coded ^ placed)} 8-bit codes are missing, or are left over from removed vectors"

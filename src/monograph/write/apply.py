@@ -72,12 +72,12 @@ def add(
     done = 0
     parcels = (Parcel(None, (document,)) for document in listed)
     expected = sum(len(document.text) for document in listed)
-    for batch, made in _with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS), expected):
+    for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS), expected):
         seen = NOTHING_SEEN
         if pipeline.guard is not None:
             with pipeline.database.read() as connection:
                 seen = pipeline.guard.seen(connection, [document for parcel in batch for document in parcel.documents])
-        tally.include(store(pipeline, batch, made, strict=strict, seen=seen))
+        tally.include(store(pipeline, batch, precomputed, strict=strict, seen=seen))
         done += len(batch)
         if on_progress is not None:
             on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
@@ -93,15 +93,15 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         plan = describe.read_again(pipeline, pipeline.describer, plan)
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     with pipeline.database.read() as connection:
-        known = sources.roots(connection)
-    if any(root not in known for root in plan.roots):
+        stored_roots = sources.roots(connection)
+    if any(root not in stored_roots for root in plan.roots):
         with pipeline.database.write() as connection:
             for root in plan.roots:  # Roots are stored before their files.
                 sources.put_root(connection, root)
     gone = plan.of("gone")
     if gone and plan.of("new"):
         rename.carry_over(pipeline.database, rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
-    _apply_gone(pipeline, gone, tally)
+    _remove_gone(pipeline, gone, tally)
     same = plan.of("same")
     tally.same += len(same)
     touched = [(change.uri, change.size, change.modified_ns) for change in same if change.touched]
@@ -115,8 +115,8 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
             describing = describe.Describing(pipeline.database, pipeline.describer, limits, closing, tally)
             pictured = describing.documents
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
-        for batch, made in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
-            tally.include(store(pipeline, batch, made, strict=False))
+        for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
+            tally.include(store(pipeline, batch, precomputed, strict=False))
     grow_tree(pipeline, tally, on_progress)
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
@@ -159,29 +159,29 @@ def store(
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
-        for problem in (problem for one in ready for problem in one.failed):
+        for problem in (problem for parcel in ready for problem in parcel.failed):
             raise InvalidDocument(problem.reason, problem.hint)
     tally = Tally()
-    work = [prepared for one in ready for prepared in one.prepared]
+    work = [prepared for parcel in ready for prepared in parcel.prepared]
     if pipeline.guard is not None:
-        for one in work:
-            pipeline.guard.check(one)
-    waiting = {key: value for one in work for key, value in one.given.items()}
+        for prepared in work:
+            pipeline.guard.check(prepared)
+    waiting = {key: value for prepared in work for key, value in prepared.given.items()}
 
-    texts = {key: text for one in work for key, text in one.texts.items()}
+    texts = {key: text for prepared in work for key, text in prepared.texts.items()}
 
     def derive_and_store() -> Tally:
         with telemetry.span("monograph.derive.vectors"):
-            made = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
-        tally.embedded += len(made)
-        tally.remembered += len(texts) - len(made)
+            embedded = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
+        tally.embedded += len(embedded)
+        tally.remembered += len(texts) - len(embedded)
         with telemetry.span("monograph.derive.graph"):
             with pipeline.database.read() as connection:
                 has_graph = settings.has_graph(connection)
             if has_graph:
                 derived = derive_graph(pipeline, work, tally, waiting, precomputed)
             else:
-                derived = Derived(waiting, [key for one in work for key in one.keys])
+                derived = Derived(waiting, [key for prepared in work for key in prepared.keys])
         with write(pipeline.database, pipeline.indexes) as connection:
             # Another process may have changed the file's embedder, or built the graph, since this process read it.
             EMBEDDER.check(pipeline.database, pipeline.embedder)
@@ -198,25 +198,30 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
     """Return each parcel of a batch with its changed documents cut into chunks; all parcels are cut in one call."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
-    lacking = [(one, sha256) for some in work for one, sha256 in some if (one.id, sha256) not in precomputed.prepared]
-    cut = iter(prepare(lacking, pipeline.embedder, pipeline.settings))
+    missing = [
+        (document, sha256)
+        for pairs in work
+        for document, sha256 in pairs
+        if (document.id, sha256) not in precomputed.prepared
+    ]
+    cut = iter(prepare(missing, pipeline.embedder, pipeline.settings))
     ready = []
-    for parcel, some in zip(batch, work, strict=True):
-        results = [precomputed.prepared.get((one.id, sha256)) or next(cut) for one, sha256 in some]
-        good = tuple(one for one in results if isinstance(one, Prepared))
-        ready.append(Ready(parcel, good, tuple(one for one in results if isinstance(one, Problem))))
+    for parcel, pairs in zip(batch, work, strict=True):
+        results = [precomputed.prepared.get((document.id, sha256)) or next(cut) for document, sha256 in pairs]
+        good = tuple(result for result in results if isinstance(result, Prepared))
+        ready.append(Ready(parcel, good, tuple(result for result in results if isinstance(result, Problem))))
     return ready
 
 
 def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
     """Update the tree of summaries, if there is one, and add its summaries and problems to the tally."""
     if pipeline.summarizer is not None:
-        made, problems = tree.follow(pipeline, on_progress)
-        tally.summarized += made
+        summarized, problems = tree.follow(pipeline, on_progress)
+        tally.summarized += summarized
         tally.problems.extend(problems)
 
 
-def _apply_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
+def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:
     for first in range(0, len(gone), BATCH_DOCUMENTS):
         with write(pipeline.database, pipeline.indexes) as connection:
             ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
@@ -250,17 +255,19 @@ def restore(pipeline: Pipeline, second: int) -> None:
     """
     database = pipeline.database
     with database.read() as connection:
-        former = list(versions.load(connection, versions.standing_at(connection, second)))
+        previous = list(versions.load(connection, versions.standing_at(connection, second)))
     with write(database, pipeline.indexes) as connection:
         writer.remove_rows(connection, documents.begun_after(connection, second), None)
         sources.remove_empty(connection)
-    for first in range(0, len(former), BATCH_DOCUMENTS):
-        some = former[first : first + BATCH_DOCUMENTS]
-        hashes = [(one.document.id, document_hash(one.document, pipeline.settings)) for one in some]
-        prepared = replace(NOTHING_PRECOMPUTED, prepared=dict(zip(hashes, _prepared(pipeline, some), strict=True)))
-        store(pipeline, [Parcel(None, tuple(one.document for one in some))], prepared, strict=True)
+    for first in range(0, len(previous), BATCH_DOCUMENTS):
+        batch = previous[first : first + BATCH_DOCUMENTS]
+        hashes = [(version.document.id, document_hash(version.document, pipeline.settings)) for version in batch]
+        prepared = replace(
+            NOTHING_PRECOMPUTED, prepared=dict(zip(hashes, _prepare_versions(pipeline, batch), strict=True))
+        )
+        store(pipeline, [Parcel(None, tuple(version.document for version in batch))], prepared, strict=True)
     with database.write() as connection:
-        versions.mark(connection, former)
+        versions.mark(connection, previous)
         versions.clear(connection)
 
 
@@ -270,26 +277,32 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
     with database.read() as connection:
         graph = settings.has_graph(connection)
         numbers = versions.lacking(connection, second, graph=graph)
-        former = list(versions.load(connection, numbers))
-    if not former:
+        previous = list(versions.load(connection, numbers))
+    if not previous:
         return
-    prepared = _prepared(pipeline, former)
+    prepared = _prepare_versions(pipeline, previous)
     vectors(pipeline.embedder).derive_missing(
-        database, {key: text for one in prepared for key, text in one.texts.items()}
+        database, {key: text for version in prepared for key, text in version.texts.items()}
     )
     extracting = extractions(pipeline.extractor)
     if graph:
-        extracting.derive_missing(database, extracting.keyed(chunk for one in former for chunk in one.chunks))
+        extracting.derive_missing(database, extracting.keyed(chunk for version in previous for chunk in version.chunks))
     with database.write() as connection:
-        for number, one in zip(numbers, prepared, strict=True):
-            wanted = [extracting.key(chunk) for chunk in one.chunks]
-            held = memo.rows(connection, memo.VECTOR, one.keys)
-            found = memo.rows(connection, memo.EXTRACTION, wanted) if graph else {}
-            rows = zip(one.chunks, one.keys, wanted, strict=True)
-            made = ((chunk.ordinal, held.get(key), found.get(other)) for chunk, key, other in rows)
-            versions.assign(connection, number, made)
+        for number, version in zip(numbers, prepared, strict=True):
+            extraction_keys = [extracting.key(chunk) for chunk in version.chunks]
+            vector_rows = memo.rows(connection, memo.VECTOR, version.keys)
+            extraction_rows = memo.rows(connection, memo.EXTRACTION, extraction_keys) if graph else {}
+            rows = zip(version.chunks, version.keys, extraction_keys, strict=True)
+            values = (
+                (chunk.ordinal, vector_rows.get(key), extraction_rows.get(extraction))
+                for chunk, key, extraction in rows
+            )
+            versions.assign(connection, number, values)
 
 
-def _prepared(pipeline: Pipeline, some: Sequence[Former]) -> list[Prepared]:
+def _prepare_versions(pipeline: Pipeline, previous: Sequence[Former]) -> list[Prepared]:
     """Prepare previous versions with their stored chunks: another version of the package might cut them differently."""
-    return [with_keys(one.document, one.sha256, one.chunks, one.given, pipeline.embedder) for one in some]
+    return [
+        with_keys(version.document, version.sha256, version.chunks, version.given, pipeline.embedder)
+        for version in previous
+    ]

@@ -37,31 +37,35 @@ def add(
         With a guard, if a node or relation has no origin in the view.
     """
     check(nodes, relations)
-    given: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
-    names = dict.fromkeys(name for one in given for name in one.origins)
+    items: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
+    names = dict.fromkeys(name for assertion in items for name in assertion.origins)
     with database.write() as connection:
         origins = assertions.origins(connection, list(names))
         if guard is not None:
-            allowed = guard.among(connection, {one.document for one in origins.values() if one.document is not None})
-            origins = {name: one for name, one in origins.items() if one.document in allowed}
+            allowed = guard.among(
+                connection, {origin.document for origin in origins.values() if origin.document is not None}
+            )
+            origins = {name: origin for name, origin in origins.items() if origin.document in allowed}
         missing = next((name for name in names if name not in origins), None)
         if missing is not None and not missing_ok:
             raise NotFound(
                 f"the origin {arguments.shown(missing)} is neither a chunk nor a document",
                 "add that chunk or document first, or leave origins out",
             )
-        if guard is not None and not all(any(name in origins for name in one.origins) for one in given):
+        if guard is not None and not all(any(name in origins for name in assertion.origins) for assertion in items):
             raise OutsideView("it has no origin in this view", "give ids of chunks or documents of the view as origins")
         replaced = 0
-        for one in given:
+        for assertion in items:
             # One row for each origin that was found; one row without an origin if there is none.
-            for origin in dict.fromkeys(origins[name] for name in one.origins if name in origins) or (NOBODY,):
-                if isinstance(one, AssertedNode):
-                    replaced += assertions.put_node(connection, one, key_of(one.name or one.id), origin)
+            for origin in dict.fromkeys(origins[name] for name in assertion.origins if name in origins) or (NOBODY,):
+                if isinstance(assertion, AssertedNode):
+                    replaced += assertions.put_node(
+                        connection, assertion, key_of(assertion.name or assertion.id), origin
+                    )
                     continue
-                for end in (one.source, one.target):
+                for end in (assertion.source, assertion.target):
                     assertions.imply_node(connection, end, key_of(end), origin)
-                replaced += assertions.put_relation(connection, one, origin)
+                replaced += assertions.put_relation(connection, assertion, origin)
     return Report(changed=replaced)
 
 
@@ -73,7 +77,7 @@ def remove(
     with database.write() as connection:
         documents: Sequence[int | None] = (None,)
         if guard is not None:
-            ends = [end for one in relations for end in (one.source, one.target)]
+            ends = [end for relation in relations for end in (relation.source, relation.target)]
             documents = sorted(guard.among(connection, assertions.documents_of(connection, [*nodes, *ends])))
         for document in documents:
             removed += assertions.remove(connection, nodes, relations, document, every=guard is None)
@@ -89,8 +93,12 @@ def check(nodes: Iterable[AssertedNode], relations: Iterable[AssertedRelation]) 
         check_json(node.properties, f"the node {arguments.shown(node.id)}")
         if node.embedding is not None and not np.isfinite(arguments.vector(node.embedding, "an embedding")).all():
             raise InputError(f"the embedding of the node {arguments.shown(node.id)} is not finite", "embed it again")
-    for one in relations:
-        for value, name in ((one.source, "a source"), (one.label, "a relation's label"), (one.target, "a target")):
+    for relation in relations:
+        for value, name in (
+            (relation.source, "a source"),
+            (relation.label, "a relation's label"),
+            (relation.target, "a target"),
+        ):
             arguments.label(value, name)
-        arguments.names(one.origins, "an origin")
-        check_json(one.properties, f"the relation {arguments.shown(one.label)}")
+        arguments.names(relation.origins, "an origin")
+        check_json(relation.properties, f"the relation {arguments.shown(relation.label)}")

@@ -106,7 +106,10 @@ def readings(
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}
     describing = pictured is not None
-    tasks = [ReadTask(text_to_path(roots[one.root].path(one.uri)), roots[one.root], limits, describing) for one in work]
+    tasks = [
+        ReadTask(text_to_path(roots[change.root].path(change.uri)), roots[change.root], limits, describing)
+        for change in work
+    ]
     total = sum(change.size for change in work)
     done = -1
     read = 0
@@ -114,34 +117,34 @@ def readings(
     with ExitStack() as closing:
         parts: Iterator[tuple[int, Part]]
         if len(tasks) <= FEW_FILES and all(is_harmless(task.path) for task in tasks):
-            parts = ((at, part) for at, task in enumerate(tasks) for part in task.parts_or_error())
+            parts = ((index, part) for index, task in enumerate(tasks) for part in task.parts_or_error())
         else:
             parts = closing.enter_context(ReaderPool(PROCESSES)).read(tasks)
-        for at, part in parts:
-            change = work[at]
-            if at != done:
+        for index, part in parts:
+            change = work[index]
+            if index != done:
                 if on_progress is not None:
-                    on_progress(Progress("sync", at, len(work), "files", change.uri, read, total))
-                done, before, read = at, frozenset(), read + change.size
+                    on_progress(Progress("sync", index, len(work), "files", change.uri, read, total))
+                done, before, read = index, frozenset(), read + change.size
             problems.extend(part.problems)
             if part.error is not None:
                 problems.append(problem_of(change.uri, part.error))
                 if not (part.documents or before):
                     continue
             state = sources.SourceRow(change.uri, change.root, part.sha256, part.size, part.modified_ns)
-            held = part.documents if pictured is None else pictured(change.uri, part, problems)
-            yield Parcel(state, held, before, part.last, part.error is not None)
-            before |= {document.id for document in held}
+            contents = part.documents if pictured is None else pictured(change.uri, part, problems)
+            yield Parcel(state, contents, before, part.last, part.error is not None)
+            before |= {document.id for document in contents}
     if on_progress is not None and work:
         on_progress(Progress("sync", len(work), len(work), "files", "", total, total))
 
 
 def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:
     """Yield the documents of a parcel that differ from the stored ones, with their hashes."""
-    known = documents.of_ids(connection, [document.id for document in parcel.documents])
+    stored = documents.of_ids(connection, [document.id for document in parcel.documents])
     for document in parcel.documents:
         sha256 = document_hash(document, settings)
-        if document.id not in known or known[document.id].sha256 != sha256:
+        if document.id not in stored or stored[document.id].sha256 != sha256:
             yield document, sha256
 
 
@@ -172,11 +175,11 @@ class Prepared:
 def document_hash(document: Document, settings: Settings) -> bytes:
     """Return the SHA-256 of everything that a document's rows depend on: an equal hash means an unchanged document."""
     passages = []
-    for one in document.passages:
-        vector = one.vector if one.vector is None else pack(np.asarray(one.vector, dtype=np.float32))
+    for passage in document.passages:
+        vector = passage.vector if passage.vector is None else pack(np.asarray(passage.vector, dtype=np.float32))
         vector_hash = "" if vector is None else hashlib.sha256(vector).hexdigest()
-        start = () if one.start is None else (one.start,)
-        passages.append((one.id, one.text, dict(one.metadata), vector_hash, *start))
+        start = () if passage.start is None else (passage.start,)
+        passages.append((passage.id, passage.text, dict(passage.metadata), vector_hash, *start))
     return content_hash(
         "document", CUTTER, settings.chunk_tokens, settings.chunk_overlap, document.uri, document.title, document.text,
         dict(document.metadata), [(section.start, section.path) for section in document.sections], passages,
@@ -201,11 +204,11 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
                 fault = f"document {document.id!r} has two chunks with the same id"
                 raise InvalidDocument(fault, "give every chunk an id of its own")
             vectors = [passage.vector for passage in document.passages] or [None] * len(chunks)
-            given = [
-                None if vector is None else _packed(chunk, vector, embedder.dimension)
+            packed = [
+                None if vector is None else _pack_vector(chunk, vector, embedder.dimension)
                 for chunk, vector in zip(chunks, vectors, strict=True)
             ]
-            result.append(with_keys(document, sha256, chunks, given, embedder))
+            result.append(with_keys(document, sha256, chunks, packed, embedder))
         except InvalidDocument as error:
             result.append(Problem(document.uri, error.message, error.hint))
     return result
@@ -219,11 +222,11 @@ def with_keys(
     Raises InvalidDocument if a vector is missing in a file of given vectors.
     """
     keys: list[bytes] = []
-    own: dict[bytes, bytes] = {}
+    given_vectors: dict[bytes, bytes] = {}
     for chunk, vector in zip(chunks, given, strict=True):
         if vector is not None:
             keys.append(given_key(vector))
-            own[keys[-1]] = vector
+            given_vectors[keys[-1]] = vector
         elif isinstance(embedder, GivenVectors):
             raise InvalidDocument(
                 f"chunk {chunk.id!r} has no vector, and this file has no embedder: all its vectors were given",
@@ -231,12 +234,12 @@ def with_keys(
             )
         else:
             keys.append(vector_key(embedder.key, embedded_text(document.title, chunk.metadata, chunk.text)))
-    return Prepared(document, sha256, chunks, tuple(keys), own)
+    return Prepared(document, sha256, chunks, tuple(keys), given_vectors)
 
 
-def _packed(chunk: Chunk, given: Float32, dimension: int) -> bytes:
+def _pack_vector(chunk: Chunk, values: Float32, dimension: int) -> bytes:
     """Pack the vector that came with a chunk. Raises InvalidDocument if its shape is wrong or it is not finite."""
-    vector = np.asarray(given, dtype=np.float32)
+    vector = np.asarray(values, dtype=np.float32)
     if vector.shape != (dimension,):
         raise InvalidDocument(
             f"the vector of chunk {chunk.id!r} has shape {vector.shape}; the file's vectors have {dimension} values",

@@ -36,8 +36,8 @@ class Tally:
 
     def include(self, other: Tally) -> None:
         """Add another tally to this one."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        for attribute in fields(self):
+            setattr(self, attribute.name, getattr(self, attribute.name) + getattr(other, attribute.name))
 
     def report(self, started: float) -> Report:
         """Return the counts as a report, and record them for telemetry; ``started`` is from ``time.perf_counter``."""
@@ -45,9 +45,9 @@ class Tally:
             attributes = {"monograph.outcome": outcome}
             telemetry.count("monograph.documents", getattr(self, outcome), "{document}", attributes)
         telemetry.count("monograph.problems", len(self.problems), "{problem}")
-        counts = {one.name: getattr(self, one.name) for one in fields(self)}
-        given = counts | {"problems": tuple(self.problems), "moved": tuple(self.moved)}
-        return Report(**given, seconds=time.perf_counter() - started)
+        counts = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        values = counts | {"problems": tuple(self.problems), "moved": tuple(self.moved)}
+        return Report(**values, seconds=time.perf_counter() - started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,18 +193,18 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
         If a stored document is not in the state of ``seen``.
     """
     for name, sha256 in seen.hashes.items():
-        known = state.documents.get(name)
-        if (None if known is None else known.row.sha256) != sha256:
+        stored = state.documents.get(name)
+        if (None if stored is None else stored.row.sha256) != sha256:
             raise Overtaken(f"document {name!r} was changed by another write at the same time", "try again")
     decision = _Decision(state)
     for name in seen.gone:
         decision.remove(name)
-    for one in batch:
-        decision.store(one)
-    targets = [one for one in decision.documents.values() if isinstance(one, Target)]
+    for ready in batch:
+        decision.store(ready)
+    targets = [document for document in decision.documents.values() if isinstance(document, Target)]
     return Changes(
-        tuple(one for one in targets if one.stored is None),
-        tuple(one for one in targets if one.stored is not None),
+        tuple(target for target in targets if target.stored is None),
+        tuple(target for target in targets if target.stored is not None),
         tuple(decision.removed),
         tuple(decision.refused),
         tuple(decision.files.values()),
@@ -221,25 +221,25 @@ class _Decision:
         self.refused: list[MonographError] = []
         self.files: dict[str, FileState] = {}
         self.tally = Tally()
-        self._of_file: defaultdict[str | None, set[str]] = defaultdict(set)
-        for name, one in state.documents.items():
-            self._of_file[one.file].add(name)
+        self._names_by_file: defaultdict[str | None, set[str]] = defaultdict(set)
+        for name, stored in state.documents.items():
+            self._names_by_file[stored.file].add(name)
         self._owners = dict(state.owners)
         self._faulty = set(state.faulty)
 
     def remove(self, name: str) -> None:
         """Remove a document if it exists."""
-        one = self.documents.pop(name, None)
-        if one is None:
+        document = self.documents.pop(name, None)
+        if document is None:
             return
-        self._of_file[one.file].discard(name)
-        stored = one if isinstance(one, Stored) else one.stored
+        self._names_by_file[document.file].discard(name)
+        stored = document if isinstance(document, Stored) else document.stored
         if stored is not None:
             self.removed.append(stored)
-        for chunk in one.texts:
+        for chunk in document.texts:
             self._owners.pop(chunk, None)
         self.tally.removed += 1
-        self.tally.chunks_removed += len(one.texts)
+        self.tally.chunks_removed += len(document.texts)
 
     def store(self, ready: Ready) -> None:
         """Store a parcel, and remove the documents that its file no longer holds."""
@@ -257,7 +257,7 @@ class _Decision:
             return
         if parcel.last and not parcel.broken:
             listed = parcel.before | {document.id for document in parcel.documents}
-            for name in sorted(self._of_file[file] - listed):
+            for name in sorted(self._names_by_file[file] - listed):
                 self.remove(name)
         # A fault in an earlier part of the file, stored with another batch, still counts.
         faulty = bool(problems) or parcel.broken or (bool(parcel.before) and file in self._faulty)
@@ -267,32 +267,32 @@ class _Decision:
     def _put(self, new: Target) -> MonographError | None:
         """Store a document; return why it cannot be stored."""
         name, texts = new.prepared.document.id, new.texts
-        known = self.documents.get(name)
-        if known is not None and known.file != new.file:
+        old = self.documents.get(name)
+        if old is not None and old.file != new.file:
             return InvalidDocument(
-                f"the id {name!r} from {new.uri or 'a caller'} is taken by a document from {known.uri or 'a caller'}",
+                f"the id {name!r} from {new.uri or 'a caller'} is taken by a document from {old.uri or 'a caller'}",
                 "give it another id, or remove the other document",
             )
-        if known is not None and known.sha256 == new.sha256:
+        if old is not None and old.sha256 == new.sha256:
             self.tally.same += 1  # Another process has stored the same document meanwhile.
             return None
-        if isinstance(known, Stored) and known.fault is not None:
-            return known.fault
-        taken = next((chunk for chunk in texts if self._owners.get(chunk, name) != name), None)
-        if taken is not None:
+        if isinstance(old, Stored) and old.fault is not None:
+            return old.fault
+        conflict = next((chunk for chunk in texts if self._owners.get(chunk, name) != name), None)
+        if conflict is not None:
             return InvalidDocument(
-                f"chunk {taken!r} of document {name!r} belongs to another document", "give it an id of its own"
+                f"chunk {conflict!r} of document {name!r} belongs to another document", "give it an id of its own"
             )
-        before = {} if known is None else known.texts
+        before = {} if old is None else old.texts
         kept = sum(texts.get(chunk) == text for chunk, text in before.items())
-        self.tally.added += known is None
-        self.tally.changed += known is not None
+        self.tally.added += old is None
+        self.tally.changed += old is not None
         self.tally.chunks_added += len(texts) - kept
         self.tally.chunks_removed += len(before) - kept
         for chunk in before:
             self._owners.pop(chunk, None)
         self._owners.update(dict.fromkeys(texts, name))
-        stored = known.stored if isinstance(known, Target) else known
+        stored = old.stored if isinstance(old, Target) else old
         self.documents[name] = replace(new, stored=stored)
-        self._of_file[new.file].add(name)
+        self._names_by_file[new.file].add(name)
         return None

@@ -33,7 +33,7 @@ from monograph.write.pipeline import Pipeline, changes
 from monograph.write.rebuild_vectors import assign, derive_vectors
 
 
-def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
+def _load_undamaged(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
     """Yield (row, chunks) of every document that is not damaged."""
     for row in documents.numbers(checked.connection):
         if row not in checked.damaged:
@@ -43,51 +43,55 @@ def _read(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
 # Vectors: their keys are compared with the keys that the texts have.
 
 
-def _other_vectors(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_vectors(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the rows of chunks whose vector is neither the embedding of their text nor a given vector."""
     if checked.embedder is None:
         return
-    for row, found in _read(checked):
-        held = vectors.with_keys(checked.connection, row)
-        for one in found:
-            key, value = held.get(one.chunk.id, (b"", b""))
-            text = embedded_text(one.title, one.chunk.metadata, one.chunk.text)
+    for row, loaded_chunks in _load_undamaged(checked):
+        stored = vectors.with_keys(checked.connection, row)
+        for loaded_chunk in loaded_chunks:
+            key, value = stored.get(loaded_chunk.chunk.id, (b"", b""))
+            text = embedded_text(loaded_chunk.title, loaded_chunk.chunk.metadata, loaded_chunk.chunk.text)
             if key and key not in (vector_key(checked.embedder.key, text), given_key(value)):
-                yield (one.row,)
+                yield (loaded_chunk.row,)
 
 
 VECTORS = Rule(
     "vectors",
     "{} chunks with a vector of another text",
-    _other_vectors,
+    _find_wrong_vectors,
     "DELETE FROM vectors WHERE chunk = ?",
 )
 
 # The graph: each document's part is built again from the stored extractions and compared.
 
 
-def _graph_faults(checked: Checked) -> Iterator[Finding]:
+def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
     """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)
     of_others = other_parts = 0
-    for row, found in _read(checked):
-        values = graphs.extraction_values(connection, [one.row for one in found])
+    for row, loaded_chunks in _load_undamaged(checked):
+        values = graphs.extraction_values(connection, [loaded_chunk.row for loaded_chunk in loaded_chunks])
         rows = memo.assigned(connection, "extractions", list(values))
         keys = memo.keys(connection, rows.values())
         wrong = sum(
-            keys.get(rows[one.row]) != extraction_key(extractor, one.chunk.text) for one in found if one.row in values
+            keys.get(rows[loaded_chunk.row]) != extraction_key(extractor, loaded_chunk.chunk.text)
+            for loaded_chunk in loaded_chunks
+            if loaded_chunk.row in values
         )
         of_others += wrong
-        if not found or wrong or len(values) < len(found):
+        if not loaded_chunks or wrong or len(values) < len(loaded_chunks):
             continue  # The document's part of the graph depends on these extractions.
-        texts = [one.chunk.text for one in found]
+        texts = [loaded_chunk.chunk.text for loaded_chunk in loaded_chunks]
         try:
-            made = [extractions.unpack(values[one.row], one.chunk.text) for one in found]
-            part = document_part(found[0].title, texts, made, cannot_link)
-            known = names.rows(connection, keys_of(part))
-            node = node_of([one.row for one in found], Related(part, (), ()), known)
+            extracted = [
+                extractions.unpack(values[loaded_chunk.row], loaded_chunk.chunk.text) for loaded_chunk in loaded_chunks
+            ]
+            part = document_part(loaded_chunks[0].title, texts, extracted, cannot_link)
+            name_rows = names.rows(connection, keys_of(part))
+            node = node_of([loaded_chunk.row for loaded_chunk in loaded_chunks], Related(part, (), ()), name_rows)
             other_parts += graphs.stored(connection, row) != node
         except UNDECODABLE:
             other_parts += 1
@@ -98,38 +102,38 @@ def _graph_faults(checked: Checked) -> Iterator[Finding]:
         yield Finding("chunk_graphs", fault, repairable=True)
 
 
-def _other_heads(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the rows of names whose stored head or reason is not the one that the rules give."""
     if is_marked(checked.connection, "unresolved"):
         return
-    apart = names.cannot_link(checked.connection)
-    keys = {key for pair in apart for key in pair}
+    cannot_link = names.cannot_link(checked.connection)
+    keys = {key for pair in cannot_link for key in pair}
     for group in names.groups(checked.connection).values():
-        by_row = {one.row: one for one in group}
-        for head, _, row in changes(group, apart):
+        by_row = {member.row: member for member in group}
+        for head, _, row in changes(group, cannot_link):
             # A name that is kept apart may have no head even though a rule would give it one.
             if by_row[row].head or not head or by_row[row].key not in keys:
                 yield (row,)
 
 
-def _signatures(checked: Checked) -> list[tuple[int, int]]:
+def _find_wrong_signatures(checked: Checked) -> list[tuple[int, int]]:
     """Return (correct signature, row) of the names whose stored signature does not follow from their key."""
-    found = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
-    return [(signature(key), row) for row, key, held in found if signature(key) != held]
+    rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
+    return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
 
 
 _GRAPH = (
     *derived.GRAPH_ROWS,
-    Rule("chunk_graphs", "{}", _graph_faults, GRAPH),
+    Rule("chunk_graphs", "{}", _find_graph_faults, GRAPH),
     Rule("names", "{} names whose signature does not match their key",
-         _signatures, "UPDATE names SET signature = ? WHERE name = ?"),
-    Rule("names", "{} names whose merge does not follow from the graph", _other_heads, GRAPH),
+         _find_wrong_signatures, "UPDATE names SET signature = ? WHERE name = ?"),
+    Rule("names", "{} names whose merge does not follow from the graph", _find_wrong_heads, GRAPH),
 )  # fmt: skip
 
 # The tree.
 
 
-def _restart(checked: Checked) -> None:
+def _restart_tree(checked: Checked) -> None:
     """Empty the tree; keep its planes if they match their checksum."""
     planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
     with suppress(ValueError):
@@ -142,17 +146,17 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     def find(checked: Checked) -> Iterator[str]:
         stored = settings.load_model(checked.connection, "summarizer")
         made_by = None if stored is None else tree.recipe(stored.key, chosen)
-        damaged = {row for one in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, one)}
+        damaged = {row for document in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, document)}
         embedder = "" if checked.embedder is None else checked.embedder.key
         return verify_tree.faults(checked.connection, made_by, embedder, damaged)
 
     return (
         Rule("trees", "the planes of the tree do not match their checksum",
-             "checksum IS NOT checksum(planes)", _restart),
+             "checksum IS NOT checksum(planes)", _restart_tree),
         Rule("nodes", "{} summaries whose text or vector is damaged",
              f"""SELECT 1 FROM nodes AS n JOIN memo AS m ON m.memo IN (n.gist, n.vector)
-             WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart),  # noqa: S608
-        Rule("nodes", "{}", find, _restart),
+             WHERE {memo.WRONG} OR (m.memo = n.vector AND length(m.value) != :vector)""", _restart_tree),  # noqa: S608
+        Rule("nodes", "{}", find, _restart_tree),
     )  # fmt: skip
 
 
@@ -180,10 +184,10 @@ def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: 
     """Yield every fault of a file, once; ``chosen`` are the settings that it was opened with."""
     checked = Checked(connection)
     rows = of_rows(checked, chosen)
-    every = (
+    all_rules = (
         structure.FILE, *structure.STRUCTURE, *rows, *map(of_index, indexes), *words.RULES, structure.FORGETTING,
     )  # fmt: skip
-    return rules.findings(checked, every)
+    return rules.findings(checked, all_rules)
 
 
 def repair(pipeline: Pipeline) -> None:
@@ -198,9 +202,9 @@ def repair(pipeline: Pipeline) -> None:
         rules.repair(checked, [of_index(index) for index in pipeline.indexes])
         for index in pipeline.indexes:
             index.flush(connection)
-        wanting = set(documents_lacking(connection, "vector"))
-        rows = [row for row in documents.listed(connection) if row.row in wanting]
-        unread = documents_lacking(connection, "extraction")
+        without_vector = set(documents_lacking(connection, "vector"))
+        rows = [row for row in documents.listed(connection) if row.row in without_vector]
+        without_extraction = documents_lacking(connection, "extraction")
     with pipeline.database.read() as connection:
         are_words_wrong = any(rules.findings(Checked(connection), words.RULES))
     if not are_words_wrong:
@@ -217,7 +221,7 @@ def repair(pipeline: Pipeline) -> None:
             index.flush(connection)
     if is_graph_wrong:
         # The present graph is kept until all extractions are derived.
-        rebuild_graph.derive_extractions(pipeline, unread, Tally())
+        rebuild_graph.derive_extractions(pipeline, without_extraction, Tally())
         if rebuild_graph.clear(pipeline):
             rebuild_graph.complete(pipeline)
     else:

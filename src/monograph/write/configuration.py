@@ -68,12 +68,12 @@ def identity(database: Database) -> str:
     A file that has lost its id gets a new one; if the file is read-only, the result is empty.
     """
     with database.read() as connection:
-        known = stored_settings.load_id(connection)
-    if not known and not database.read_only:
+        stored_id = stored_settings.load_id(connection)
+    if not stored_id and not database.read_only:
         with database.write() as connection:
-            known = stored_settings.load_id(connection) or secrets.token_hex(16)
-            stored_settings.save_id(connection, known)
-    return known
+            stored_id = stored_settings.load_id(connection) or secrets.token_hex(16)
+            stored_settings.save_id(connection, stored_id)
+    return stored_id
 
 
 def flush_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
@@ -129,13 +129,13 @@ class PluggedIn(Generic[Given]):
         stored = self.known(database)
         if stored is None or stored.key == given.key:
             return
-        said = {"path": database.path, "file": str(database.path), "given": given}
+        fields = {"path": database.path, "file": str(database.path), "given": given}
         article = "an" if self.name[0] in "aeiou" else "a"
         own = f"without {article} {self.name}" if is_named(stored.spec) else f"with the {self.name} {stored.key!r}"
-        rebuild = (self.rebuild if is_named(given.spec) else self.in_python).format_map(said)
+        rebuild = (self.rebuild if is_named(given.spec) else self.in_python).format_map(fields)
         values = f" ({stored.dimension} values)" if stored.dimension else ""
         raise ModelMismatch(
-            f"{self.made_by.format_map(said)} {stored.key!r}{values}, not {self.made_by.split()[-1]} {given.key!r}",
+            f"{self.made_by.format_map(fields)} {stored.key!r}{values}, not {self.made_by.split()[-1]} {given.key!r}",
             f"{self.keep.format(own)}: {rebuild}",
         )
 
@@ -158,17 +158,17 @@ class PluggedIn(Generic[Given]):
         def allow(address: str) -> None:
             if isinstance(trusted, str):
                 raise InputError(f"trusted is a text, {trusted!r}", "give a list of addresses")
-            named = trusted(identity(database), address) if callable(trusted) else address in map(normal, trusted)
-            if not named:
+            is_trusted = trusted(identity(database), address) if callable(trusted) else address in map(normal, trusted)
+            if not is_trusted:
                 raise ModelUntrusted(
                     f"{database.path} names {spec!r} as its {self.name}; {address!r} is not trusted and was not opened",
                     f"to let this file open it, add --trust; or give it another {self.name}; "
                     f"in Python: Monograph.open(path, trusted=[{address!r}])",
                 )
 
-        made: Given = getattr(loading, f"load_{self.name}")(spec, allow=allow)
-        self.check(database, made)
-        return made
+        model: Given = getattr(loading, f"load_{self.name}")(spec, allow=allow)
+        self.check(database, model)
+        return model
 
     def adopt(self, database: Database, given: Given) -> None:
         """Store a model as the file's own if it has none. Raises ModelMismatch if the file has another model."""
@@ -217,8 +217,8 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
 
 def addresses_named(database: Database) -> tuple[str, ...]:
     """Return the addresses that the file's own models open, each once."""
-    stored = [one.known(database) for one in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
-    return tuple(dict.fromkeys(one for model in stored if model is not None for one in addresses(model.spec)))
+    stored = [kind.known(database) for kind in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
+    return tuple(dict.fromkeys(address for model in stored if model is not None for address in addresses(model.spec)))
 
 
 def tell_dimension(database: Database, embedder: Embedder) -> None:
@@ -294,9 +294,9 @@ class FileModels:
 
         If all ``passages`` have vectors, a new file without a given embedder becomes a file of given vectors.
         """
-        found = [passage.vector for document in passages for passage in document.passages]
-        vectors = [one for one in found if one is not None]
-        all_given = self.given_embedder is None and vectors and len(vectors) == len(found)
+        optional_vectors = [passage.vector for document in passages for passage in document.passages]
+        vectors = [vector for vector in optional_vectors if vector is not None]
+        all_given = self.given_embedder is None and vectors and len(vectors) == len(optional_vectors)
         if all_given and EMBEDDER.known(self._database) is None:
             from monograph.derive.embed.given import GivenVectors
 
@@ -373,11 +373,11 @@ class FileModels:
         describer = self.given_describer
         if describer is None and not self.describer_disabled:
             return
-        known = DESCRIBER.known(self._database)
+        previous = DESCRIBER.known(self._database)
         stored = stored_settings.StoredModel(NOBODY, NOBODY)
         if describer is not None:
             stored = stored_settings.StoredModel(describer.key, describer.spec)
-        if known != stored and (known is not None or describer is not None):
+        if previous != stored and (previous is not None or describer is not None):
             with self._database.write() as connection:
                 stored_settings.save_model(connection, DESCRIBER.name, stored)
                 if describer is None:  # A later describer must also see the files that are synced until then.

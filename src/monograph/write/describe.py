@@ -63,11 +63,11 @@ class Describing:
 
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
-        wanted = self._derivation.keyed(part.pictures)
-        made = self._derivation.derive_missing(self.database, wanted)
-        self.tally.described += len(made)
-        known = _remembered(self.database, list(wanted)) | {key: value.decode() for key, value, _ in made}
-        failed = [key for key in wanted if key not in known]
+        pictures = self._derivation.keyed(part.pictures)
+        derived = self._derivation.derive_missing(self.database, pictures)
+        self.tally.described += len(derived)
+        texts = _load_descriptions(self.database, list(pictures)) | {key: value.decode() for key, value, _ in derived}
+        failed = [key for key in pictures if key not in texts]
         errors = [self._errors[key] for key in failed if key in self._errors]
         if errors:
             first = errors[0]
@@ -75,11 +75,13 @@ class Describing:
             reason = first.message if isinstance(first, MonographError) else f"{type(first).__name__}: {first}"
             hint = (first.hint if isinstance(first, MonographError) else "") or "monograph retry FILE"
             problems.append(Problem(uri, f"{many} not described: {reason}", hint))
-        captions = {key: Caption(text, described=True) for key, text in known.items()}
-        captions |= {key: Caption(self._words(wanted[key])) for key in failed}
-        return _in_places(uri, part, {one.mark: captions[self._derivation.key(one)] for one in part.pictures}, problems)
+        captions = {key: Caption(text, described=True) for key, text in texts.items()}
+        captions |= {key: Caption(self._recognise_words(pictures[key])) for key in failed}
+        return _caption_documents(
+            uri, part, {picture.mark: captions[self._derivation.key(picture)] for picture in part.pictures}, problems
+        )
 
-    def _words(self, picture: Picture) -> str:
+    def _recognise_words(self, picture: Picture) -> str:
         if not is_installed(_OCR):
             return ""
         if self._recogniser is None:
@@ -106,46 +108,52 @@ class Pricing:
     def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part as :meth:`Describing.documents` would."""
         derivation = descriptions(self.describer, {})
-        wanted = derivation.keyed(part.pictures)
-        known = _remembered(self.database, list(wanted))
+        pictures = derivation.keyed(part.pictures)
+        stored = _load_descriptions(self.database, list(pictures))
         with self.database.read() as connection:
-            self.cost += derivation.price_missing(connection, wanted, self.priced)
-        keys = {one.mark: derivation.key(one) for one in part.pictures}
-        said = {mark: Caption(known.get(key, key.hex()), described=True) for mark, key in keys.items()}
-        return _in_places(uri, part, said, problems)
+            self.cost += derivation.price_missing(connection, pictures, self.priced)
+        keys = {picture.mark: derivation.key(picture) for picture in part.pictures}
+        captions = {mark: Caption(stored.get(key, key.hex()), described=True) for mark, key in keys.items()}
+        return _caption_documents(uri, part, captions, problems)
 
 
 def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
     """Return a plan that also reads unchanged files that may have pictures, if another describer, or none, saw them."""
     with pipeline.database.read() as connection:
-        known = sources.described(connection)
-    again = {root.name: root for root in plan.roots if known.get(root.name) != describer.key}
+        describers = sources.described(connection)
+    roots = {root.name: root for root in plan.roots if describers.get(root.name) != describer.key}
 
-    def changed(one: Change) -> Change:
-        if one.kind != "same" or one.root not in again or is_harmless(text_to_path(again[one.root].path(one.uri))):
-            return one
-        return replace(one, kind="changed", touched=False)
+    def changed(change: Change) -> Change:
+        if (
+            change.kind != "same"
+            or change.root not in roots
+            or is_harmless(text_to_path(roots[change.root].path(change.uri)))
+        ):
+            return change
+        return replace(change, kind="changed", touched=False)
 
-    return replace(plan, changes=tuple(changed(one) for one in plan.changes))
+    return replace(plan, changes=tuple(changed(change) for change in plan.changes))
 
 
-def _remembered(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
+def _load_descriptions(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
     """Return the stored descriptions of pictures, by key."""
     with database.read() as connection:
-        held = memo.rows(connection, memo.DESCRIPTION, keys)
-        values = memo.values(connection, held.values())
-    return {key: values[row].decode("utf-8", "replace") for key, row in held.items() if row in values}
+        rows = memo.rows(connection, memo.DESCRIPTION, keys)
+        values = memo.values(connection, rows.values())
+    return {key: values[row].decode("utf-8", "replace") for key, row in rows.items() if row in values}
 
 
-def _in_places(uri: str, part: Part, said: dict[str, Caption], problems: list[Problem]) -> tuple[Document, ...]:
+def _caption_documents(
+    uri: str, part: Part, captions: dict[str, Caption], problems: list[Problem]
+) -> tuple[Document, ...]:
     """Return the documents of a part with captions in place of marks; a document without text becomes a problem."""
     if not part.pictures:
         return part.documents
-    made = [insert_captions(document, part.pictures, said) for document in part.documents]
-    for document, left in zip(part.documents, made, strict=True):
-        if left is None:
+    captioned = [insert_captions(document, part.pictures, captions) for document in part.documents]
+    for document, new in zip(part.documents, captioned, strict=True):
+        if new is None:
             problems.append(Problem(document.uri or uri, "it has no text: nothing to index"))
-    return tuple(one for one in made if one is not None)
+    return tuple(new for new in captioned if new is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,22 +194,22 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
         start = document.text.find(picture.mark)
         if start < 0:
             continue
-        end, one = start + len(picture.mark), said[picture.mark]
-        if one.described:
+        end, caption = start + len(picture.mark), said[picture.mark]
+        if caption.described:
             name = f"Picture {picture.number}" if picture.number else "Picture"
-            edits.append(_TextEdit(start, end, f"{name}: {one.text}", picture.number))
+            edits.append(_TextEdit(start, end, f"{name}: {caption.text}", picture.number))
             continue
-        if not one.text and document.text.startswith(_SEPARATOR, end):
+        if not caption.text and document.text.startswith(_SEPARATOR, end):
             end += len(_SEPARATOR)
-        edits.append(_TextEdit(start, end, one.text, 0))
+        edits.append(_TextEdit(start, end, caption.text, 0))
     if not edits:
         return document
-    edits.sort(key=lambda one: one.start)
-    parts, at = [], 0
+    edits.sort(key=lambda edit: edit.start)
+    parts, position = [], 0
     for edit in edits:
-        parts += [document.text[at : edit.start], edit.text]
-        at = edit.end
-    text = "".join([*parts, document.text[at:]]).rstrip()
+        parts += [document.text[position : edit.start], edit.text]
+        position = edit.end
+    text = "".join([*parts, document.text[position:]]).rstrip()
     if not text:
         return None
     ends = [edit.end for edit in edits]
@@ -212,11 +220,11 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
         count = bisect_right(ends, offset)
         return min([offset, *(edit.start for edit in edits[count : count + 1])]) + shifts[count]
 
-    sections = tuple(replace(one, start=moved(one.start)) for one in document.sections)
-    return replace(document, text=text, sections=sections, places=_places(document, edits, moved, len(text)))
+    sections = tuple(replace(section, start=moved(section.start)) for section in document.sections)
+    return replace(document, text=text, sections=sections, places=_shift_places(document, edits, moved, len(text)))
 
 
-def _places(
+def _shift_places(
     document: Document, edits: Sequence[_TextEdit], moved: Callable[[int], int], length: int
 ) -> tuple[Place, ...]:
     starts = [place.start for place in document.places]
@@ -225,16 +233,16 @@ def _places(
         before = bisect_right(starts, offset)
         return document.places[before - 1] if before else Place(0)
 
-    found: dict[int, Place] = {}
+    places: dict[int, Place] = {}
     for edit in edits:
         if edit.number:  # After a description, the place around the picture continues.
             after = moved(edit.end) + len(_SEPARATOR) * document.text.startswith(_SEPARATOR, edit.end)
-            found[after] = replace(around(edit.start), start=after, boundary=True)
+            places[after] = replace(around(edit.start), start=after, boundary=True)
     for place in document.places:
-        at = moved(place.start)
-        found[at] = replace(place, start=at, boundary=place.boundary or at in found)
+        position = moved(place.start)
+        places[position] = replace(place, start=position, boundary=place.boundary or position in places)
     for edit in edits:
         if edit.number:
-            at = moved(edit.start)
-            found[at] = replace(around(edit.start), start=at, boundary=True, picture=edit.number)
-    return tuple(found[start] for start in sorted(found) if start < length)
+            position = moved(edit.start)
+            places[position] = replace(around(edit.start), start=position, boundary=True, picture=edit.number)
+    return tuple(places[start] for start in sorted(places) if start < length)

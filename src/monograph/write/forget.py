@@ -99,14 +99,14 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         names.drop_unused(connection)
         # A pair of a short and a full name is kept with the full name, even if no text has the short name by itself.
         pairs = names.cannot_link(connection)
-        known = names.rows(connection, {key for pair in pairs for key in pair})
-        gone = {
+        name_rows = names.rows(connection, {key for pair in pairs for key in pair})
+        obsolete = {
             pair
             for pair in pairs
             for key, other in (pair, pair[::-1])
-            if key not in known and not (other in known and is_short_form(key, other))
+            if key not in name_rows and not (other in name_rows and is_short_form(key, other))
         }
-        names.remove_cannot_link(connection, gone, mark=False)
+        names.remove_cannot_link(connection, obsolete, mark=False)
         for index in indexes:
             index.fold(connection)
         terms.merge(connection)
@@ -120,8 +120,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Carry out pending erasures, if there are any. Raises as :func:`erase`."""
     with database.read() as connection:
-        owed = settings.pending_erasures(connection)
-    if owed:
+        pending = settings.pending_erasures(connection)
+    if pending:
         erase(database, indexes)
 
 

@@ -24,7 +24,7 @@ from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline, write
 
-_PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
+_INDEX_OF_KIND = {kind: index for index, kind in enumerate(ENTITY_KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,9 @@ def extract(
 ) -> None:
     """Derive the missing extractions of chunks, and count them; parameters as for ``Derivation.derive_missing``."""
     derivation = derive_extractions(pipeline.extractor)
-    made = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
-    tally.extracted += len(made)
-    tally.fell_back += sum(extractions.failed(value) for _, value, _ in made)
+    derived = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
+    tally.extracted += len(derived)
+    tally.fell_back += sum(extractions.failed(value) for _, value, _ in derived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,64 +126,66 @@ def derive_graph(
     MissingValue
         If another process empties the memo meanwhile.
     """
-    extract(pipeline, (chunk for one in batch for chunk in one.chunks), tally, waiting, made.values)
+    extract(pipeline, (chunk for prepared in batch for chunk in prepared.chunks), tally, waiting, made.values)
     parts = relate(pipeline, batch, made, waiting)
-    embedded = frozenset[str]().union(*(embedded_keys(one.part) for one in parts))
+    embedded = frozenset[str]().union(*(embedded_keys(part.part) for part in parts))
     with pipeline.database.read() as connection:
-        lacking = names.without_code(connection, sorted(embedded), pipeline.embedder.dimension)
+        missing = names.without_code(connection, sorted(embedded), pipeline.embedder.dimension)
     codes = name_codes(pipeline.embedder)
-    wanted = codes.keyed(lacking)
-    codes.derive_missing(pipeline.database, wanted, waiting, made.values)
-    by_document = {(one.document.id, one.sha256): part for one, part in zip(batch, parts, strict=True)}
-    vectors = [key for one in batch for key in one.keys]
-    return Derived(waiting, vectors, by_document, {name: key for key, name in wanted.items()})
+    names_by_key = codes.keyed(missing)
+    codes.derive_missing(pipeline.database, names_by_key, waiting, made.values)
+    by_document = {(prepared.document.id, prepared.sha256): part for prepared, part in zip(batch, parts, strict=True)}
+    vectors = [key for prepared in batch for key in prepared.keys]
+    return Derived(waiting, vectors, by_document, {name: key for key, name in names_by_key.items()})
 
 
 def relate(
     pipeline: Pipeline, batch: Sequence[Prepared], made: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
     """Return each document's part of the graph. Raises MissingValue if an extraction is neither stored nor waiting."""
-    keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in one.chunks] for one in batch]
+    keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in prepared.chunks] for prepared in batch]
     with pipeline.database.read() as connection:
-        held = memo.rows(connection, memo.EXTRACTION, list({key for some in keys for key in some}))
-        if any(key not in held and key not in waiting for some in keys for key in some):
+        stored = memo.rows(connection, memo.EXTRACTION, list({key for document_keys in keys for key in document_keys}))
+        if any(key not in stored and key not in waiting for document_keys in keys for key in document_keys):
             raise MissingValue
         cannot_link = names.cannot_link(connection)
         ready = made.parts if made.cannot_link == cannot_link else {}
-        parts = [ready.get((one.document.id, one.sha256)) for one in batch]
-        lacking = {key for part, some in zip(parts, keys, strict=True) if part is None for key in some}
-        values = memo.values(connection, {held[key] for key in lacking if key in held})
-    packed = {key: values[held[key]] if key in held else waiting[key] for key in lacking}
+        parts = [ready.get((prepared.document.id, prepared.sha256)) for prepared in batch]
+        missing = {
+            key for part, document_keys in zip(parts, keys, strict=True) if part is None for key in document_keys
+        }
+        values = memo.values(connection, {stored[key] for key in missing if key in stored})
+    packed = {key: values[stored[key]] if key in stored else waiting[key] for key in missing}
     related = []
-    for one, part, some in zip(batch, parts, keys, strict=True):
-        rows = tuple(held.get(key, 0) for key in some)
+    for prepared, part, document_keys in zip(batch, parts, keys, strict=True):
+        rows = tuple(stored.get(key, 0) for key in document_keys)
         try:
-            made_here = part or part_of(one, [packed[key] for key in some], cannot_link)
+            built = part or part_of(prepared, [packed[key] for key in document_keys], cannot_link)
         except UNDECODABLE as error:
-            where = f"an extraction of document {one.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
+            where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
             raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
-        related.append(Related(made_here, tuple(some), rows))
+        related.append(Related(built, tuple(document_keys), rows))
     return related
 
 
 def part_of(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
     """Build a document's part of the graph from the packed extractions of its chunks; raises one of UNDECODABLE."""
     texts = [chunk.text for chunk in prepared.chunks]
-    found = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
-    return document_part(prepared.document.title, texts, found, cannot_link)
+    extracted = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
+    return document_part(prepared.document.title, texts, extracted, cannot_link)
 
 
 def keys_of(part: DocumentPart) -> set[str]:
     """Return the keys of all names of a part."""
-    named = {one.key for chunk in part.chunks for one in chunk.names}
-    subjects = {one.key for one in part.subjects}
-    return named | subjects | {key for one in part.aliases for key in (one.short, one.full)}
+    named = {name.key for chunk in part.chunks for name in chunk.names}
+    subjects = {subject.key for subject in part.subjects}
+    return named | subjects | {key for alias in part.aliases for key in (alias.short, alias.full)}
 
 
 def embedded_keys(part: DocumentPart) -> set[str]:
     """Return the keys of the names of a part that are embedded."""
-    named = {one.key for chunk in part.chunks for one in chunk.names if one.kind in EMBEDDED_KINDS}
-    return {key for key in named.union(one.key for one in part.subjects) if graphs.is_embedded(key)}
+    named = {name.key for chunk in part.chunks for name in chunk.names if name.kind in EMBEDDED_KINDS}
+    return {key for key in named.union(subject.key for subject in part.subjects) if graphs.is_embedded(key)}
 
 
 def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
@@ -192,16 +194,18 @@ def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) ->
     return graphs.DocumentGraph(
         {
             chunk: (
-                one.words.astype(graphs.WORDS, copy=False).tobytes(),
+                chunk_part.words.astype(graphs.WORDS, copy=False).tobytes(),
                 graphs.pack_named(
-                    [(rows[name.key], name.first, name.second, _PLACE_OF_KIND[name.kind]) for name in one.names]
+                    [(rows[name.key], name.first, name.second, _INDEX_OF_KIND[name.kind]) for name in chunk_part.names]
                 ),
-                np.array([(link.source, link.target, link.strength) for link in one.links], graphs.LINKED).tobytes(),
+                np.array(
+                    [(link.source, link.target, link.strength) for link in chunk_part.links], graphs.LINKED
+                ).tobytes(),
             )
-            for chunk, one in zip(chunks, part.chunks, strict=True)
+            for chunk, chunk_part in zip(chunks, part.chunks, strict=True)
         },
-        frozenset((rows[one.key], one.by_title, one.qualifier) for one in part.subjects),
-        frozenset((rows[one.short], rows[one.full]) for one in part.aliases),
+        frozenset((rows[subject.key], subject.by_title, subject.qualifier) for subject in part.subjects),
+        frozenset((rows[alias.short], rows[alias.full]) for alias in part.aliases),
     )
 
 
@@ -230,23 +234,32 @@ def store_graph(
         If a code has been deleted from the memo, or an extraction is in another memo row than the one from which a part
         was built: it was deleted and derived again, and may differ.
     """
-    every = list((derived.parts or {}).values())
-    made_from = {key: row for one in every for key, row in zip(one.keys, one.extractions, strict=True)}
+    all_parts = list((derived.parts or {}).values())
+    made_from = {key: row for related in all_parts for key, row in zip(related.keys, related.extractions, strict=True)}
     extracted = derive_extractions(pipeline.extractor).rows(connection, made_from, derived.waiting)
     if any(row and extracted[key] != row for key, row in made_from.items()):
         raise MissingValue
-    pairs = [(row, extracted[key]) for _, own, one in parts for row, key in zip(own, one.keys, strict=True)]
+    pairs = [
+        (row, extracted[key])
+        for _, chunk_rows, related in parts
+        for row, key in zip(chunk_rows, related.keys, strict=True)
+    ]
     memo.assign(connection, "extractions", pairs)
-    named = set[str]().union(*(keys_of(one.part) for one in every))
-    embedded = set[str]().union(*(embedded_keys(one.part) for one in every))
-    held = names.rows(connection, named)
-    lacking = names.without_code(connection, embedded, pipeline.embedder.dimension)
-    if any(name not in derived.codes for name in lacking):
+    named = set[str]().union(*(keys_of(related.part) for related in all_parts))
+    embedded = set[str]().union(*(embedded_keys(related.part) for related in all_parts))
+    stored_rows = names.rows(connection, named)
+    missing = names.without_code(connection, embedded, pipeline.embedder.dimension)
+    if any(name not in derived.codes for name in missing):
         raise MissingValue
-    codes = take_codes(connection, {name: derived.codes[name] for name in lacking}, derived.waiting)
-    new = dict(zip(sorted(named - held.keys()), count(next_row(connection, "names"))))
-    rows = held | new
-    graphs.put(connection, {document: node_of(own, one, rows) for document, own, one in parts}, uses, known)
+    codes = take_codes(connection, {name: derived.codes[name] for name in missing}, derived.waiting)
+    new = dict(zip(sorted(named - stored_rows.keys()), count(next_row(connection, "names"))))
+    rows = stored_rows | new
+    graphs.put(
+        connection,
+        {document: node_of(chunk_rows, related, rows) for document, chunk_rows, related in parts},
+        uses,
+        known,
+    )
     names.set_codes(connection, [(code, key) for key, code in codes.items() if key not in new])
     coming = [names.NewName(row, key, signature(key), codes.get(key)) for key, row in new.items()]
     names.add(connection, coming, uses)
@@ -260,9 +273,9 @@ def take_codes(
 
     The caller stores the codes in the rows of the names. Raises MissingValue if a code is neither stored nor waiting.
     """
-    left = [key for key in wanted.values() if key not in waiting]
-    rows = memo.rows(connection, memo.CODE, left)
-    if len(rows) < len(left):
+    stored_keys = [key for key in wanted.values() if key not in waiting]
+    rows = memo.rows(connection, memo.CODE, stored_keys)
+    if len(rows) < len(stored_keys):
         raise MissingValue
     values = memo.values(connection, rows.values())
     memo.delete(connection, rows.values())
@@ -287,12 +300,12 @@ def complete_codes(pipeline: Pipeline) -> None:
 
     def complete() -> None:
         with pipeline.database.read() as connection:
-            wanted = codes.keyed(names_without_code(connection, pipeline))
-        codes.derive_missing(pipeline.database, wanted)
-        if wanted:
+            names_by_key = codes.keyed(names_without_code(connection, pipeline))
+        codes.derive_missing(pipeline.database, names_by_key)
+        if names_by_key:
             with write(pipeline.database, pipeline.indexes) as connection:
                 EMBEDDER.check(pipeline.database, pipeline.embedder)
-                made = take_codes(connection, {name: key for key, name in wanted.items()})
-                names.set_codes(connection, [(code, key) for key, code in made.items()])
+                new_codes = take_codes(connection, {name: key for key, name in names_by_key.items()})
+                names.set_codes(connection, [(code, key) for key, code in new_codes.items()])
 
     retry(pipeline.database, complete)

@@ -47,14 +47,14 @@ class _BatchRequest:
     cannot_link: frozenset[tuple[str, str]]
 
 
-_FIRST = _BatchRequest(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
+_WARM_UP_REQUEST = _BatchRequest(((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset())
 """Request that each process computes at its start, so that it loads all models and tables."""
 
-_Made: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
+_Reply: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
 """Reply of a process: for each document its prepared form, without the document's text, and its part of the graph, or
 None if it cannot be stored; and derived values by memo key."""
 
-_Begun: TypeAlias = list[tuple[_BatchRequest, Future[bytes]]]
+_PendingBatch: TypeAlias = list[tuple[_BatchRequest, Future[bytes]]]
 """Requests of one batch, each with the future of its pickled reply."""
 
 
@@ -71,12 +71,12 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
         yield from ((batch, NOTHING_PRECOMPUTED) for batch in batches)
         return
     with closing(_Makers()) as makers:
-        waiting: deque[tuple[list[Parcel], _Begun]] = deque()
+        waiting: deque[tuple[list[Parcel], _PendingBatch]] = deque()
         for batch in batches:
-            begun = makers.begin(pipeline, batch)
-            waiting.append((batch, begun))
+            requests = makers.begin(pipeline, batch)
+            waiting.append((batch, requests))
             # A batch without requests is yielded at once; any other after the requests of the next batch are sent.
-            while len(waiting) > (1 if begun else 0):
+            while len(waiting) > (1 if requests else 0):
                 yield waiting[0][0], makers.done(waiting.popleft()[1])
         while waiting:
             yield waiting[0][0], makers.done(waiting.popleft()[1])
@@ -101,7 +101,7 @@ class _Makers:
         for worker in self._workers:
             worker.end()
 
-    def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _Begun:
+    def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _PendingBatch:
         """Send the new and changed documents of a batch to the processes, and return the requests."""
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
@@ -112,36 +112,38 @@ class _Makers:
             for _ in range(self._most):
                 self._threads.submit(self._worker)  # If that fails, the thread's next request retries it.
         groups = grouped(pairs, (lambda pair: len(pair[0].text), AT_ONCE))
-        asked = [_BatchRequest(tuple(group), pipeline.settings, cannot_link) for group in groups]
-        return [(one, self._threads.submit(self._make, one)) for one in asked]
+        requests = [_BatchRequest(tuple(group), pipeline.settings, cannot_link) for group in groups]
+        return [(request, self._threads.submit(self._make, request)) for request in requests]
 
-    def done(self, begun: _Begun) -> Precomputed:
+    def done(self, begun: _PendingBatch) -> Precomputed:
         """Return the precomputed values of a batch; requests that no process has begun are computed here, last first.
 
         Documents that a process failed on are left out: the writer computes their values and reports errors.
         """
-        here: list[_Made] = []
-        while len(here) < len(begun) and begun[-1 - len(here)][1].cancel():
-            here.append(_make(begun[-1 - len(here)][0], self._coded))
+        computed_here: list[_Reply] = []
+        while len(computed_here) < len(begun) and begun[-1 - len(computed_here)][1].cancel():
+            computed_here.append(_make(begun[-1 - len(computed_here)][0], self._coded))
         # Replies are unpickled in this thread, because it would wait for any other thread that does so.
-        sent = (one.result() for _, one in begun[: len(begun) - len(here)])
-        there: Iterator[_Made] = (pickle.loads(one) if one else ([], {}) for one in sent)  # noqa: S301
+        sent = (future.result() for _, future in begun[: len(begun) - len(computed_here)])
+        computed_there: Iterator[_Reply] = (pickle.loads(reply) if reply else ([], {}) for reply in sent)  # noqa: S301
         prepared: dict[tuple[str, bytes], Prepared] = {}
         values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
-        for (asked, _), (documents, derived) in zip(begun, chain(there, reversed(here)), strict=True):
+        for (request, _), (documents, derived) in zip(
+            begun, chain(computed_there, reversed(computed_here)), strict=True
+        ):
             values.update(derived)
-            for (document, sha256), made in zip(asked.documents, documents, strict=False):
-                if made is not None:
-                    prepared[document.id, sha256] = replace(made[0], document=document)
-                    parts[document.id, sha256] = made[1]
+            for (document, sha256), result in zip(request.documents, documents, strict=False):
+                if result is not None:
+                    prepared[document.id, sha256] = replace(result[0], document=document)
+                    parts[document.id, sha256] = result[1]
         return Precomputed(prepared, values, parts, begun[0][0].cannot_link if begun else frozenset())
 
-    def _make(self, asked: _BatchRequest) -> bytes:
+    def _make(self, request: _BatchRequest) -> bytes:
         """Return the pickled reply of this thread's process to a request; empty bytes if the process fails."""
         try:
             worker = self._worker()
-            worker.asked.send(asked)
+            worker.asked.send(request)
             return worker.answers.recv_bytes()
         except (EOFError, OSError):
             self._own.worker = None
@@ -160,42 +162,45 @@ class _Makers:
 
 def main() -> None:
     """Answer the requests of the writer until its process ends."""
-    asked, answers = parent()
-    _make(_FIRST, set())
+    requests, answers = parent()
+    _make(_WARM_UP_REQUEST, set())
     gc.freeze()  # Loaded models stay in memory, so the garbage collector need not scan them.
     coded: set[str] = set()
     try:
         answers.send_bytes(b"ready")
         while True:
-            answers.send(_make(asked.recv(), coded))
+            answers.send(_make(requests.recv(), coded))
     except (EOFError, BrokenPipeError):
         return
 
 
-def _make(asked: _BatchRequest, coded: set[str]) -> _Made:
+def _make(request: _BatchRequest, coded: set[str]) -> _Reply:
     """Return the reply to a request; codes of names in ``coded`` were sent before and are left out."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
-    cut = [None if isinstance(one, Problem) else one for one in prepare(asked.documents, embedder, asked.settings)]
-    texts = {key: text for one in cut if one is not None for key, text in one.texts.items()}
-    values = _values(vectors(embedder), texts)
-    made: list[tuple[Prepared, DocumentPart] | None] = []
-    for one in cut:
-        if one is None:
-            made.append(None)
+    cut = [
+        None if isinstance(result, Problem) else result
+        for result in prepare(request.documents, embedder, request.settings)
+    ]
+    texts = {key: text for prepared in cut if prepared is not None for key, text in prepared.texts.items()}
+    values = _derive_values(vectors(embedder), texts)
+    results: list[tuple[Prepared, DocumentPart] | None] = []
+    for prepared in cut:
+        if prepared is None:
+            results.append(None)
             continue
-        chunk_texts = [chunk.text for chunk in one.chunks]
-        found = list(extractor.extract(one.chunks))
-        for extraction, text in zip(found, chunk_texts, strict=True):
+        chunk_texts = [chunk.text for chunk in prepared.chunks]
+        extracted = list(extractor.extract(prepared.chunks))
+        for extraction, text in zip(extracted, chunk_texts, strict=True):
             values[extraction_key(extractor.key, text)] = extractions.pack(extraction, text)
-        bare = replace(one, document=Document(id=one.document.id))
-        made.append((bare, document_part(one.document.title, chunk_texts, found, asked.cannot_link)))
-    named = sorted({key for one in made if one is not None for key in embedded_keys(one[1])} - coded)
+        bare = replace(prepared, document=Document(id=prepared.document.id))
+        results.append((bare, document_part(prepared.document.title, chunk_texts, extracted, request.cannot_link)))
+    named = sorted({key for result in results if result is not None for key in embedded_keys(result[1])} - coded)
     coded.update(named)
     if len(coded) > MOST_CODED:
         coded.clear()
     codes = name_codes(embedder)
-    return made, values | _values(codes, codes.keyed(named))
+    return results, values | _derive_values(codes, codes.keyed(named))
 
 
-def _values(derivation: Derivation[str], wanted: Mapping[bytes, str]) -> dict[bytes, bytes]:
-    return {key: value for group in derivation.make(wanted) for key, value, _ in group}
+def _derive_values(derivation: Derivation[str], inputs: Mapping[bytes, str]) -> dict[bytes, bytes]:
+    return {key: value for group in derivation.make(inputs) for key, value, _ in group}

@@ -47,14 +47,19 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     """
     started = time.perf_counter()
     tally = Tally()
-    listed = list(_grouped(given))
+    listed = list(_merge_given(given))
     done = 0
     for batch in batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS):
-        laid = [document for parcel in batch for document in parcel.documents]
-        tally.include(_carry_out(pipeline, lambda connection, laid=laid: _merged(connection, laid, pipeline.guard)))  # type: ignore[misc]
-        done += len(laid)
+        additions = [document for parcel in batch for document in parcel.documents]
+        tally.include(
+            _carry_out(
+                pipeline,
+                lambda connection, additions=additions: _compose_addition(connection, additions, pipeline.guard),  # type: ignore[misc]
+            )
+        )
+        done += len(additions)
         if on_progress is not None:
-            on_progress(Progress("put", done, len(listed), "documents", laid[-1].id))
+            on_progress(Progress("put", done, len(listed), "documents", additions[-1].id))
     grow_tree(pipeline, tally, on_progress)
     return tally.report(started)
 
@@ -70,11 +75,11 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
     started = time.perf_counter()
 
     def compose(connection: Connection) -> _PassageChange:
-        found = list(chunks.rows_of(connection, ids, allowed))
+        rows = list(chunks.rows_of(connection, ids, allowed))
         leaving: dict[str, set[str]] = {}
-        for name, owner in chunks.owners(connection, found).items():
+        for name, owner in chunks.owners(connection, rows).items():
             leaving.setdefault(owner, set()).add(name)
-        return _without(connection, leaving)
+        return _compose_removal(connection, leaving)
 
     tally = _carry_out(pipeline, compose)
     grow_tree(pipeline, tally)
@@ -98,33 +103,33 @@ def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChang
             time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
 
 
-def _grouped(given: Iterable[Document]) -> Iterator[Document]:
+def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
     """Merge given documents of the same id, and give every passage an id; of passages of one id, the last is kept."""
-    found: dict[str, Document] = {}
+    merged: dict[str, Document] = {}
     owner: dict[str, str] = {}
     for document in given:
         if not document.passages:
             raise InvalidDocument(
                 f"document {document.id!r} has no passages", "add it as a whole; in Python: Monograph.add"
             )
-        named: dict[str, Passage] = {}
-        for one in document.passages:
-            name = one.id or content_id("chunk", document.id, one.text, 1)
-            vector = None if one.vector is None else normalised(arguments.vector(one.vector, "a vector"))
+        passages: dict[str, Passage] = {}
+        for passage in document.passages:
+            name = passage.id or content_id("chunk", document.id, passage.text, 1)
+            vector = None if passage.vector is None else normalised(arguments.vector(passage.vector, "a vector"))
             # Its start is not known until it is joined with the document's other passages.
-            named[name] = replace(one, id=name, vector=vector, start=None)
-        for one in named.values():
-            before = owner.setdefault(one.id, document.id)
+            passages[name] = replace(passage, id=name, vector=vector, start=None)
+        for passage in passages.values():
+            before = owner.setdefault(passage.id, document.id)
             if before != document.id:
-                found[before] = _without_some(found[before], {one.id})
-                owner[one.id] = document.id
-        above = replace(document, text="", passages=tuple(named.values()))
-        below = found.get(document.id)
-        found[document.id] = above if below is None else _over(below, above)
-    return (document for document in found.values() if document.passages)
+                merged[before] = _drop_passages(merged[before], {passage.id})
+                owner[passage.id] = document.id
+        above = replace(document, text="", passages=tuple(passages.values()))
+        below = merged.get(document.id)
+        merged[document.id] = above if below is None else _overlay(below, above)
+    return (document for document in merged.values() if document.passages)
 
 
-def _over(below: Document, above: Document) -> Document:
+def _overlay(below: Document, above: Document) -> Document:
     """Return a document with the passages and metadata of a newer state added; the newer values replace older ones."""
     return replace(
         below,
@@ -132,15 +137,15 @@ def _over(below: Document, above: Document) -> Document:
         title=above.title or below.title,
         uri=above.uri or below.uri,
         metadata={**below.metadata, **above.metadata},
-        passages=tuple({one.id: one for one in (*below.passages, *above.passages)}.values()),
+        passages=tuple({passage.id: passage for passage in (*below.passages, *above.passages)}.values()),
     )
 
 
-def _without_some(document: Document, ids: set[str]) -> Document:
-    return replace(document, text="", passages=tuple(one for one in document.passages if one.id not in ids))
+def _drop_passages(document: Document, ids: set[str]) -> Document:
+    return replace(document, text="", passages=tuple(passage for passage in document.passages if passage.id not in ids))
 
 
-def _merged(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
+def _compose_addition(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
     """Return the change that adds the passages of given documents, and removes them from documents that had them."""
     if guard is not None:
         guard.seen(connection, given)
@@ -149,40 +154,40 @@ def _merged(connection: Connection, given: Sequence[Document], guard: WriteGuard
     for name, owner in chunks.owners(connection, target).items():
         if owner != target[name]:
             leaving.setdefault(owner, set()).add(name)
-    laid_over = set(target.values())
-    change = _without(connection, {name: some for name, some in leaving.items() if name not in laid_over})
+    targets = set(target.values())
+    change = _compose_removal(connection, {name: ids for name, ids in leaving.items() if name not in targets})
     hashes = dict(change.seen.hashes)
-    made = []
+    results = []
     for document in given:
         row = documents.find(connection, document.id)
         hashes[document.id] = None if row is None else row.sha256
         if row is None:
-            made.append(document)
+            results.append(document)
             continue
-        stored = _without_some(_as_passages(connection, row), leaving.get(document.id, set()))
-        made.append(_over(stored, document))
+        stored = _drop_passages(_load_as_passages(connection, row), leaving.get(document.id, set()))
+        results.append(_overlay(stored, document))
     # A document that loses a passage is stored before the document that gets it.
-    made.sort(key=lambda document: document.id not in leaving)
-    return _PassageChange((*change.documents, *made), Seen(hashes, change.seen.gone))
+    results.sort(key=lambda document: document.id not in leaving)
+    return _PassageChange((*change.documents, *results), Seen(hashes, change.seen.gone))
 
 
-def _without(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
+def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
     """Return the change that removes chunks, by document id; a document is removed with the last of its chunks."""
     hashes: dict[str, bytes | None] = {}
-    gone, made = [], []
-    for name, some in leaving.items():
+    removed, results = [], []
+    for name, ids in leaving.items():
         row = documents.find(connection, name)
         if row is None:
             continue
         hashes[name] = row.sha256
-        if chunks.named_spans(connection, row.row).keys() <= some:
-            gone.append(name)
+        if chunks.named_spans(connection, row.row).keys() <= ids:
+            removed.append(name)
             continue
-        made.append(_without_some(_as_passages(connection, row), some))
-    return _PassageChange(tuple(made), Seen(hashes, gone))
+        results.append(_drop_passages(_load_as_passages(connection, row), ids))
+    return _PassageChange(tuple(results), Seen(hashes, removed))
 
 
-def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
+def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
     """Return a stored document with its chunks as passages, with their given vectors; raises for a synced file."""
     if row.source is not None:
         raise InvalidDocument(
@@ -190,10 +195,10 @@ def _as_passages(connection: Connection, row: documents.DocumentRow) -> Document
             "remove the whole document, or change the file and sync",
         )
     stored = documents.load(connection, row)
-    held = vectors.with_keys(connection, row.row)
+    stored_vectors = vectors.with_keys(connection, row.row)
     passages = []
-    for found in chunks.of_document(connection, row.row):
-        key, value = held.get(found.chunk.id, (b"", b""))
-        given = np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_key(value) else None
-        passages.append(Passage(found.chunk.text, found.chunk.id, found.chunk.metadata, given))
+    for loaded in chunks.of_document(connection, row.row):
+        key, value = stored_vectors.get(loaded.chunk.id, (b"", b""))
+        vector = np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_key(value) else None
+        passages.append(Passage(loaded.chunk.text, loaded.chunk.id, loaded.chunk.metadata, vector))
     return replace(stored, text="", sections=(), passages=tuple(passages))

@@ -30,7 +30,7 @@ from monograph.where import Condition
 from monograph.write.batch import Prepared
 from monograph.write.changes import Seen
 
-_MOST_HELD = 4_096
+_MOST_PAIRS = 4_096
 """Largest number of pairs of keys that are compared to find the names that a change affects.
 
 Above it, all names of the signature are resolved again.
@@ -59,22 +59,22 @@ class WriteGuard:
         can hold the same content. Raises OutsideView if the filter does not give exact values.
         """
         values = filters.exact_values(self.condition)
-        made = []
+        results = []
         for document in given:
             name, content = document.id, (document.uri, document.title, document.text)
             if name == content_id("document", *content):
                 name = content_id("document", *content, "view", *sorted(values.items()))
-            made.append(replace(document, id=name, metadata={**document.metadata, **values, **document.metadata}))
-        return made
+            results.append(replace(document, id=name, metadata={**document.metadata, **values, **document.metadata}))
+        return results
 
     def check(self, prepared: Prepared) -> None:
         """Raise OutsideView if the metadata of a document, or of one of its chunks, differ from the view's values."""
         document = prepared.document
-        for metadata in (document.metadata, *({**document.metadata, **one.metadata} for one in prepared.chunks)):
+        for metadata in (document.metadata, *({**document.metadata, **chunk.metadata} for chunk in prepared.chunks)):
             if not filters.matches(self.condition, metadata):
                 values = filters.exact_values(self.condition)
                 own = {key: filters.Comparison(key, "==", value) for key, value in values.items()}
-                key = next(key for key, one in own.items() if not filters.matches(one, metadata))
+                key = next(key for key, comparison in own.items() if not filters.matches(comparison, metadata))
                 raise OutsideView(
                     f"document {document.id!r} has {metadata[key]!r} for {key!r}, and the view has {values[key]!r}",
                     f"leave {key!r} out of its metadata: the view adds it",
@@ -85,12 +85,12 @@ class WriteGuard:
 
         Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
         """
-        ids = [one.id for one in given]
-        passages = [passage.id for one in given for passage in one.passages if passage.id]
-        taken = view.outside(connection, self.allowed, ids)
-        taken += view.chunks_outside(connection, self.allowed, passages)
-        if taken:
-            raise OutsideView(f"the id {taken[0]!r} is taken outside of this view", "give it another id")
+        ids = [document.id for document in given]
+        passages = [passage.id for document in given for passage in document.passages if passage.id]
+        outside = view.outside(connection, self.allowed, ids)
+        outside += view.chunks_outside(connection, self.allowed, passages)
+        if outside:
+            raise OutsideView(f"the id {outside[0]!r} is taken outside of this view", "give it another id")
         rows = documents.of_ids(connection, ids)
         return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
@@ -158,36 +158,36 @@ def resolve(connection: Connection) -> None:
     marked = names.unresolved(connection)
     if marked:
         cannot_link = names.cannot_link(connection)
-        names.set_heads(connection, list(_changes(connection, marked, cannot_link)))
+        names.set_heads(connection, list(_find_changes(connection, marked, cannot_link)))
         # The rules can merge two names that are kept apart by way of a third name. Such a pair is separated here: the
         # name that is not the head loses its head, or, if neither is the head, the name later in the alphabet.
         for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
-            known = names.known(connection, pair)
-            if len(known) == 2 and known[pair[0]].head == known[pair[1]].head:
-                leaving = pair[0] if known[pair[1]].head == known[pair[1]].row else pair[1]
-                names.set_heads(connection, [(None, None, known[leaving].row)])
+            members = names.known(connection, pair)
+            if len(members) == 2 and members[pair[0]].head == members[pair[1]].head:
+                leaving = pair[0] if members[pair[1]].head == members[pair[1]].row else pair[1]
+                names.set_heads(connection, [(None, None, members[leaving].row)])
     names.clear_unresolved(connection)
 
 
-def _changes(
+def _find_changes(
     connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """Yield the changes of heads that the marked names cause: see :func:`changes`."""
-    keys = {one.key for one in marked if one.living and one.headed}
-    compared = [one for one in marked if not stands_alone(one.key)]
-    groups = names.signed(connection, sorted({one.signature for one in compared}))
+    keys = {name.key for name in marked if name.living and name.headed}
+    compared = [name for name in marked if not stands_alone(name.key)]
+    groups = names.signed(connection, sorted({name.signature for name in compared}))
     sizes = {}
-    for signature, grouped in groupby(compared, key=lambda one: one.signature):
-        some, group = list(grouped), groups.get(signature, [])
-        if len(group) > 1 or not all(one.living for one in some):
+    for signature, grouped in groupby(compared, key=lambda name: name.signature):
+        marks, group = list(grouped), groups.get(signature, [])
+        if len(group) > 1 or not all(name.living for name in marks):
             # Number of keys that the rules compare; only above LARGEST_GROUP must it be exact.
             small = len(group) <= LARGEST_GROUP
             sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
             # If the number of keys crossed LARGEST_GROUP in either direction, all of them are resolved again.
-            came = sum(one.living for one in some)
-            crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(some) - came
-            every = crossed or len(some) * len(group) > _MOST_HELD
-            keys.update(group if every else related((one.key for one in some), group))
+            came = sum(name.living for name in marks)
+            crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(marks) - came
+            resolve_all = crossed or len(marks) * len(group) > _MOST_PAIRS
+            keys.update(group if resolve_all else related((name.key for name in marks), group))
     for signature, members in names.groups(connection, keys).items():
         yield from changes(members, cannot_link, sizes.get(signature, 0))
 
@@ -203,14 +203,14 @@ def changes(
         As for :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a full name that
         they stand for, even if no rule can merge them.
     """
-    found = {}
+    resolved = {}
     if len(group) > 1:
-        candidates = [Candidate(one.row, one.key, one.subject, one.person, one.code) for one in group]
-        found = {one.name: (one.head, one.reason) for one in heads(candidates, cannot_link, size)}
-    for one in group:
+        candidates = [Candidate(member.row, member.key, member.subject, member.person, member.code) for member in group]
+        resolved = {merge.name: (merge.head, merge.reason) for merge in heads(candidates, cannot_link, size)}
+    for member in group:
         # A name that documents state to be short for exactly one full name gets that name as its head.
-        if len(one.full) == 1 and one.row not in found and one.full[0] != one.row:
-            found[one.row] = (one.full[0], "abbreviation")
-        head, reason = found.get(one.row, (0, ""))
-        if (head, reason) != (one.head, one.reason):
-            yield head or None, reason or None, one.row
+        if len(member.full) == 1 and member.row not in resolved and member.full[0] != member.row:
+            resolved[member.row] = (member.full[0], "abbreviation")
+        head, reason = resolved.get(member.row, (0, ""))
+        if (head, reason) != (member.head, member.reason):
+            yield head or None, reason or None, member.row

@@ -43,7 +43,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     cost, removed = Cost(), 0
     for batch in batches(readings(plan, limits, problems, on_progress, captioned), BATCH_FILES):
         with pipeline.database.read() as connection:
-            more, fewer = _price(connection, pipeline, batch, priced)
+            more, fewer = _price_batch(connection, pipeline, batch, priced)
         cost, removed = cost + more, removed + fewer
     with pipeline.database.read() as connection:
         same = all(change.kind == "same" for change in plan.changes)
@@ -56,31 +56,35 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     return replace(plan, problems=tuple(problems), cost=cost if pictured is None else cost + pictured.cost)
 
 
-def _price(connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]) -> tuple[Cost, int]:
+def _price_batch(
+    connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
+) -> tuple[Cost, int]:
     """Return the cost of a batch, and the number of chunks that it would remove; its keys are added to ``priced``."""
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
-    made = prepare(pairs, pipeline.embedder, pipeline.settings)
-    work = [one for one in made if isinstance(one, Prepared)]
+    results = prepare(pairs, pipeline.embedder, pipeline.settings)
+    work = [result for result in results if isinstance(result, Prepared)]
     fresh = removed = 0
     for prepared in work:
         row = documents.find(connection, prepared.document.id)
-        held = set() if row is None else set(chunks.named_spans(connection, row.row))
-        kept = held & {chunk.id for chunk in prepared.chunks}
+        stored = set() if row is None else set(chunks.named_spans(connection, row.row))
+        kept = stored & {chunk.id for chunk in prepared.chunks}
         fresh += len(prepared.chunks) - len(kept)
-        removed += len(held) - len(kept)
+        removed += len(stored) - len(kept)
     cost = Cost(documents=len(work), chunks=fresh)
-    texts = {key: text for one in work for key, text in one.texts.items()}
+    texts = {key: text for prepared in work for key, text in prepared.texts.items()}
     cost += derivation.vectors(pipeline.embedder).price_missing(connection, texts, priced)
     if settings.has_graph(connection):
         extracting = derivation.extractions(pipeline.extractor)
-        given = extracting.keyed(chunk for one in work for chunk in one.chunks)
+        chunks_by_key = extracting.keyed(chunk for prepared in work for chunk in prepared.chunks)
         coding = derivation.name_codes(pipeline.embedder)
-        named = coding.keyed(_names_to_embed(connection, pipeline, work))
-        cost += extracting.price_missing(connection, given, priced) + coding.price_missing(connection, named, priced)
+        names_by_key = coding.keyed(_find_names_to_embed(connection, pipeline, work))
+        cost += extracting.price_missing(connection, chunks_by_key, priced) + coding.price_missing(
+            connection, names_by_key, priced
+        )
     return cost, removed
 
 
-def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
+def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
     """Return the names that an apply would embed; an empty list for an embedder that costs nothing.
 
     The pattern extractor runs here. The names that another extractor would find are unknown: its documents count only
@@ -90,21 +94,21 @@ def _names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[P
         return []
     extracting = derivation.extractions(pipeline.extractor)
     cannot_link = names.cannot_link(connection)
-    found: set[str] = set()
-    for one in work:
-        wanted = extracting.keyed(one.chunks)
-        rows = memo.rows(connection, memo.EXTRACTION, list(wanted))
-        lacking = {key: chunk for key, chunk in wanted.items() if key not in rows}
-        if lacking and not extracting.is_quick:
+    embedded: set[str] = set()
+    for prepared in work:
+        chunks_by_key = extracting.keyed(prepared.chunks)
+        rows = memo.rows(connection, memo.EXTRACTION, list(chunks_by_key))
+        missing = {key: chunk for key, chunk in chunks_by_key.items() if key not in rows}
+        if missing and not extracting.is_quick:
             continue
         stored = memo.values(connection, rows.values())
         values = {key: stored[row] for key, row in rows.items()}
-        if lacking:
-            values |= {key: value for group in extracting.make(lacking) for key, value, _ in group}
-        packed = [values[extracting.key(chunk)] for chunk in one.chunks]
+        if missing:
+            values |= {key: value for group in extracting.make(missing) for key, value, _ in group}
+        packed = [values[extracting.key(chunk)] for chunk in prepared.chunks]
         with suppress(*UNDECODABLE):  # An apply reports damaged extractions.
-            found |= embedded_keys(part_of(one, packed, cannot_link))
-    return names_without_code(connection, pipeline, sorted(found))
+            embedded |= embedded_keys(part_of(prepared, packed, cannot_link))
+    return names_without_code(connection, pipeline, sorted(embedded))
 
 
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
@@ -133,11 +137,11 @@ def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, cha
     while nodes > 1 and len(layers) < used.layers:
         nodes = max(1, nodes // used.bounds.least)
         layers.append(nodes)
-    whole = min(sum(layers), chunks // CHUNKS_A_SUMMARY + 1)
+    full = min(sum(layers), chunks // CHUNKS_A_SUMMARY + 1)
     if changed is None or not store.exists(connection):
-        typical = whole
+        typical = full
     else:
-        typical = min(whole, SUMMARIES_A_CHANGE * (changed + 1) + store.count_stale_segments(connection))
+        typical = min(full, SUMMARIES_A_CHANGE * (changed + 1) + store.count_stale_segments(connection))
     calls = tokens = 0
     summarizing = derivation.summaries(pipeline.summarizer, used.max_tokens)
     for layer, most in enumerate(layers):

@@ -48,9 +48,9 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
     if number == GRAPH:
         with pipeline.database.read() as connection:
-            again = settings.documents_again(connection)
-        if again:
-            end_again(pipeline, again)
+            marked = settings.documents_again(connection)
+        if marked:
+            end_again(pipeline, marked)
         return
     if number != UNDER_WAY:
         clear(pipeline)
@@ -76,8 +76,8 @@ def price(pipeline: Pipeline) -> Cost:
     with pipeline.database.read() as connection:
         rows = documents_lacking(connection, "graph")
         for row in rows:
-            wanted = derivation.keyed(one.chunk for one in chunks.of_document(connection, row))
-            cost += derivation.price_missing(connection, wanted, priced)
+            chunks_by_key = derivation.keyed(loaded.chunk for loaded in chunks.of_document(connection, row))
+            cost += derivation.price_missing(connection, chunks_by_key, priced)
     return replace(cost, documents=len(rows))
 
 
@@ -122,10 +122,10 @@ def lacking(
 def index_trigrams(database: Database, rows: Sequence[int]) -> None:
     """Index the missing trigrams of documents, given by row; documents that were removed meanwhile are skipped."""
     with database.write() as connection:
-        there = [row for row in rows if chunks.rows_of_document(connection, row)]
-        entries = [one for row in there for one in words.entries_of(connection, row)]
-        held = terms.with_trigrams(connection, [one.chunk for one in entries])
-        terms.add_trigrams(connection, [one for one in entries if one.chunk not in held])
+        existing = [row for row in rows if chunks.rows_of_document(connection, row)]
+        entries = [entry for row in existing for entry in words.entries_of(connection, row)]
+        indexed = terms.with_trigrams(connection, [entry.chunk for entry in entries])
+        terms.add_trigrams(connection, [entry for entry in entries if entry.chunk not in indexed])
 
 
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
@@ -163,19 +163,19 @@ def derive_extractions(
 ) -> None:
     """Derive the extractions of documents, given by row, that the memo lacks."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
-        some = rows[first : first + DOCUMENTS_AT_ONCE]
+        batch = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
-            found = [one.chunk for row in some for one in chunks.of_document(connection, row)]
-        extract(pipeline, found, tally)
+            batch_chunks = [loaded.chunk for row in batch for loaded in chunks.of_document(connection, row)]
+        extract(pipeline, batch_chunks, tally)
         if on_progress is not None:
-            on_progress(Progress("reextract", first + len(some), len(rows), "documents"))
+            on_progress(Progress("reextract", first + len(batch), len(rows), "documents"))
 
 
 def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
     """Rebuild the graph parts of marked documents, given by row; documents that were removed meanwhile are skipped."""
     with pipeline.database.read() as connection:
-        there = [row for row in rows if chunks.rows_of_document(connection, row)]
-    make(pipeline, there, Tally())
+        existing = [row for row in rows if chunks.rows_of_document(connection, row)]
+    make(pipeline, existing, Tally())
     with pipeline.database.write() as connection:
         settings.save_documents_again(connection, set(settings.documents_again(connection)) - set(rows))
 
@@ -188,8 +188,8 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
 def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     """Rebuild the graph parts of documents, given by row. The last try locks the file, so that no writer interferes."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
-        for left in reversed(range(TRIES)):
-            with suppress(MissingValue), nullcontext() if left else pipeline.database.write():
+        for tries_left in reversed(range(TRIES)):
+            with suppress(MissingValue), nullcontext() if tries_left else pipeline.database.write():
                 _make_once(pipeline, rows[first : first + DOCUMENTS_AT_ONCE], tally)
                 break
         else:
@@ -199,17 +199,23 @@ def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     """Rebuild the graph parts of documents. Raises MissingValue if a document or a name changes meanwhile."""
     with pipeline.database.read() as connection:
-        found = [chunks.of_document(connection, row) for row in rows]
-    titled = [Document(id=str(row), title=some[0].title if some else "") for row, some in zip(rows, found, strict=True)]
-    loaded = [tuple(one.chunk for one in some) for some in found]
-    prepared = [Prepared(one, b"", some, (), {}) for one, some in zip(titled, loaded, strict=True)]
+        loaded_chunks = [chunks.of_document(connection, row) for row in rows]
+    titled = [
+        Document(id=str(row), title=document_chunks[0].title if document_chunks else "")
+        for row, document_chunks in zip(rows, loaded_chunks, strict=True)
+    ]
+    loaded = [tuple(loaded_chunk.chunk for loaded_chunk in document_chunks) for document_chunks in loaded_chunks]
+    prepared = [
+        Prepared(document, b"", document_chunks, (), {})
+        for document, document_chunks in zip(titled, loaded, strict=True)
+    ]
     derived = derive_graph(pipeline, prepared, tally, {})
-    held = [[one.row for one in some] for some in found]
+    chunk_rows = [[loaded_chunk.row for loaded_chunk in document_chunks] for document_chunks in loaded_chunks]
     with write(pipeline.database, pipeline.indexes) as connection:
         EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have changed the file's embedder.
-        if held != [chunks.rows_of_document(connection, row) for row in rows]:
+        if chunk_rows != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
-        parts = list(zip(rows, held, (derived.parts or {}).values(), strict=True))
+        parts = list(zip(rows, chunk_rows, (derived.parts or {}).values(), strict=True))
         store_graph(connection, pipeline, parts, derived, names.Uses(), rows)
 
 
@@ -227,9 +233,9 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
         If no chunk and no title has one of the names.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
-        pairs = _pairs(connection, pipeline, name, other)
+        pairs = _find_pairs(connection, pipeline, name, other)
         names.add_cannot_link(connection, pairs)
-        touched = _begin_again(connection, pairs)
+        touched = _mark_for_rebuild(connection, pairs)
     end_again(pipeline, touched)
 
 
@@ -246,16 +252,16 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
         If the names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
-        pairs = _pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
+        pairs = _find_pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
         if not pairs:
-            place = pipeline.database.path
-            raise NotFound(f"{name!r} and {other!r} were not kept apart", f"monograph entities {place} --why")
+            path = pipeline.database.path
+            raise NotFound(f"{name!r} and {other!r} were not kept apart", f"monograph entities {path} --why")
         names.remove_cannot_link(connection, pairs)
-        touched = _begin_again(connection, pairs)
+        touched = _mark_for_rebuild(connection, pairs)
     end_again(pipeline, touched)
 
 
-def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
+def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
     """Return the pairs of keys to keep apart: for a short form, with every name of the entity that it may stand for.
 
     Raises as :func:`keep_apart`; without ``known_only``, names that the file does not have are allowed.
@@ -266,20 +272,20 @@ def _pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *,
             f"{name!r} and {other!r} are the same name: case, accents, signs and articles do not count",
             "give two different names",
         )
-    known = names.known(connection, keys)
+    stored = names.known(connection, keys)
     pairs: Pairs = {keys}
     for full, short in (keys, keys[::-1]):
-        members = names.members(connection, [known[full].head])[known[full].head] if full in known else []
-        pairs.update((one.key, short) for one in members if is_short_form(short, one.key))
-    lacking = [one for one in keys if one not in known and not any(one == short for _, short in pairs - {keys})]
-    if lacking and known_only:
-        written = name if lacking[0] == keys[0] else other
-        place = pipeline.database.path
-        raise NotFound(f"{place} contains no name like {written!r}", f"monograph entities {place}")
+        members = names.members(connection, [stored[full].head])[stored[full].head] if full in stored else []
+        pairs.update((member.key, short) for member in members if is_short_form(short, member.key))
+    missing = [key for key in keys if key not in stored and not any(key == short for _, short in pairs - {keys})]
+    if missing and known_only:
+        written = name if missing[0] == keys[0] else other
+        path = pipeline.database.path
+        raise NotFound(f"{path} contains no name like {written!r}", f"monograph entities {path}")
     return pairs
 
 
-def _begin_again(connection: Connection, pairs: Pairs) -> list[int]:
+def _mark_for_rebuild(connection: Connection, pairs: Pairs) -> list[int]:
     """Mark the documents that contain any of these names for a rebuild of their graph parts; return their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())

@@ -47,13 +47,13 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
     def derive_and_exchange() -> None:
         with pipeline.database.read() as connection:
             rows = documents.listed(connection)
-            lacking = names_without_code(connection, pipeline)
-            other = _is_other(connection, pipeline)
-        made, known = derive_vectors(pipeline, rows, on_progress)
-        tally.embedded += made
-        tally.remembered = tally.remembered or known
+            uncoded = names_without_code(connection, pipeline)
+            other = _has_other_embedder(connection, pipeline)
+        embedded, remembered = derive_vectors(pipeline, rows, on_progress)
+        tally.embedded += embedded
+        tally.remembered = tally.remembered or remembered
         codes = name_codes(pipeline.embedder)
-        codes.derive_missing(pipeline.database, codes.keyed(lacking))
+        codes.derive_missing(pipeline.database, codes.keyed(uncoded))
         try:
             planes = _prepare_tree(pipeline, rows, spent, on_progress) if other else None
             with write(pipeline.database, pipeline.indexes) as connection:
@@ -79,16 +79,16 @@ def _prepare_tree(
     with pipeline.database.read() as connection:
         derivation = vectors(pipeline.embedder)
         memos: dict[int, int] = {}
-        lacking = 0  # Number of missing vectors, of documents that changed meanwhile.
+        missing = 0  # Number of missing vectors, of documents that changed meanwhile.
         for row in rows:
             keys = {chunk: derivation.key(text) for chunk, text in texts_of(connection, row.row).items()}
-            known = memo.rows(connection, memo.VECTOR, list(keys.values()))
-            memos.update((chunk, known[key]) for chunk, key in keys.items() if key in known)
-            lacking += sum(key not in known for key in keys.values())
-        if lacking > min(MADE_INSIDE, len(memos)):
+            stored_rows = memo.rows(connection, memo.VECTOR, list(keys.values()))
+            memos.update((chunk, stored_rows[key]) for chunk, key in keys.items() if key in stored_rows)
+            missing += sum(key not in stored_rows for key in keys.values())
+        if missing > min(MADE_INSIDE, len(memos)):
             raise MissingValue
-        held = [leaf for leaf in stored_tree.leaves(connection) if leaf.chunk in memos]
-        leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in held]
+        stored = [leaf for leaf in stored_tree.leaves(connection) if leaf.chunk in memos]
+        leaves = [replace(leaf, memo=memos[leaf.chunk]) for leaf in stored]
         first = sorted(leaves, key=lambda leaf: leaf.id)[: tree.LEARNING_SAMPLE]
         sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
         planes = tree.random_or_learned(pipeline, sample, len(leaves))
@@ -100,7 +100,7 @@ def _prepare_tree(
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
     """Exchange vectors, codes and tree for the derived ones; derive the few that documents stored meanwhile lack."""
-    other = _is_other(connection, pipeline)
+    other = _has_other_embedder(connection, pipeline)
     inside = 0
     changed = documents.sound_with_given(connection)
     for row in documents.listed(connection):
@@ -108,12 +108,12 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     for number in changed:
         documents.seal(connection, number)  # The checksum of a document covers its given vectors, which are gone now.
     codes = name_codes(pipeline.embedder)
-    wanted = codes.keyed(names_without_code(connection, pipeline))
-    _derive_inside(connection, pipeline, codes, wanted, MADE_INSIDE)
-    made = take_codes(connection, {name: key for key, name in wanted.items()})
+    names_by_key = codes.keyed(names_without_code(connection, pipeline))
+    _derive_inside(connection, pipeline, codes, names_by_key, MADE_INSIDE)
+    new_codes = take_codes(connection, {name: key for key, name in names_by_key.items()})
     memo.drop(connection, memo.CODE)
     stored_names.drop_codes(connection, None if other else pipeline.embedder.dimension)
-    stored_names.set_codes(connection, [(code, key) for key, code in made.items()])
+    stored_names.set_codes(connection, [(code, key) for key, code in new_codes.items()])
     stored = settings.StoredModel(pipeline.embedder.key, pipeline.embedder.spec, pipeline.embedder.dimension)
     settings.save_model(connection, "embedder", stored)
     if other:
@@ -130,7 +130,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
             index.rebuild(connection)
 
 
-def _is_other(connection: Connection, pipeline: Pipeline) -> bool:
+def _has_other_embedder(connection: Connection, pipeline: Pipeline) -> bool:
     """Return whether the file has another embedder than the pipeline."""
     stored = settings.load_model(connection, "embedder")
     return stored is None or stored.key != pipeline.embedder.key
@@ -143,21 +143,21 @@ def derive_vectors(
     derivation = vectors(pipeline.embedder)
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
-        some = rows[first : first + DOCUMENTS_AT_ONCE]
+        batch = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
-            wanted = derivation.keyed(text for row in some for text in texts_of(connection, row.row).values())
-        made = len(derivation.derive_missing(pipeline.database, wanted))
-        embedded, remembered = embedded + made, remembered + len(wanted) - made
+            texts = derivation.keyed(text for row in batch for text in texts_of(connection, row.row).values())
+        derived = len(derivation.derive_missing(pipeline.database, texts))
+        embedded, remembered = embedded + derived, remembered + len(texts) - derived
         if on_progress is not None:
-            on_progress(Progress("reembed", first + len(some), len(rows), "documents", some[-1].uri))
+            on_progress(Progress("reembed", first + len(batch), len(rows), "documents", batch[-1].uri))
     return embedded, remembered
 
 
 def texts_of(connection: Connection, document: int) -> dict[int, str]:
     """Return the text to embed for each chunk of a document, by chunk row."""
     return {
-        found.row: embedded_text(found.title, found.chunk.metadata, found.chunk.text)
-        for found in chunks.of_document(connection, document)
+        loaded.row: embedded_text(loaded.title, loaded.chunk.metadata, loaded.chunk.text)
+        for loaded in chunks.of_document(connection, document)
     }
 
 
@@ -175,22 +175,22 @@ def assign(
         for chunk in stored_vectors.rows_with_vector(connection, document):
             texts.pop(chunk, None)
     keys = {chunk: derivation.key(text) for chunk, text in texts.items()}
-    wanted = {key: texts[chunk] for chunk, key in keys.items()}
-    made = _derive_inside(connection, pipeline, derivation, wanted, most)
-    rows = derivation.rows(connection, wanted)
+    texts_by_key = {key: texts[chunk] for chunk, key in keys.items()}
+    derived = _derive_inside(connection, pipeline, derivation, texts_by_key, most)
+    rows = derivation.rows(connection, texts_by_key)
     memo.assign(connection, "vectors", [(chunk, rows[key]) for chunk, key in keys.items()])
-    return made
+    return derived
 
 
 def _derive_inside(
     connection: Connection,
     pipeline: Pipeline,
     derivation: Derivation[str],
-    wanted: Mapping[bytes, str],
+    inputs: Mapping[bytes, str],
     most: int | None,
 ) -> int:
     """Derive missing values within a write transaction; return their number. Raises MissingValue for more than most."""
-    missing = derivation.missing(connection, wanted)
+    missing = derivation.missing(connection, inputs)
     if most is not None and len(missing) > most:
         raise MissingValue
     derivation.derive_missing(pipeline.database, missing)
@@ -210,6 +210,6 @@ def price_reembed(pipeline: Pipeline) -> Cost:
         texts = derivation.keyed(text for row in rows for text in texts_of(connection, row).values())
         named = codes.keyed(names_without_code(connection, pipeline))
         cost = derivation.price_missing(connection, texts, set()) + codes.price_missing(connection, named, set())
-        if _is_other(connection, pipeline):
+        if _has_other_embedder(connection, pipeline):
             cost += price.price_summaries(connection, pipeline, stored_vectors.count(connection))
     return cost

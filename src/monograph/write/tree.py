@@ -79,24 +79,24 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
         If other processes keep changing the file, or one of them holds the lock of the tree for too long.
     """
     spent = TreeUpdate()
-    if pipeline.summarizer is None or not (anew or _waiting(pipeline)):
+    if pipeline.summarizer is None or not (anew or _is_stale(pipeline)):
         return spent
     with tree_lock(pipeline.database.path):
         first: int | None = None
-        for left in reversed(range(TRIES_OVERTAKEN)):
-            if not (anew or _waiting(pipeline)):
+        for tries_left in reversed(range(TRIES_OVERTAKEN)):
+            if not (anew or _is_stale(pipeline)):
                 break  # The previous holder of the lock has updated the tree.
             try:
                 # Draft the tree and store it. Raises TreeOvertaken if other writers changed it meanwhile.
-                draft, planes = _begun(pipeline, anew=anew)
+                draft, planes = _begin_draft(pipeline, anew=anew)
                 draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
-                    _see_same_models(pipeline, anew=anew)
+                    _require_same_models(pipeline, anew=anew)
                     keep(connection, pipeline.summarizer, draft, spent)
                 break
             except build.TreeOvertaken:
                 first = spent.made if first is None else first
-                if not left or spent.made - first > MADE_OVERTAKEN:
+                if not tries_left or spent.made - first > MADE_OVERTAKEN:
                     raise
     return spent
 
@@ -122,18 +122,18 @@ def draw_up(
             cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
         if cuts is None:
             return
-        made: list[build.MadeSummary] = []
+        drafted: list[build.MadeSummary] = []
         for first in range(0, len(cuts), SUMMARIZED_AT_ONCE):
-            some = cuts[first : first + SUMMARIZED_AT_ONCE]
+            batch = cuts[first : first + SUMMARIZED_AT_ONCE]
             with pipeline.database.read() as connection:
-                texts = build.texts(connection, draft, some)
-            tell = _teller(on_progress, draft.layer + 1, first, len(cuts))
-            made += _made(pipeline, summarizer, some, texts, spent, tell)
+                texts = build.texts(connection, draft, batch)
+            report = _make_reporter(on_progress, draft.layer + 1, first, len(cuts))
+            drafted += _make_summaries(pipeline, summarizer, batch, texts, spent, report)
         with pipeline.database.read() as connection:
-            build.add_layer(connection, draft, planes, made)
+            build.add_layer(connection, draft, planes, drafted)
 
 
-def _teller(on_progress: OnProgress | None, layer: int, before: int, total: int) -> Callable[[int], None] | None:
+def _make_reporter(on_progress: OnProgress | None, layer: int, before: int, total: int) -> Callable[[int], None] | None:
     if on_progress is None:
         return None
     return lambda done: on_progress(Progress(f"summaries, layer {layer}", before + done, total, "summaries"))
@@ -160,24 +160,24 @@ def lagging(database: Database, error: MonographError) -> Problem:
     return Problem(path, reason, error.hint or f"monograph resummarize {path}")
 
 
-def _waiting(pipeline: Pipeline) -> bool:
+def _is_stale(pipeline: Pipeline) -> bool:
     with pipeline.database.read() as connection:
-        whole = (
+        is_current = (
             store.exists(connection)
             and not store.count_stale_segments(connection)
             and not store.stale_leaves(connection)
         )
-        return not whole
+        return not is_current
 
 
-def _see_same_models(pipeline: Pipeline, *, anew: bool) -> None:
+def _require_same_models(pipeline: Pipeline, *, anew: bool) -> None:
     """Raise ModelMismatch if another process has given the file another embedder or summarizer meanwhile."""
     EMBEDDER.check(pipeline.database, pipeline.embedder)
     if pipeline.summarizer is not None and not anew:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
+def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
     """Return a draft of the tree and its planes: the stored planes, or new ones if they are due."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
@@ -185,13 +185,13 @@ def _begun(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
         with write(pipeline.database, pipeline.indexes):
             pass  # The end of every such transaction updates stale leaves.
     with pipeline.database.read() as connection:
-        _see_same_models(pipeline, anew=anew)
-        held, count = planes_of(connection), stored_vectors.count(connection)
+        _require_same_models(pipeline, anew=anew)
+        stored, count = planes_of(connection), stored_vectors.count(connection)
         draft = build.TreeDraft(store.version(connection), anew=anew)
-        if held is not None and not due_planes(held, count, pipeline):
-            return draft, held
-        found = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
-        planes = random_or_learned(pipeline, found, count)
+        if stored is not None and not due_planes(stored, count, pipeline):
+            return draft, stored
+        sample = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
+        planes = random_or_learned(pipeline, sample, count)
         build.lay_all_leaves(connection, draft, planes, store.leaves(connection))
         return draft, planes
 
@@ -211,7 +211,7 @@ def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
     return pipeline.settings.planes == "learned" and held.learned_from < due
 
 
-def _made(
+def _make_summaries(
     pipeline: Pipeline,
     summarizer: Summarizer,
     cuts: Sequence[build.Cut],
@@ -223,12 +223,12 @@ def _made(
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]
-    wanted = dict(zip(keys, sources, strict=True))
+    sources_by_key = dict(zip(keys, sources, strict=True))
 
     def derive() -> list[build.MadeSummary]:
-        made = summarizing.derive_missing(pipeline.database, wanted, on_stored=on_stored)
-        spent.made += len(made)
-        spent.tokens += sum(tokens for _, _, tokens in made)
+        derived = summarizing.derive_missing(pipeline.database, sources_by_key, on_stored=on_stored)
+        spent.made += len(derived)
+        spent.tokens += sum(tokens for _, _, tokens in derived)
         with pipeline.database.read() as connection:
             rows = memo.rows(connection, memo.SUMMARY, keys)
             values = memo.values(connection, rows.values())
@@ -239,17 +239,17 @@ def _made(
         embedded = {key: embedding.key(text) for key, text in texts.items()}
         embedding.derive_missing(pipeline.database, embedding.keyed(texts.values()))
         with pipeline.database.read() as connection:
-            held = memo.rows(connection, memo.VECTOR, list(embedded.values()))
-        if len(rows) < len(set(keys)) or len(held) < len(set(embedded.values())):
+            vector_rows = memo.rows(connection, memo.VECTOR, list(embedded.values()))
+        if len(rows) < len(set(keys)) or len(vector_rows) < len(set(embedded.values())):
             raise MissingValue
         return [
             build.MadeSummary(
-                one,
+                cut,
                 texts[key],
                 build.MemoPlace(rows[key], key),
-                build.MemoPlace(held[embedded[key]], embedded[key]),
+                build.MemoPlace(vector_rows[embedded[key]], embedded[key]),
             )
-            for one, key in zip(cuts, keys, strict=True)
+            for cut, key in zip(cuts, keys, strict=True)
         ]
 
     return retry(pipeline.database, derive)
@@ -268,13 +268,13 @@ def tree_lock(path: Path) -> Iterator[None]:
         If another thread or process holds the lock for longer than LOCK_PATIENCE.
     """
     lock = Path(f"{os.path.realpath(path)}-tree")
-    held = _lock(lock, path)
+    descriptor = _lock(lock, path)
     try:
         yield
     finally:
-        if held is not None:
+        if descriptor is not None:
             lock.unlink(missing_ok=True)  # Deleted before it is released: a waiting writer then opens a new lock file.
-            os.close(held)
+            os.close(descriptor)
 
 
 def _lock(lock: Path, path: Path) -> int | None:
@@ -282,21 +282,21 @@ def _lock(lock: Path, path: Path) -> int | None:
     end = time.monotonic() + LOCK_PATIENCE
     while fcntl is not None:
         try:
-            held = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
         except OSError:
             break
         try:
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):  # The previous holder of the lock deletes its file.
-                if os.path.samestat(os.fstat(held), lock.stat(follow_symlinks=False)):
-                    return held
+                if os.path.samestat(os.fstat(descriptor), lock.stat(follow_symlinks=False)):
+                    return descriptor
         except BlockingIOError:
             if time.monotonic() > end:
-                os.close(held)
+                os.close(descriptor)
                 raise BusyFile(f"another process is updating the tree of {path}", "the next write updates it") from None
         except OSError:  # A file system without locks.
-            os.close(held)
+            os.close(descriptor)
             break
-        os.close(held)
+        os.close(descriptor)
         time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
     return None

@@ -55,9 +55,9 @@ def store(
 
 def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SEEN) -> State:
     """Return the stored state that :func:`monograph.write.changes.decide` compares a batch with."""
-    prepared = [one for ready in batch for one in ready.prepared]
-    rows = documents.of_ids(connection, list({*(one.document.id for one in prepared), *seen.hashes}))
-    replaced = {one.document.id for one in prepared if rows.get(one.document.id, one).sha256 != one.sha256}
+    prepared = [item for ready in batch for item in ready.prepared]
+    rows = documents.of_ids(connection, list({*(item.document.id for item in prepared), *seen.hashes}))
+    replaced = {item.document.id for item in prepared if rows.get(item.document.id, item).sha256 != item.sha256}
     uris = list({ready.parcel.source.uri for ready in batch if ready.parcel.source is not None})
     files = sources.rows(connection, uris)
     for parcel in (ready.parcel for ready in batch):
@@ -75,7 +75,7 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
             stored[name] = Stored(row, file, spans, text)
         except MonographError as error:
             stored[name] = Stored(row, file, spans, fault=error)
-    owners = chunks.owners(connection, [chunk.id for one in prepared for chunk in one.chunks])
+    owners = chunks.owners(connection, [chunk.id for item in prepared for chunk in item.chunks])
     return State(stored, owners, sources.faulty(connection, uris))
 
 
@@ -86,33 +86,45 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     pending entries, which costs more than all other rows of a document.
     """
     ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
-    remove_rows(connection, [one.row for one in changes.remove], ending)
+    remove_rows(connection, [stored.row for stored in changes.remove], ending)
     for target in changes.replace:
         if target.stored is not None:
             versions.end(connection, target.stored.row, ending)
-    files = sources.put(connection, [one.source for one in changes.files])
-    placed = _place(connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment)
-    known = placed[len(changes.insert) :]
+    files = sources.put(connection, [state.source for state in changes.files])
+    placed = _assign_rows(
+        connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment
+    )
+    replaced = placed[len(changes.insert) :]
     uses = names.Uses()
-    _remove_chunks(connection, [row for one in known for row in one.gone], uses)
+    _remove_chunks(connection, [row for placement in replaced for row in placement.gone], uses)
     if derived.parts is None:
-        graphs.remove(connection, [row for one in known for row in one.kept], [one.row for one in known], uses)
-    documents.put(connection, [(one.columns, one.checksum, one.prepared.document.text) for one in placed])
-    chunks.put(connection, (pair for one in placed for pair in one.chunk_columns))
-    keys = [pair for one in placed for pair in zip(one.rows, one.prepared.keys, strict=True)]
-    held = vectors(pipeline.embedder).rows(connection, derived.vectors, derived.waiting)
-    memo.assign(connection, "vectors", [(row, held[key]) for row, key in keys])
+        graphs.remove(
+            connection,
+            [row for placement in replaced for row in placement.kept],
+            [placement.row for placement in replaced],
+            uses,
+        )
+    documents.put(
+        connection, [(placement.columns, placement.checksum, placement.prepared.document.text) for placement in placed]
+    )
+    chunks.put(connection, (pair for placement in placed for pair in placement.chunk_columns))
+    keys = [pair for placement in placed for pair in zip(placement.rows, placement.prepared.keys, strict=True)]
+    vector_rows = vectors(pipeline.embedder).rows(connection, derived.vectors, derived.waiting)
+    memo.assign(connection, "vectors", [(row, vector_rows[key]) for row, key in keys])
     if derived.parts is None:
         names.use(connection, uses)
     else:
-        parts = [(one.row, one.rows, derived.parts[one.prepared.document.id, one.prepared.sha256]) for one in placed]
-        store_graph(connection, pipeline, parts, derived, uses, [one.row for one in known])
+        parts = [
+            (placement.row, placement.rows, derived.parts[placement.prepared.document.id, placement.prepared.sha256])
+            for placement in placed
+        ]
+        store_graph(connection, pipeline, parts, derived, uses, [placement.row for placement in replaced])
     sources.date_documents(connection, files.values())
     for file in changes.files:
         if file.faulty or file.unfinished:
             sources.doubt(connection, files[file.source.uri], faulty=file.faulty)
-    terms.remove(connection, [entry for one in known for entry in one.outdated])
-    fresh = (entry for one in placed for entry in one.fresh)
+    terms.remove(connection, [entry for placement in replaced for entry in placement.outdated])
+    fresh = (entry for placement in placed for entry in placement.fresh)
     terms.add(connection, fresh, trigrams=terms.has_trigrams(connection))
 
 
@@ -137,15 +149,15 @@ class _Placed:
     @property
     def checksum(self) -> int:
         """The checksum of the stored document: see :func:`monograph.store.documents.documents.stored_checksum`."""
-        given = (key if key in self.prepared.given else None for key in self.prepared.keys)
-        own = (
+        given_keys = (key if key in self.prepared.given else None for key in self.prepared.keys)
+        chunk_contents = (
             (name, *where, metadata, key)
-            for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given, strict=True)
+            for (_, (name, _, *where, metadata, _)), key in zip(self.chunk_columns, given_keys, strict=True)
         )
-        return documents.content_checksum(self.columns[1:8], self.prepared.document.text, own)
+        return documents.content_checksum(self.columns[1:8], self.prepared.document.text, chunk_contents)
 
 
-def _place(
+def _assign_rows(
     connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
 ) -> list[_Placed]:
     """Assign row numbers to documents and their chunks; a chunk whose id and text are unchanged keeps its row."""
@@ -156,10 +168,10 @@ def _place(
         row = next(free_documents) if stored is None else stored.row.row
         old_title = document.title if stored is None else stored.row.title
         texts = {} if stored is None else stored.texts
-        held = {} if stored is None else {name: chunk for name, (chunk, _, _) in stored.chunks.items()}
-        kept = {one.id for one in prepared.chunks if texts.get(one.id) == one.text}
-        again = kept if old_title == document.title else set()
-        rows = [held[one.id] if one.id in kept else next(free_chunks) for one in prepared.chunks]
+        chunk_rows = {} if stored is None else {name: chunk for name, (chunk, _, _) in stored.chunks.items()}
+        kept = {chunk.id for chunk in prepared.chunks if texts.get(chunk.id) == chunk.text}
+        unchanged = kept if old_title == document.title else set()
+        rows = [chunk_rows[chunk.id] if chunk.id in kept else next(free_chunks) for chunk in prepared.chunks]
         pairs = list(zip(rows, prepared.chunks, strict=True))
         source = None if target.file is None else files[target.file]
         placed.append(
@@ -168,11 +180,19 @@ def _place(
                 row,
                 rows,
                 documents.columns(row, document, prepared.sha256, source, since),
-                [(chunk, chunks.columns(row, document.metadata, one)) for chunk, one in pairs],
-                frozenset(held[name] for name in kept),
-                [held[name] for name in texts if name not in kept],
-                [terms.Entry(held[name], old_title, text) for name, text in texts.items() if name not in again],
-                [terms.Entry(chunk, document.title, one.text) for chunk, one in pairs if one.id not in again],
+                [(chunk, chunks.columns(row, document.metadata, new_chunk)) for chunk, new_chunk in pairs],
+                frozenset(chunk_rows[name] for name in kept),
+                [chunk_rows[name] for name in texts if name not in kept],
+                [
+                    terms.Entry(chunk_rows[name], old_title, text)
+                    for name, text in texts.items()
+                    if name not in unchanged
+                ],
+                [
+                    terms.Entry(chunk, document.title, new_chunk.text)
+                    for chunk, new_chunk in pairs
+                    if new_chunk.id not in unchanged
+                ],
             )
         )
     return placed
@@ -185,15 +205,15 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
     The rows of their files stay in ``sources``.
     """
     removed = 0
-    for some in grouped(rows, (lambda row: row.characters, BATCH_CHARACTERS)):
+    for batch in grouped(rows, (lambda row: row.characters, BATCH_CHARACTERS)):
         entries = []
-        for row in some:
+        for row in batch:
             versions.end(connection, row, ending)
             text = documents.text(connection, row.row, 0, row.characters)
             spans = chunks.spans_of(connection, row.row)
             entries += [terms.Entry(chunk, row.title, text[start:end]) for chunk, start, end in spans]
         terms.remove(connection, entries)
-        numbers, uses = [row.row for row in some], names.Uses()
+        numbers, uses = [row.row for row in batch], names.Uses()
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
         names.use(connection, uses)
@@ -203,12 +223,12 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
     return removed
 
 
-def _remove_chunks(connection: Connection, gone: Sequence[int], uses: names.Uses) -> None:
+def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.Uses) -> None:
     """Remove chunks from every table except the inverted index."""
-    if gone:
-        graphs.remove(connection, gone, [], uses)
-        assertions.remove_said_by(connection, "chunk", gone)
-        chunks.remove(connection, gone)
+    if rows:
+        graphs.remove(connection, rows, [], uses)
+        assertions.remove_said_by(connection, "chunk", rows)
+        chunks.remove(connection, rows)
 
 
 def remove(
@@ -246,20 +266,22 @@ def remove(
             rows = [row for row in rows if row.row in allowed]
             named = [sources.resolve(connection, [name])[0] for name in names]
             unknown = [
-                name for name, some in zip(names, named, strict=True) if allowed.isdisjoint(one.row for one in some)
+                name
+                for name, matches in zip(names, named, strict=True)
+                if allowed.isdisjoint(row.row for row in matches)
             ]
-        former = []
+        previous = []
         if forgets and guard is None:
             numbers = {name: versions.numbers_of(connection, name) for name in unknown}
-            former = [name for name, some in numbers.items() if some]
-            versions.drop(connection, [number for some in numbers.values() for number in some])
-        unknown = [name for name in unknown if name not in former]
+            previous = [name for name, found in numbers.items() if found]
+            versions.drop(connection, [number for found in numbers.values() for number in found])
+        unknown = [name for name in unknown if name not in previous]
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} contains no document {listed}", f"monograph show {database.path}")
         ending = versions.ending(connection, database.clock, forgotten=forgets)
-        tally = _take_out(connection, indexes, rows, ending)
-        tally.removed += len(former)
+        tally = _remove_documents(connection, indexes, rows, ending)
+        tally.removed += len(previous)
     return tally.report(started)
 
 
@@ -279,18 +301,20 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
     """Remove a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
     started = time.perf_counter()
     with database.write() as connection:
-        held = sources.rows(connection, list(sources.states(connection, name))).values()
-        rows = [row for source in held for row in documents.of_source(connection, source)]
-        tally = _take_out(connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets))
+        stored = sources.rows(connection, list(sources.states(connection, name))).values()
+        rows = [row for source in stored for row in documents.of_source(connection, source)]
+        tally = _remove_documents(
+            connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets)
+        )
         if forgets:
-            former = versions.below(connection, name)
-            versions.drop(connection, list(former))
-            tally.removed += len({*former.values()} - {row.id for row in rows})
+            previous = versions.below(connection, name)
+            versions.drop(connection, list(previous))
+            tally.removed += len({*previous.values()} - {row.id for row in rows})
         sources.remove_root(connection, name)
     return tally.report(started)
 
 
-def _take_out(
+def _remove_documents(
     connection: Connection,
     indexes: Sequence[EcoVectorIndex],
     rows: Sequence[documents.DocumentRow],

@@ -20,7 +20,7 @@ from monograph.values import Neighbourhood, Path
 TITLE_CHARACTERS = 300
 _LIBRARIES = ("d3-dispatch", "d3-quadtree", "d3-timer", "d3-force")
 _PARTS = ("graph", "layout", "stage", "pointer", "panel", "details", "page")
-_PLACE = regex(r"\{\{(\w+)\}\}")
+_PLACEHOLDER = regex(r"\{\{(\w+)\}\}")
 
 
 def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, title: str) -> str:
@@ -54,7 +54,7 @@ def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, titl
         "library": library,
         "program": program,
     }
-    return _PLACE.sub(lambda place: parts[place.group(1)], _asset("page.html"))
+    return _PLACEHOLDER.sub(lambda match: parts[match.group(1)], _asset("page.html"))
 
 
 def _policy(scripts: Sequence[str], style: str) -> str:

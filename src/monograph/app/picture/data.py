@@ -23,7 +23,7 @@ CHUNK_CHARACTERS = 2400
 ALL_CHARACTERS = 400_000
 
 _UNSAFE = regex("[<>&\u2028\u2029]")
-_HALF = regex("[\ud800-\udfff]")
+_SURROGATE = regex("[\ud800-\udfff]")
 
 
 def shortened(text: str, limit: int) -> str:
@@ -42,50 +42,59 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
     paths = paths[:PATHS]
     stations = [station for path in paths for station in path.nodes[:STATIONS]]
     documents = {document.id: document for document in neighbourhood.documents}
-    entities, entity_places = _entities(neighbourhood, stations, documents)
-    chunks, chunk_places = _chunks(neighbourhood, stations, documents)
+    entities, entity_indexes = _entities(neighbourhood, stations, documents)
+    chunks, chunk_indexes = _chunks(neighbourhood, stations, documents)
     questions = list(dict.fromkeys(station.name for station in stations if station.kind == "question"))
-    places = {"entity": entity_places, "chunk": chunk_places, "question": {q: n for n, q in enumerate(questions)}}
-    among = [one for one in neighbourhood.links if one.source in entity_places and one.target in entity_places]
-    named = [(entity, chunk) for entity, chunk in neighbourhood.mentions if entity in entity_places]
+    indexes = {"entity": entity_indexes, "chunk": chunk_indexes, "question": {q: n for n, q in enumerate(questions)}}
+    kept_links = [
+        link for link in neighbourhood.links if link.source in entity_indexes and link.target in entity_indexes
+    ]
+    kept_mentions = [(entity, chunk) for entity, chunk in neighbourhood.mentions if entity in entity_indexes]
     data = {
-        "centre": [entity_places[one] for one in neighbourhood.centre if one in entity_places],
+        "centre": [entity_indexes[identifier] for identifier in neighbourhood.centre if identifier in entity_indexes],
         "entities": entities,
-        "links": [_link(one, entity_places, chunk_places) for one in among[:LINKS]],
+        "links": [_link(link, entity_indexes, chunk_indexes) for link in kept_links[:LINKS]],
         "chunks": chunks,
-        "mentions": [(entity_places[entity], chunk_places[chunk]) for entity, chunk in named if chunk in chunk_places],
+        "mentions": [
+            (entity_indexes[entity], chunk_indexes[chunk]) for entity, chunk in kept_mentions if chunk in chunk_indexes
+        ],
         "questions": [shortened(question, DESCRIPTION_CHARACTERS) for question in questions],
-        "paths": [_path(path, places) for path in paths],
+        "paths": [_path(path, indexes) for path in paths],
         "cut": {
             "neighbour": neighbourhood.cut + max(0, len(neighbourhood.entities) - ENTITIES),
-            "link": len(neighbourhood.links) - min(len(among), LINKS),
-            "chunk": sum(chunk.id not in chunk_places for chunk in neighbourhood.chunks),
+            "link": len(neighbourhood.links) - min(len(kept_links), LINKS),
+            "chunk": sum(chunk.id not in chunk_indexes for chunk in neighbourhood.chunks),
             "path": cut_paths,
         },
     }
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", _HALF.sub("\ufffd", text))
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match.group()):04x}", _SURROGATE.sub("\ufffd", text))
 
 
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return entities, and their indexes by id; entities outside the neighbourhood, with only a name, come last."""
-    kept = neighbourhood.entities[:ENTITIES]
-    known = {entity.id: entity for entity in neighbourhood.entities}
-    ids = {entity.id for entity in kept}
-    outside = {one.id: one.name for one in stations if one.kind == "entity" and one.id not in ids}
-    every = [*kept, *(known.get(one, Entity(one, name, "")) for one, name in outside.items())]
-    return [_entity(entity, documents) for entity in every], {entity.id: place for place, entity in enumerate(every)}
+    shown_entities = neighbourhood.entities[:ENTITIES]
+    entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
+    ids = {entity.id for entity in shown_entities}
+    outside = {node.id: node.name for node in stations if node.kind == "entity" and node.id not in ids}
+    entities = [
+        *shown_entities,
+        *(entities_by_id.get(identifier, Entity(identifier, name, "")) for identifier, name in outside.items()),
+    ]
+    return [_entity(entity, documents) for entity in entities], {
+        entity.id: index for index, entity in enumerate(entities)
+    }
 
 
 def _entity(entity: Entity, documents: Mapping[str, Document]) -> dict[str, Any]:
-    others = (name for name in entity.names if name != entity.name)
-    subjects = (title_and_place(documents, one) for one in entity.documents)
+    other_names = (name for name in entity.names if name != entity.name)
+    subjects = (title_and_place(documents, identifier) for identifier in entity.documents)
     return {
         "name": shortened(entity.name, NAME_CHARACTERS),
         "kind": shortened(entity.kind, NAME_CHARACTERS),
-        "names": _first(others, NAMES),
+        "names": _first(other_names, NAMES),
         "count": entity.chunks,
         "documents": _first((title or place for title, place in subjects), NAMES),
     }
@@ -95,18 +104,18 @@ def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return chunks, and their indexes by id; chunks of the paths come first, and so get their text first."""
-    known = {chunk.id: chunk for chunk in neighbourhood.chunks}
-    names = {one.id: one.name for one in stations if one.kind == "chunk"}
+    chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
+    names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]
     chunks = []
-    left = ALL_CHARACTERS
-    for one in ids:
-        chunk = known.get(one, Chunk(one, "", "", 0, 0, 0))
-        text = chunk.text[: min(CHUNK_CHARACTERS, left)]
-        left -= len(text)
-        made = _chunk(chunk, *title_and_place(documents, chunk.document_id), text)
-        chunks.append({"name": shortened(names.get(one, ""), NAME_CHARACTERS), **made})
-    return chunks, {one: place for place, one in enumerate(ids)}
+    remaining = ALL_CHARACTERS
+    for identifier in ids:
+        chunk = chunks_by_id.get(identifier, Chunk(identifier, "", "", 0, 0, 0))
+        text = chunk.text[: min(CHUNK_CHARACTERS, remaining)]
+        remaining -= len(text)
+        fields = _chunk(chunk, *title_and_place(documents, chunk.document_id), text)
+        chunks.append({"name": shortened(names.get(identifier, ""), NAME_CHARACTERS), **fields})
+    return chunks, {identifier: index for index, identifier in enumerate(ids)}
 
 
 def _chunk(chunk: Chunk, title: str, place: str, text: str) -> dict[str, Any]:
@@ -122,24 +131,24 @@ def _chunk(chunk: Chunk, title: str, place: str, text: str) -> dict[str, Any]:
     }
 
 
-def _link(link: Link, entity_places: dict[str, int], chunk_places: dict[str, int]) -> dict[str, Any]:
+def _link(link: Link, entity_indexes: dict[str, int], chunk_indexes: dict[str, int]) -> dict[str, Any]:
     return {
-        "source": entity_places[link.source],
-        "target": entity_places[link.target],
+        "source": entity_indexes[link.source],
+        "target": entity_indexes[link.target],
         "weight": link.weight,
         "count": len(link.chunks),
-        "chunks": [chunk_places[one] for one in link.chunks if one in chunk_places],
+        "chunks": [chunk_indexes[chunk_id] for chunk_id in link.chunks if chunk_id in chunk_indexes],
         "description": shortened(link.description, DESCRIPTION_CHARACTERS),
         "keywords": _first(link.keywords, KEYWORDS),
     }
 
 
-def _path(path: Path, places: dict[str, dict[str, int]]) -> dict[str, Any]:
+def _path(path: Path, indexes: dict[str, dict[str, int]]) -> dict[str, Any]:
     nodes = path.nodes[:STATIONS]
     return {
         "score": path.score,
         "nodes": [
-            (station.kind, places[station.kind][station.name if station.kind == "question" else station.id])
+            (station.kind, indexes[station.kind][station.name if station.kind == "question" else station.id])
             for station in nodes
         ],
     }

@@ -22,18 +22,21 @@ def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbou
         for hit in hits
         if hit.path is not None
     ]
-    shown: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
+    hits_by_chunk: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
     passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
-    shown.update((one.chunk.id, one) for one in archive.fetch([name for name in passed if name not in shown]))
+    hits_by_chunk.update(
+        (chunk.chunk.id, chunk)
+        for chunk in archive.fetch([identifier for identifier in passed if identifier not in hits_by_chunk])
+    )
     documents = {
-        one.chunk.document_id: Document(id=one.chunk.document_id, title=one.title, uri=one.uri)
-        for one in shown.values()
+        item.chunk.document_id: Document(id=item.chunk.document_id, title=item.title, uri=item.uri)
+        for item in hits_by_chunk.values()
     }
-    found = Neighbourhood(
+    neighbourhood = Neighbourhood(
         centre=(),
         entities=tuple(archive.graph.on_paths(ways)),
         links=(),
-        chunks=tuple(one.chunk for one in shown.values()),
+        chunks=tuple(item.chunk for item in hits_by_chunk.values()),
         documents=tuple(documents.values()),
     )
-    return found, ways
+    return neighbourhood, ways

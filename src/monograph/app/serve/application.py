@@ -37,7 +37,7 @@ SILENCE_SECONDS = 30.0
 """Maximum number of seconds between two parts of a body."""
 BODY_SECONDS = 600.0
 """Maximum number of seconds for a whole body."""
-_GONE = 499
+_CLIENT_GONE_STATUS = 499
 """Status of a response to a client that has disconnected."""
 _LOG = logging.getLogger(__name__)
 
@@ -69,12 +69,12 @@ class Api(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI 3.1 description."""
         if self.openapi_schema is None:
-            described = super().openapi()
+            description = super().openapi()
             # FastAPI describes a body of optional fields as optional, but only_known refuses a request without a body.
-            for operation in chain.from_iterable(path.values() for path in described["paths"].values()):
+            for operation in chain.from_iterable(path.values() for path in description["paths"].values()):
                 if "requestBody" in operation:
                     operation["requestBody"]["required"] = True
-            schemas = described["components"]["schemas"]
+            schemas = description["components"]["schemas"]
             for name, schema in schemas.items():
                 if name.startswith("Body_"):
                     schema |= {"additionalProperties": False, "description": "Parameters."}
@@ -107,8 +107,8 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
     @contextlib.asynccontextmanager
     async def life(_: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for one in beside:
-                await stack.enter_async_context(one.router.lifespan_context(one))
+            for app in beside:
+                await stack.enter_async_context(app.router.lifespan_context(app))
             yield
         served.close()
 
@@ -117,7 +117,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         Security(HTTPBearer(auto_error=False)),
         Security(APIKeyCookie(name=credentials.cookie_name, auto_error=False)),
     ]
-    made = Api(
+    api = Api(
         title="Monograph",
         version=__version__,
         openapi_url=f"{BASE}/openapi.json",
@@ -135,18 +135,18 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         dependencies=[Depends(only_known), *secured],
         lifespan=life,
         exception_handlers={
-            MonographError: _failed,
-            RequestValidationError: _invalid,
-            HTTPException: _refused,
-            ClientDisconnect: _gone,
-            Exception: _broken,
+            MonographError: _monograph_error,
+            RequestValidationError: _invalid_parameters,
+            HTTPException: _reject,
+            ClientDisconnect: _client_gone,
+            Exception: _internal_error,
         },
     )
-    made.state.served = served
+    api.state.served = served
     for router in ROUTERS:
-        made.include_router(router, prefix=BASE)
+        api.include_router(router, prefix=BASE)
 
-    @made.post(
+    @api.post(
         f"{BASE}/session", status_code=204, summary="Exchange the token for a cookie.", operation_id="begin_session"
     )
     async def begin_session(request: Request) -> Response:
@@ -155,14 +155,14 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
             response.set_cookie(credentials.cookie_name, credentials.cookie_value, httponly=True, samesite="strict")
         return response
 
-    @made.delete(f"{BASE}/session", status_code=204, summary="Delete the cookie.", operation_id="end_session")
+    @api.delete(f"{BASE}/session", status_code=204, summary="Delete the cookie.", operation_id="end_session")
     async def end_session() -> Response:
         response = Response(None, 204)
         response.delete_cookie(credentials.cookie_name, httponly=True, samesite="strict")
         return response
 
-    made.routes.extend([*(route for one in beside for route in one.routes), *pages.addresses()])
-    return Guarded(_Bounded(made), credentials, cookies=True, is_open=pages.is_open)
+    api.routes.extend([*(route for app in beside for route in app.routes), *pages.addresses()])
+    return Guarded(_Bounded(api), credentials, cookies=True, is_open=pages.is_open)
 
 
 class _Bounded:
@@ -183,18 +183,18 @@ class _Bounded:
         }
         is_json = scope["path"].startswith(f"{BASE}/") and scope["path"] != f"{BASE}/upload"
         clock = asyncio.get_running_loop().time
-        size, more, end = 0, True, clock() + BODY_SECONDS
+        size, has_more, end = 0, True, clock() + BODY_SECONDS
 
         async def receive_bounded() -> Message:
-            nonlocal size, more
-            if not more:
+            nonlocal size, has_more
+            if not has_more:
                 return await receive()
             try:
                 async with asyncio.timeout(max(0.0, min(SILENCE_SECONDS, end - clock()))):
                     message = await receive()
             except TimeoutError:
                 raise TooSlow("the body did not arrive in time", "send it without pauses") from None
-            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            size, has_more = size + len(message.get("body", b"")), message.get("more_body", False)
             if is_json and size > MOST_BODY:
                 raise TooLarge(f"the body has more than {MOST_BODY:,} bytes", "send less")
             return message
@@ -209,13 +209,13 @@ class _Bounded:
         await self._inner(scope, receive_bounded, send_secured)
 
 
-async def _failed(_: Request, error: Exception) -> Response:
+async def _monograph_error(_: Request, error: Exception) -> Response:
     return failed(error)  # type: ignore[arg-type] # the handler of our errors
 
 
-async def _invalid(_: Request, error: Exception) -> Response:
+async def _invalid_parameters(_: Request, error: Exception) -> Response:
     first = error.errors()[0]  # type: ignore[attr-defined] # the handler of RequestValidationError
-    kind, name = first["type"], [one for one in first["loc"] if isinstance(one, str)][-1]
+    kind, name = first["type"], [part for part in first["loc"] if isinstance(part, str)][-1]
     if kind == "json_invalid":
         return failed(InputError(f"the body is not JSON: {first['ctx']['error']}", "send a JSON object"))
     if kind == "missing":
@@ -226,7 +226,7 @@ async def _invalid(_: Request, error: Exception) -> Response:
     return failed(InputError(f"{name} is {shown(first['input'])}", hint.format(**first.get("ctx", {}))))
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _reject(request: Request, error: Exception) -> Response:
     if isinstance(cause := error.__cause__, MonographError):
         return failed(cause)
     if cause is not None:
@@ -234,10 +234,10 @@ async def _refused(request: Request, error: Exception) -> Response:
     return failed(NoSuchAddress(f"no such address: {request.method} {request.url.path}", f"see {BASE}/openapi.json"))
 
 
-async def _gone(_: Request, __: Exception) -> Response:
-    return Response(None, _GONE)
+async def _client_gone(_: Request, __: Exception) -> Response:
+    return Response(None, _CLIENT_GONE_STATUS)
 
 
-async def _broken(request: Request, error: Exception) -> Response:
+async def _internal_error(request: Request, error: Exception) -> Response:
     _LOG.error("a bug in Monograph at %s %s", request.method, request.url.path)
     return failed(MonographError(f"a bug in Monograph: {type(error).__name__}", "see the terminal, and report it"))

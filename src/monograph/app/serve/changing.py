@@ -60,9 +60,9 @@ def sync(
     name, file = at
 
     def work(progress: OnProgress) -> Report:
-        chosen = _sources(name, file, sources)
+        paths = _sources(name, file, sources)
         planned = file.files.plan(
-            *chosen, verify=verify, prune=prune, follow_links=follow_links, price=False, progress=progress
+            *paths, verify=verify, prune=prune, follow_links=follow_links, price=False, progress=progress
         )
         return file.files.apply(planned, forget=forget, progress=progress)
 
@@ -82,17 +82,17 @@ def plan(
     name, file = at
 
     def work(progress: OnProgress) -> Plan:
-        chosen = _sources(name, file, sources)
-        return file.files.plan(*chosen, verify=verify, prune=prune, follow_links=follow_links, progress=progress)
+        paths = _sources(name, file, sources)
+        return file.files.plan(*paths, verify=verify, prune=prune, follow_links=follow_links, progress=progress)
 
     return served.jobs.begin(name, "plan", work)
 
 
-def _sources(name: str, file: Monograph, given: Sequence[str]) -> Sequence[str]:
-    chosen = given or tuple(one.place for one in file.files.sources() if one.place)
-    if not chosen:
+def _sources(name: str, file: Monograph, requested: Sequence[str]) -> Sequence[str]:
+    paths = requested or tuple(source.place for source in file.files.sources() if source.place)
+    if not paths:
         raise InputError(f"{name} follows no folder yet", "name one in sources")
-    return chosen
+    return paths
 
 
 @router.post("/retry", status_code=202)
@@ -166,8 +166,8 @@ async def upload(
     if served.uploads.locked():
         raise TooMany("too many uploads at once", "send the files one after the other")
     async with served.uploads:
-        _, whole = served.writable_file(file, "files.receive")
-        with await served.run(whole.files.receive, root, name, folder) as incoming:
+        _, target = served.writable_file(file, "files.receive")
+        with await served.run(target.files.receive, root, name, folder) as incoming:
             async for part in request.stream():
                 incoming.write(part)
             path = await served.run(incoming.keep, slow=True)
@@ -213,14 +213,14 @@ async def changes(served: ServedFiles, file: FileName = "") -> EventSourceRespon
     name, archive = served.named(file)
 
     async def events() -> AsyncGenerator[ServerSentEvent]:
-        seen = None
+        last = None
         while not served.ending.is_set():
             # A shelf stays at the version that was opened.
             with suppress(MonographError):  # The file is in use or damaged; other requests report that.
-                now = await served.run(archive.generation) if isinstance(archive, Reader) else archive.version
-                if now != seen:
-                    yield event("change", Changed(name, now))
-                    seen = now
+                generation = await served.run(archive.generation) if isinstance(archive, Reader) else archive.version
+                if generation != last:
+                    yield event("change", Changed(name, generation))
+                    last = generation
             await asyncio.sleep(LOOKED)
 
     return await streamed(events())

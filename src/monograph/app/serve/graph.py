@@ -114,8 +114,8 @@ class Drawing:
 @router.get("/picture", response_class=Response, responses={200: {"content": {"text/html": {}}}})
 def picture(drawing: Annotated[Drawing, Depends()]) -> Response:
     """Draw a part of the graph as one HTML page, as `--html` writes it."""
-    made = picture_of(*drawing.parts(), title=drawing.name or drawing.q).encode("utf-8", "replace")
-    return Response(made, headers={"Content-Security-Policy": FRAMED}, media_type="text/html")
+    page = picture_of(*drawing.parts(), title=drawing.name or drawing.q).encode("utf-8", "replace")
+    return Response(page, headers={"Content-Security-Policy": FRAMED}, media_type="text/html")
 
 
 @router.get("/picture/data", response_class=Response, responses={200: {"content": {"application/json": {}}}})
@@ -128,15 +128,15 @@ def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
 def keep_apart(at: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
     """Keep two names apart: they are not one entity."""
     at[1].graph.keep_apart(name, other)
-    return _named(at[1], name)
+    return _names_like(at[1], name)
 
 
 @router.post("/names/unite")
 def unite(at: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
     """Undo that two names are kept apart."""
     at[1].graph.unite(name, other)
-    return _named(at[1], name)
+    return _names_like(at[1], name)
 
 
-def _named(file: Monograph, name: str) -> Names:
+def _names_like(file: Monograph, name: str) -> Names:
     return Names(tuple(file.graph.entities(50, name)), tuple(file.graph.merges(name)))

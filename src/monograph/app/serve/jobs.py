@@ -91,12 +91,12 @@ class Jobs:
         """
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
-            if sum(not one.ended for one in self._jobs.values() if one.file == file) >= WAITING:
+            if sum(not other.ended for other in self._jobs.values() if other.file == file) >= WAITING:
                 raise TooMany(f"{WAITING} jobs of {file} wait or run already", "try again later, or stop some")
             self._jobs[job.id] = job
-            ended = [one.id for one in self._jobs.values() if one.ended]
-            for one in ended[: max(0, len(ended) - KEPT)]:
-                del self._jobs[one]
+            ended_ids = [other.id for other in self._jobs.values() if other.ended]
+            for identifier in ended_ids[: max(0, len(ended_ids) - KEPT)]:
+                del self._jobs[identifier]
             threads = self._threads.setdefault(file, Threads(1, "monograph-job"))
         threads.submit(self._run, job.id, work)
         return job
@@ -104,8 +104,8 @@ class Jobs:
     def all(self, file: str) -> list[Job]:
         """Return the jobs of a file, newest first, without their results."""
         with self._lock:
-            found = [one for one in self._jobs.values() if one.file == file]
-        return [replace(one, plan=None, report=None) for one in reversed(found)]
+            jobs = [job for job in self._jobs.values() if job.file == file]
+        return [replace(job, plan=None, report=None) for job in reversed(jobs)]
 
     def named(self, identifier: str) -> Job:
         """Return a job by its id. Raises NotFound if there is none."""
@@ -123,14 +123,14 @@ class Jobs:
 
     async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
         """Yield an event with the job, and another after each change, until it ends. Raises as :meth:`named` does."""
-        seen = None
+        last = None
         while True:
             job = self.named(identifier)
-            if job is not seen:
+            if job is not last:
                 yield event("job", job)
             if job.ended:
                 return
-            seen = job
+            last = job
             await asyncio.sleep(LOOKED)
 
     def end(self) -> None:
@@ -152,9 +152,9 @@ class Jobs:
             if identifier in self._stopping:
                 raise _Stopped
             self._set(identifier, state="running")
-            made = work(watch)
-            named = {"plan": made} if isinstance(made, Plan) else {"report": made}
-            self._set(identifier, state="done", ended=time.time(), **named)
+            result = work(watch)
+            result_field = {"plan": result} if isinstance(result, Plan) else {"report": result}
+            self._set(identifier, state="done", ended=time.time(), **result_field)
         except _Stopped:
             self._set(identifier, state="stopped", ended=time.time())
         except MonographError as error:

@@ -81,8 +81,8 @@ def _on_thread(call: Callable[..., Any], status: int, *, slow: bool) -> Callable
 
 async def only_known(request: Request) -> None:
     """Refuse a body that is not a JSON object, and parameters that are unknown or given twice."""
-    known = parameters_of(request.scope["route"].dependant)
-    names, in_body = list(request.query_params), any(isinstance(one, InBody) for one in known.values())
+    parameters = parameters_of(request.scope["route"].dependant)
+    names, in_body = list(request.query_params), any(isinstance(parameter, InBody) for parameter in parameters.values())
     if in_body:
         if request.headers.get("content-type", "").partition(";")[0].strip() != Json.media_type:
             raise InputError("the body is not JSON", f"send it with Content-Type: {Json.media_type}")
@@ -91,18 +91,20 @@ async def only_known(request: Request) -> None:
             raise InputError(f"the body is {shown(body)}", "give a JSON object")
         names += body
     for name in names:
-        if name not in known:
-            raise InputError(f"unknown parameter {shown(name)}", f"known parameters: {', '.join(known) or 'none'}")
-        if len(request.query_params.getlist(name)) > 1 and get_origin(known[name].annotation) is not tuple:
+        if name not in parameters:
+            raise InputError(f"unknown parameter {shown(name)}", f"known parameters: {', '.join(parameters) or 'none'}")
+        if len(request.query_params.getlist(name)) > 1 and get_origin(parameters[name].annotation) is not tuple:
             raise InputError(f"{name} is given twice", "give it once")
 
 
 def parameters_of(dependant: Dependant) -> dict[str, FieldInfo]:
     """Return the parameters of an operation by name, those of its dependencies last."""
-    found = {one.alias: one.field_info for one in (*dependant.query_params, *dependant.body_params)}
-    for inner in dependant.dependencies:
-        found |= parameters_of(inner)
-    return found
+    parameters = {
+        parameter.alias: parameter.field_info for parameter in (*dependant.query_params, *dependant.body_params)
+    }
+    for dependency in dependant.dependencies:
+        parameters |= parameters_of(dependency)
+    return parameters
 
 
 async def _served(request: Request) -> Served:
@@ -148,10 +150,10 @@ FromFile: TypeAlias = Annotated[Reader, Depends(_file)]
 Count: TypeAlias = Annotated[int, Ge(0), at_most(MOST)]
 Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
 FROM_WHOLE_FLOAT = BeforeValidator(
-    lambda given: int(given) if isinstance(given, float) and given.is_integer() else given
+    lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
 """Converts 5.0 to 5 before validation: both are integers in JSON Schema."""
-Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda given: given == "" or given)]
+Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda value: value == "" or value)]
 """True if the parameter is given without a value."""
 
 DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="Id or uri of the document.")]

@@ -28,7 +28,7 @@ _LONGEST = 4_000
 Span: TypeAlias = tuple[int, int]
 
 _NAME = regex(r"(?:\A|; )([^:;\n]{1,80}): ")
-_LEAST = 2
+_MIN_COUNT = 2
 """Minimum number of values of a row, and of rows of a table."""
 
 # A vowel sign, for example of Devanagari, does not match \w, but is part of its word.
@@ -101,16 +101,21 @@ class Marks:
             return ()
         stretch = text[start:end]
         words = [(start + a, start + b) for a, b in self.words.spans(stretch)] if self.words is not None else []
-        inner = [(number, a, b) for number, (a, b) in enumerate(self.spans) if a < end and b > start and a < b]
-        edges = {start, end, *(at for _, a, b in inner for at in (a, b)), *(at for one in words for at in one)}
-        edges_in_order = sorted(at for at in edges if start <= at <= end)
+        overlapping = [(number, a, b) for number, (a, b) in enumerate(self.spans) if a < end and b > start and a < b]
+        edges = {
+            start,
+            end,
+            *(edge for _, a, b in overlapping for edge in (a, b)),
+            *(edge for word in words for edge in word),
+        }
+        edges_in_order = sorted(edge for edge in edges if start <= edge <= end)
         begins = [a for a, _ in words]
-        made = []
+        pieces = []
         for a, b in pairwise(edges_in_order):
-            marks = tuple(number for number, first, last in inner if first <= a and b <= last)
-            at = bisect_right(begins, a) - 1
-            made.append(Piece(a, b, text[a:b], marks, at >= 0 and b <= words[at][1]))
-        return tuple(made)
+            marks = tuple(number for number, first, last in overlapping if first <= a and b <= last)
+            index = bisect_right(begins, a) - 1
+            pieces.append(Piece(a, b, text[a:b], marks, index >= 0 and b <= words[index][1]))
+        return tuple(pieces)
 
 
 def window(text: str, start: int, length: int) -> tuple[int, int]:
@@ -127,84 +132,86 @@ def window(text: str, start: int, length: int) -> tuple[int, int]:
 def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: Marks) -> list[Block]:
     """Return ``text[start:end]`` as blocks; ``sections`` are those of the whole text."""
     levels = [(section.start, len(section.path)) for section in sections]
-    made: list[Block] = []
-    waiting = list(_paragraphs(text, start, end))
-    at = 0
-    while at < len(waiting):
-        table, count = table_at(text, waiting, at)
+    result: list[Block] = []
+    paragraphs = list(_paragraphs(text, start, end))
+    index = 0
+    while index < len(paragraphs):
+        table, count = table_at(text, paragraphs, index)
         if count:
-            made.append(_of_rows(text, waiting[at][0], waiting[at + count - 1][1], table, marks))
+            result.append(_table_block(text, paragraphs[index][0], paragraphs[index + count - 1][1], table, marks))
         else:
-            made += _of_paragraph(text, *waiting[at], levels, marks)
-        at += count or 1
-    return made
+            result += _paragraph_blocks(text, *paragraphs[index], levels, marks)
+        index += count or 1
+    return result
 
 
-def _of_rows(text: str, start: int, end: int, table: TextTable, marks: Marks) -> Block:
-    header = tuple(marks.cut(text, *place) for place in table.names.values())
+def _table_block(text: str, start: int, end: int, table: TextTable, marks: Marks) -> Block:
+    header = tuple(marks.cut(text, *span) for span in table.names.values())
     rows = (tuple(marks.cut(text, *row[name]) if name in row else () for name in table.names) for row in table.rows)
     return Block("table", start, end, rows=(header, *rows))
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    at = start
+    position = start
     for gap in _BREAK.finditer(text, start, end):
-        if gap.start() > at:
-            yield at, gap.start()
-        at = gap.end()
-    if at < end and text[at:end].strip():
-        yield at, end
+        if gap.start() > position:
+            yield position, gap.start()
+        position = gap.end()
+    if position < end and text[position:end].strip():
+        yield position, end
 
 
-def _of_paragraph(text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks) -> Iterator[Block]:
+def _paragraph_blocks(
+    text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks
+) -> Iterator[Block]:
     """Yield the blocks of a paragraph, in which lines may be headings or a table."""
-    waiting = start
-    lines = list(_lines(text, start, end))
+    pending_start = start
+    lines = list(_line_spans(text, start, end))
     number = 0
     while number < len(lines):
         first, last = lines[number]
         level = _level(text, first, last, levels)
-        rows = _table(text, lines[number:])
+        rows = _table_lines(text, lines[number:])
         if level or rows:
-            yield from _text(text, waiting, first, marks)
+            yield from _text_block(text, pending_start, first, marks)
         if level:
             hashes = _HASHES.match(text, first, last)
             yield Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
         elif rows:
             last = rows[-1][1]
-            cells = [_cells(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
+            cells = [_cell_pieces(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
             yield Block("table", first, last, rows=tuple(cells))
             number += len(rows) - 1
         if level or rows:
-            waiting = min(last + 1, end)
+            pending_start = min(last + 1, end)
         number += 1
-    yield from _text(text, waiting, end, marks)
+    yield from _text_block(text, pending_start, end, marks)
 
 
 def _level(text: str, start: int, end: int, levels: Sequence[tuple[int, int]]) -> int:
     """Return the level of the heading in a line, or 0 if it is none. A number may precede the words of a heading."""
-    at = bisect_left(levels, (start, 0))
-    if at == len(levels) or levels[at][0] >= end:
+    index = bisect_left(levels, (start, 0))
+    if index == len(levels) or levels[index][0] >= end:
         return 0
-    return 0 if any(one.isalpha() for one in text[start : levels[at][0]]) else levels[at][1]
+    return 0 if any(character.isalpha() for character in text[start : levels[index][0]]) else levels[index][1]
 
 
-def _text(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:
+def _text_block(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:
     if text[start:end].strip():
         end = start + len(text[start:end].rstrip("\n"))
         yield Block("text", start, end, 0, marks.cut(text, start, end))
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    at = start
-    while at < end:
-        stop = text.find("\n", at, end)
+def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    position = start
+    while position < end:
+        stop = text.find("\n", position, end)
         stop = end if stop < 0 else stop
-        yield at, stop
-        at = stop + 1
+        yield position, stop
+        position = stop + 1
 
 
-def _table(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _table_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return the lines of the Markdown table that begins with the first line; empty if there is none."""
     if len(lines) < 2 or not _TABLE_LINE.match(text[slice(*lines[0])]) or not _RULE.match(text[slice(*lines[1])]):
         return []
@@ -216,15 +223,15 @@ def _table(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]
     return rows
 
 
-def _cells(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:
-    made = []
+def _cell_pieces(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:
+    cells = []
     for cell in _CELL.finditer(text, start, end):
-        inner = cell.group()
-        first = cell.start() + len(inner) - len(inner.lstrip())
-        last = cell.start() + len(inner.rstrip())
+        content = cell.group()
+        first = cell.start() + len(content) - len(content.lstrip())
+        last = cell.start() + len(content.rstrip())
         if first < last or (start < cell.start() and cell.end() < end):
-            made.append(marks.cut(text, first, max(first, last)))
-    return tuple(made)
+            cells.append(marks.cut(text, first, max(first, last)))
+    return tuple(cells)
 
 
 @dataclass(slots=True)
@@ -236,10 +243,10 @@ class TextTable:
 
     def takes(self, row: dict[str, tuple[Span, Span]]) -> bool:
         """Add a row and return True, if the row belongs to this table; the first row always does."""
-        if self.rows and len(self.names.keys() & row.keys()) < _LEAST:
+        if self.rows and len(self.names.keys() & row.keys()) < _MIN_COUNT:
             return False
-        for name, (where, _) in row.items():
-            self.names.setdefault(name, where)
+        for name, (name_span, _) in row.items():
+            self.names.setdefault(name, name_span)
         self.rows.append({name: value for name, (_, value) in row.items()})
         return True
 
@@ -247,15 +254,15 @@ class TextTable:
 def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
     """Return by column name the span of the name and of its value in a row; empty if the paragraph is not a row."""
     paragraph = text[start:end]
-    found = list(_NAME.finditer(paragraph))
-    if "\n" in paragraph or len(found) < _LEAST or found[0].start():
+    matches = list(_NAME.finditer(paragraph))
+    if "\n" in paragraph or len(matches) < _MIN_COUNT or matches[0].start():
         return {}
-    ends = [*(one.start() for one in found[1:]), len(paragraph)]
-    named = {
-        one[1]: ((start + one.start(1), start + one.end(1)), (start + one.end(), start + last))
-        for one, last in zip(found, ends, strict=True)
+    ends = [*(match.start() for match in matches[1:]), len(paragraph)]
+    columns = {
+        match[1]: ((start + match.start(1), start + match.end(1)), (start + match.end(), start + last))
+        for match, last in zip(matches, ends, strict=True)
     }
-    return named if len(named) == len(found) else {}
+    return columns if len(columns) == len(matches) else {}
 
 
 def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTable, int]:
@@ -265,44 +272,44 @@ def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTab
         row = row_of(text, *paragraphs[number])
         if not row or not table.takes(row):
             break
-    return table, len(table.rows) if len(table.rows) >= _LEAST else 0
+    return table, len(table.rows) if len(table.rows) >= _MIN_COUNT else 0
 
 
 class Words:
     """The content words of a question, which match any inflected form in a text."""
 
     def __init__(self, question: str) -> None:
-        self._judged: dict[str, bool] = {}
+        self._word_cache: dict[str, bool] = {}
         self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the (start, end) of the words of the question in a text, in order and without overlaps."""
         if not self._stems:
             return []
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         for word in _WORD.finditer(text):
             if _UNSPACED.search(word.group()):
-                found += self._pairs(word.group(), word.start())
-            elif self._has(word.group()):
-                found.append(word.span())
-        return found
+                spans += self._pairs(word.group(), word.start())
+            elif self._is_content_word(word.group()):
+                spans.append(word.span())
+        return spans
 
-    def _has(self, word: str) -> bool:
-        if word not in self._judged:
+    def _is_content_word(self, word: str) -> bool:
+        if word not in self._word_cache:
             parts = words_of(word)
-            self._judged[word] = bool(parts) and all(stem(one) in self._stems for one in parts)
-        return self._judged[word]
+            self._word_cache[word] = bool(parts) and all(stem(part) in self._stems for part in parts)
+        return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[tuple[int, int]]:
         """Return the matching pairs of characters in writing without spaces; adjacent pairs are joined."""
-        found: list[tuple[int, int]] = []
-        for at in range(max(1, len(run) - 1)):
-            pair = run[at : at + _PAIR]
-            if not self._has(pair):
+        pairs: list[tuple[int, int]] = []
+        for index in range(max(1, len(run) - 1)):
+            pair = run[index : index + _PAIR]
+            if not self._is_content_word(pair):
                 continue
-            begin, end = start + at, start + at + len(pair)
-            if found and begin <= found[-1][1]:
-                found[-1] = (found[-1][0], end)
+            begin, end = start + index, start + index + len(pair)
+            if pairs and begin <= pairs[-1][1]:
+                pairs[-1] = (pairs[-1][0], end)
             else:
-                found.append((begin, end))
-        return found
+                pairs.append((begin, end))
+        return pairs

@@ -117,24 +117,24 @@ def search(
     as_of: AsOf = "",
 ) -> Found:
     """Find passages, grouped by file."""
-    named = [served.named(name) for name in dict.fromkeys(file)] or list(served.files.items())
-    words, found = Words(q), []
-    for name, archive in named:
+    archives = [served.named(name) for name in dict.fromkeys(file)] or list(served.files.items())
+    words, results = Words(q), []
+    for name, archive in archives:
         try:
             context = archive.context(q, k=k, how=how, where=where_of(list(where)), as_of=as_of or None)
         except MonographError as error:
             # The error of a single file is raised; among several files, it is reported next to the hits of the others.
-            if len(named) == 1:
+            if len(archives) == 1:
                 raise
-            found.append(FoundInFile(name, error=fault_of(error)))
+            results.append(FoundInFile(name, error=fault_of(error)))
         else:
-            hits = tuple(_shown(hit, words) for hit in context.hits)
+            hits = tuple(_as_found_hit(hit, words) for hit in context.hits)
             doubt = answer_output.doubt_of(q, context.hits, context.relevance)
-            found.append(FoundInFile(name, context.relevance, doubt, hits))
-    return Found(q, tuple(found))
+            results.append(FoundInFile(name, context.relevance, doubt, hits))
+    return Found(q, tuple(results))
 
 
-def _shown(hit: Hit, words: Words) -> FoundHit:
+def _as_found_hit(hit: Hit, words: Words) -> FoundHit:
     text, offset = hit.text, 0 if hit.summary else hit.chunk.start
     cut = Marks(words=words).cut(text, 0, len(text))
     return FoundHit(
@@ -143,7 +143,7 @@ def _shown(hit: Hit, words: Words) -> FoundHit:
         "" if hit.path is None else str(hit.path),
         "" if hit.summary else cite(hit.metadata),
         "" if hit.summary else document_output.section_of(hit.title, hit.metadata),
-        tuple(Piece(one.start + offset, one.end + offset, one.text, one.marks, one.word) for one in cut),
+        tuple(Piece(piece.start + offset, piece.end + offset, piece.text, piece.marks, piece.word) for piece in cut),
     )
 
 
@@ -205,7 +205,7 @@ async def ask(
 ) -> Response:
     """Answer a question: as `monograph ask --json` prints it, or as a stream of events."""
     options = {"k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
-    return await _answered(request, served, archive, (q, budget), options)
+    return await _answer(request, served, archive, (q, budget), options)
 
 
 @router.post("/chat", response_model=Answer, responses=EVENTS)
@@ -223,12 +223,12 @@ async def chat(
     as_of: Annotated[str, Body()] = "",
 ) -> Response:
     """Answer a question of a conversation: parameters as for `ask`, and the previous turns."""
-    turns = [one.turn() for one in history]
+    turns = [turn.turn() for turn in history]
     options = {"history": turns, "k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
-    return await _answered(request, served, archive, (q, budget), options)
+    return await _answer(request, served, archive, (q, budget), options)
 
 
-async def _answered(
+async def _answer(
     request: Request, served: Served, archive: Archive, question: tuple[str, int], options: dict[str, Any]
 ) -> Response:
     def pieces() -> Generator[str | Answer]:

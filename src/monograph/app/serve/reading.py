@@ -87,11 +87,13 @@ def text(
     q: Annotated[str, Query(description="A question whose words to mark.")] = "",
 ) -> Reading:
     """Return a part of a document's text, in pieces that mark spans and words."""
-    found = archive.document(identifier)
+    stored = archive.document(identifier)
     marks = Marks(spans_of(mark), Words(q) if q.strip() else None)
-    first, last = window(found.text, start, length)
-    made = blocks(found.text, first, last, found.sections, marks)
-    return Reading(found.id, found.title, found.uri, len(found.text), first, last, tuple(found.sections), tuple(made))
+    first, last = window(stored.text, start, length)
+    cut_blocks = blocks(stored.text, first, last, stored.sections, marks)
+    return Reading(
+        stored.id, stored.title, stored.uri, len(stored.text), first, last, tuple(stored.sections), tuple(cut_blocks)
+    )
 
 
 def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -104,11 +106,11 @@ def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
     """
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")
-    found = [_SPAN.fullmatch(one) for one in written]
-    for one, match in zip(written, found, strict=True):
+    matches = [_SPAN.fullmatch(part) for part in written]
+    for part, match in zip(written, matches, strict=True):
         if match is None:
-            raise InputError(f"mark is {one[:50]!r}", "give two offsets: 17-22")
-    return tuple((int(match[1]), int(match[2])) for match in found if match is not None)
+            raise InputError(f"mark is {part[:50]!r}", "give two offsets: 17-22")
+    return tuple((int(match[1]), int(match[2])) for match in matches if match is not None)
 
 
 @router.get("/chunk")
@@ -118,8 +120,8 @@ def chunk(
     around: Annotated[int, Query(description="Number of passages to add before it and after it."), at_most(MOST)] = 1,
 ) -> list[Chunk]:
     """Return a passage and the passages around it, as `monograph show --json` prints them."""
-    found = archive.fetch([identifier])
-    if not found:
+    stored = archive.fetch([identifier])
+    if not stored:
         raise NotFound(f"{place_of(archive)} contains no chunk {identifier!r}", "GET /search returns ids of chunks")
-    one, beside = found[0].chunk, max(0, around)
-    return archive.chunks(one.document_id)[max(0, one.ordinal - beside) : one.ordinal + beside + 1]
+    passage, count = stored[0].chunk, max(0, around)
+    return archive.chunks(passage.document_id)[max(0, passage.ordinal - count) : passage.ordinal + count + 1]

@@ -57,8 +57,8 @@ async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceRespon
                 return
             yield first
             try:
-                async for one in events:
-                    yield one
+                async for item in events:
+                    yield item
             except MonographError as error:
                 yield event("error", fault_of(error))
 

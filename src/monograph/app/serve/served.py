@@ -65,8 +65,8 @@ class Served:
     ending: threading.Event = field(init=False, repr=False, default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        alone = {name: file.files.pages() for name, file in self.files.items() if isinstance(file, Reader)}
-        object.__setattr__(self, "pages", alone)
+        pages = {name: file.files.pages() for name, file in self.files.items() if isinstance(file, Reader)}
+        object.__setattr__(self, "pages", pages)
 
     async def run(self, call: Callable[..., Result], *values: object, slow: bool = False) -> Result:
         """Call a function on a thread and return its result. Raises TooMany if too many calls wait.
@@ -140,11 +140,11 @@ class Served:
 
 def names_of(addresses: Sequence[str]) -> list[str]:
     """Return a unique name for each address: ``notes`` for ``/home/ann/notes.mono``, then ``notes 2``."""
-    made: list[str] = []
+    names: list[str] = []
     for address in addresses:
         path = PurePath(address)
         name, number = path.stem or path.name or address, 1
-        while (chosen := name if number == 1 else f"{name} {number}") in made:
+        while (chosen := name if number == 1 else f"{name} {number}") in names:
             number += 1
-        made.append(chosen)
-    return made
+        names.append(chosen)
+    return names

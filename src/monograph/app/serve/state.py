@@ -88,18 +88,18 @@ class Serving:
 def settings(served: ServedFiles) -> Serving:
     """Return the served files and the settings of the server."""
     files = tuple(_served_file(name, file) for name, file in served.files.items())
-    ways, most = tuple(strategies()), DEFAULT_LIMITS.max_bytes
-    return Serving(__version__, served.write, served.model, served.agents, ways, most, files)
+    ways, max_bytes = tuple(strategies()), DEFAULT_LIMITS.max_bytes
+    return Serving(__version__, served.write, served.model, served.agents, ways, max_bytes, files)
 
 
 def _served_file(name: str, file: Archive) -> ServedFile:
-    found = file.brief()
+    brief = file.brief()
     return ServedFile(
         name,
         str(file.path.absolute()) if isinstance(file, Reader) else file.url,
-        found.format,
-        found.documents,
-        found.has_tree,
+        brief.format,
+        brief.documents,
+        brief.has_tree,
         isinstance(file, Monograph) and file.files.always_forget,
         file.settings,
     )
@@ -132,7 +132,7 @@ def sources(file: FromFile) -> list[SyncedSource]:
 @router.get("/failures")
 def failures(file: FromFile) -> list[Problem]:
     """List the files that could not be stored, and why."""
-    return [failure for one in sources(file) for failure in one.failures]
+    return [failure for source in sources(file) for failure in source.failures]
 
 
 @router.get("/outline")

@@ -24,7 +24,7 @@ class Threads(Executor):
     """Executor with a fixed number of daemon threads, which do not delay the end of the program as the library's do."""
 
     def __init__(self, most: int, name: str) -> None:
-        self._most, self._name = most, name
+        self._max_threads, self._name = most, name
         self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
@@ -34,10 +34,10 @@ class Threads(Executor):
         """Call a function on the next free thread and return its future. Raises TooMany if too many calls wait."""
         future: Future[Result] = Future()
         with self._lock:
-            if self._unfinished >= self._most + WAITING:
+            if self._unfinished >= self._max_threads + WAITING:
                 raise TooMany("too many requests are waiting", "try again in a moment")
             self._unfinished += 1
-            if self._unfinished > len(self._threads) < self._most:
+            if self._unfinished > len(self._threads) < self._max_threads:
                 self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))
                 self._threads[-1].start()
         self._calls.put(partial(self._complete, future, partial(call, *args, **kwargs)))
@@ -72,29 +72,29 @@ async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -
     If this iterator is closed early, the generator stops at its next item. Raises what the generator raises, and
     TooMany as :meth:`Threads.submit` does.
     """
-    loop, left, ended = asyncio.get_running_loop(), threading.Event(), object()
-    given: asyncio.Queue[Any] = asyncio.Queue()
+    loop, closed, end_marker = asyncio.get_running_loop(), threading.Event(), object()
+    received: asyncio.Queue[Any] = asyncio.Queue()
 
     def work() -> None:
-        made = items()
+        generator = items()
         try:
-            for item in made:
-                if left.is_set():
+            for item in generator:
+                if closed.is_set():
                     break
-                loop.call_soon_threadsafe(given.put_nowait, item)
+                loop.call_soon_threadsafe(received.put_nowait, item)
         finally:
-            made.close()
+            generator.close()
 
     def finish(done: asyncio.Future[None]) -> None:
-        given.put_nowait(ended)
+        received.put_nowait(end_marker)
         if not done.cancelled():
             done.exception()  # Marks the exception as retrieved, if the client has disconnected.
 
     done = loop.run_in_executor(threads, work)
     done.add_done_callback(finish)
     try:
-        while (item := await given.get()) is not ended:
+        while (item := await received.get()) is not end_marker:
             yield item
         await done
     finally:
-        left.set()
+        closed.set()

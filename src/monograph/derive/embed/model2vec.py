@@ -57,8 +57,8 @@ class Model2VecEmbedder:
         for path in (table, tokens):
             if not path.is_file():
                 raise ModelUnavailable(f"{self._folder} has no {path.name}", _HINT)
-        self._tokenizer = _tokenizer(tokens)
-        self._unknown = _unknown(self._tokenizer)
+        self._tokenizer = _load_tokenizer(tokens)
+        self._unknown = _find_unknown_token(self._tokenizer)
         arrays = load_tensors(table)
         name = "embeddings" if "embeddings" in arrays else "embedding.weight"
         if name not in arrays:
@@ -67,9 +67,9 @@ class Model2VecEmbedder:
         if self._table.ndim != 2:
             raise ModelUnavailable(f"{table}: the table has shape {self._table.shape}", _HINT)
         self._weights, self._mapping = arrays.get("weights"), arrays.get("mapping")
-        for name, one in (("weights", self._weights), ("mapping", self._mapping)):
-            if one is not None and one.ndim != 1:
-                raise ModelUnavailable(f"{table}: {name} has shape {one.shape}", _HINT)
+        for name, array in (("weights", self._weights), ("mapping", self._mapping)):
+            if array is not None and array.ndim != 1:
+                raise ModelUnavailable(f"{table}: {name} has shape {array.shape}", _HINT)
         rows = len(self._table) if self._mapping is None else len(self._mapping)
         if self._tokenizer.get_vocab_size() > rows or (self._weights is not None and len(self._weights) < rows):
             raise ModelUnavailable(
@@ -82,7 +82,7 @@ class Model2VecEmbedder:
         """Number of values of every vector."""
         self.spec = f"model2vec:{self._source}"
         """Spec of this embedder."""
-        self.key = _key(table, tokens)
+        self.key = _build_key(table, tokens)
         """Hash of the table's and the tokenizer's bytes."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
@@ -99,12 +99,12 @@ class Model2VecEmbedder:
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for first in range(0, len(texts), TEXTS_AT_ONCE):
-            some = [text.encode("utf-8", "replace").decode() for text in texts[first : first + TEXTS_AT_ONCE]]
-            encodings = self._tokenizer.encode_batch_fast(some, add_special_tokens=False)
-            for place, one in enumerate(encodings, start=first):
-                ids = np.array([token for token in one.ids if token != self._unknown], dtype=np.int64)
-                for at in range(0, len(ids), AT_ONCE):
-                    result[place] += self._sum(ids[at : at + AT_ONCE])
+            batch = [text.encode("utf-8", "replace").decode() for text in texts[first : first + TEXTS_AT_ONCE]]
+            encodings = self._tokenizer.encode_batch_fast(batch, add_special_tokens=False)
+            for index, encoding in enumerate(encodings, start=first):
+                ids = np.array([token for token in encoding.ids if token != self._unknown], dtype=np.int64)
+                for start in range(0, len(ids), AT_ONCE):
+                    result[index] += self._sum(ids[start : start + AT_ONCE])
         if not np.isfinite(result).all():
             raise ModelUnavailable(
                 f"{self._folder} contains vectors that are not finite", "copy the model's folder again"
@@ -141,36 +141,36 @@ def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
         raise ModelUnavailable(f"{path} cannot be read: {error.strerror or error}", advice) from error
     except SafetensorError as error:
         raise ModelUnavailable(f"{path} is not a safetensors file: {error}", advice) from error
-    found = {}
-    for name, one in stored:
-        kind = "<u2" if one["dtype"] == _HALF else _TYPES.get(one["dtype"])
+    arrays = {}
+    for name, tensor in stored:
+        kind = "<u2" if tensor["dtype"] == _HALF else _TYPES.get(tensor["dtype"])
         if kind is None:
-            what = f"{path}: {name!r} has numbers of the type {one['dtype']}"
+            what = f"{path}: {name!r} has numbers of the type {tensor['dtype']}"
             raise ModelUnavailable(what, f"save it as {', '.join(_TYPES)}")
-        made = np.frombuffer(one["data"], dtype=kind).reshape(one["shape"])
-        found[name] = (made.astype(np.uint32) << 16).view(np.float32) if one["dtype"] == _HALF else made
-    return found
+        array = np.frombuffer(tensor["data"], dtype=kind).reshape(tensor["shape"])
+        arrays[name] = (array.astype(np.uint32) << 16).view(np.float32) if tensor["dtype"] == _HALF else array
+    return arrays
 
 
-def _tokenizer(path: Path) -> Tokenizer:
+def _load_tokenizer(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     try:
-        made = Tokenizer.from_file(str(path))
+        tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
         raise ModelUnavailable(f"{path} is not a tokenizer: {error}", _HINT) from error
-    made.no_truncation()
-    made.no_padding()
-    return made
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
-def _unknown(tokenizer: Tokenizer) -> int | None:
+def _find_unknown_token(tokenizer: Tokenizer) -> int | None:
     """Return the id of the token for unknown words, which carries no meaning; None if the tokenizer has none."""
-    written = getattr(tokenizer.model, "unk_token", None)
-    return None if written is None else tokenizer.token_to_id(written)
+    word = getattr(tokenizer.model, "unk_token", None)
+    return None if word is None else tokenizer.token_to_id(word)
 
 
-def _key(*paths: Path) -> str:
+def _build_key(*paths: Path) -> str:
     digest = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:

@@ -69,19 +69,19 @@ class OnnxEmbedder:
 
     def __init__(self, source: str, settings: OnnxSettings = OnnxSettings()) -> None:
         folder = folder_of(source)
-        self._folder = _from_hub(source) if folder is None else folder.absolute()
+        self._folder = _download(source) if folder is None else folder.absolute()
         self._settings = settings
         self._model_path, self._tokenizer_path = files(self._folder)
         self._session = session(self._model_path)
         self._tokenizer = tokenizer(self._tokenizer_path, settings.max_tokens)
-        self._inputs = {one.name for one in self._session.get_inputs()}
-        names = [one.name for one in self._session.get_outputs()]
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        names = [node.name for node in self._session.get_outputs()]
         self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
         self._source = source if folder is None else str(self._folder)
-        self._pooling = settings.pooling or _pooling(self._folder)
+        self._pooling = settings.pooling or _read_pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]
         """Number of values of every vector."""
-        self.key = _key(self._model_path, self._tokenizer_path, settings, self._pooling)
+        self.key = _build_key(self._model_path, self._tokenizer_path, settings, self._pooling)
         """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
 
     @classmethod
@@ -97,8 +97,8 @@ class OnnxEmbedder:
     @property
     def spec(self) -> str:
         """``onnx:``, the source and, after ``#``, the settings that are not the default, as JSON."""
-        usual = asdict(OnnxSettings())
-        changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
+        defaults = asdict(OnnxSettings())
+        changed = {name: value for name, value in asdict(self._settings).items() if value != defaults[name]}
         return f"onnx:{self._source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
@@ -110,21 +110,21 @@ class OnnxEmbedder:
         """
         prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        order = sorted(range(len(texts)), key=lambda place: -len(texts[place]))
+        order = sorted(range(len(texts)), key=lambda index: -len(texts[index]))
         for first in range(0, len(order), self._settings.batch_size):
-            places = order[first : first + self._settings.batch_size]
-            result[places] = self._run([prefix + texts[place] for place in places])
+            indices = order[first : first + self._settings.batch_size]
+            result[indices] = self._run([prefix + texts[index] for index in indices])
         return unit_rows(result)
 
     def _run(self, texts: list[str]) -> Float32:
         encodings = self._tokenizer.encode_batch(texts)
-        mask = np.array([one.attention_mask for one in encodings], dtype=np.int64)
-        given: dict[str, npt.NDArray[np.int64]] = {
-            "input_ids": np.array([one.ids for one in encodings], dtype=np.int64),
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        arrays: dict[str, npt.NDArray[np.int64]] = {
+            "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
             "attention_mask": mask,
-            "token_type_ids": np.array([one.type_ids for one in encodings], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encodings], dtype=np.int64),
         }
-        feed = {name: value for name, value in given.items() if name in self._inputs}
+        feed = {name: value for name, value in arrays.items() if name in self._inputs}
         (output,) = self._session.run([self._output], feed)
         vectors = np.asarray(output, dtype=np.float32)
         if vectors.ndim == 3 and self._pooling == "cls":
@@ -135,7 +135,7 @@ class OnnxEmbedder:
         return vectors
 
 
-def _from_hub(name: str) -> Path:
+def _download(name: str) -> Path:
     parts = name.split("/")
     if len(parts) != 2 or not all(parts) or name.startswith("."):
         raise ModelUnavailable(f"{name!r} is neither a folder nor a hub name", "name a folder with model.onnx in it")
@@ -143,9 +143,9 @@ def _from_hub(name: str) -> Path:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         raise MissingExtra(f"downloading {name!r} needs huggingface_hub", 'pip install "monograph[onnx]"') from error
-    wanted: Any = ["*.onnx", "onnx/model.onnx", "tokenizer.json"]
+    patterns: Any = ["*.onnx", "onnx/model.onnx", "tokenizer.json"]
     try:
-        return Path(snapshot_download(name, allow_patterns=wanted))
+        return Path(snapshot_download(name, allow_patterns=patterns))
     except Exception as error:  # network, permission and cache errors of many kinds
         raise ModelUnavailable(
             f"the model {name!r} is not on this machine and could not be downloaded: {error}",
@@ -153,7 +153,7 @@ def _from_hub(name: str) -> Path:
         ) from error
 
 
-def _pooling(folder: Path) -> str:
+def _read_pooling(folder: Path) -> str:
     """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file.
 
     Raises
@@ -165,21 +165,21 @@ def _pooling(folder: Path) -> str:
         if not path.is_file():
             continue
         try:
-            told = json.loads(path.read_text("utf-8"))
-            modes = {name.removeprefix("pooling_mode_") for name, on in told.items() if on is True}
+            pooling_config = json.loads(path.read_text("utf-8"))
+            modes = {name.removeprefix("pooling_mode_") for name, on in pooling_config.items() if on is True}
         except (OSError, ValueError, AttributeError, RecursionError) as error:
             raise ModelUnavailable(f"{path} cannot be read: {error}", "export the model again") from error
         if "cls_token" in modes:
             return "cls"
-        others = sorted(one for one in modes if one not in ("mean_tokens", "include_prompt"))
-        if others and "mean_tokens" not in modes:
+        unsupported = sorted(mode for mode in modes if mode not in ("mean_tokens", "include_prompt"))
+        if unsupported and "mean_tokens" not in modes:
             raise ModelUnavailable(
-                f"{path} requires the pooling {', '.join(others)}; only {' and '.join(POOLINGS)} are supported",
+                f"{path} requires the pooling {', '.join(unsupported)}; only {' and '.join(POOLINGS)} are supported",
                 'export it with its pooling inside, or give onnx:FOLDER#{"pooling": "mean"}',
             )
     return POOLINGS[0]
 
 
-def _key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
+def _build_key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
     kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"} | {"pooling": pooling}
     return f"onnx/{model.stem}/{digest((model, tokenizer), kept)}"

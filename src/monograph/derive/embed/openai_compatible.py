@@ -97,7 +97,7 @@ class OpenAIEmbedder(ServedModel):
     path: ClassVar[str] = "/embeddings"
     noun: ClassVar[str] = "embedder"
     form: ClassVar[str] = "give openai:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
-        one.name for one in fields(ServedSettings)
+        field.name for field in fields(ServedSettings)
     )
     contextual = True
     paid = True
@@ -127,8 +127,10 @@ class OpenAIEmbedder(ServedModel):
         self._settings = settings
         self._dimension = settings.dimensions
         self._questions = _QuestionVectors()
-        told = {name: value for name, value in changed.items() if not name.startswith("batch_")}
-        self.key = f"openai-embeddings/{model}" + (f"/{json.dumps(told, sort_keys=True)}" if told else "")
+        vector_settings = {name: value for name, value in changed.items() if not name.startswith("batch_")}
+        self.key = f"openai-embeddings/{model}" + (
+            f"/{json.dumps(vector_settings, sort_keys=True)}" if vector_settings else ""
+        )
         """Name of the model, and the settings that change its vectors; not the address, so that a server may move."""
 
     @classmethod
@@ -142,7 +144,7 @@ class OpenAIEmbedder(ServedModel):
         Raises ModelUnavailable as :meth:`embed`.
         """
         if not self._dimension:
-            self._asked(["a"])
+            self._fetch(["a"])
         return self._dimension
 
     def expect(self, dimension: int) -> None:
@@ -154,7 +156,7 @@ class OpenAIEmbedder(ServedModel):
             If the server has already sent vectors of another dimension.
         """
         if self._dimension and self._dimension != dimension:
-            raise self._changed_dimension(self._dimension, dimension)
+            raise self._dimension_error(self._dimension, dimension)
         self._dimension = dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
@@ -173,23 +175,23 @@ class OpenAIEmbedder(ServedModel):
         prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
         most = self._settings.max_characters or None
         sent = [(prefix + text)[:most] if text.strip() else "" for text in texts]
-        known = self._questions.among(sent) if kind == "query" else {}
-        left = [text for text in dict.fromkeys(sent) if text and text not in known]
-        made = dict(zip(left, self._asked(left), strict=True))
+        vectors = self._questions.among(sent) if kind == "query" else {}
+        missing = [text for text in dict.fromkeys(sent) if text and text not in vectors]
+        fetched = dict(zip(missing, self._fetch(missing), strict=True))
         if kind == "query":
-            self._questions.keep(made)
-        known |= made
+            self._questions.keep(fetched)
+        vectors |= fetched
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for place, text in enumerate(sent):
+        for index, text in enumerate(sent):
             if text:
-                result[place] = known[text]
+                result[index] = vectors[text]
         return result
 
-    def _asked(self, texts: Sequence[str]) -> list[Float32]:
+    def _fetch(self, texts: Sequence[str]) -> list[Float32]:
         """Return the vectors of distinct texts, none of them blank, from the server."""
-        return [vector for batch in self._batches(texts) for vector in self._of_batch(batch)]
+        return [vector for batch in self._split_batches(texts) for vector in self._fetch_batch(batch)]
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+    def _split_batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
         """Yield the texts in order, in batches as large as a request may be."""
         batch: list[str] = []
         characters = 0
@@ -203,16 +205,16 @@ class OpenAIEmbedder(ServedModel):
         if batch:
             yield batch
 
-    def _of_batch(self, texts: list[str]) -> list[Float32]:
-        asked: dict[str, Any] = {"model": self._model, "input": texts}
+    def _fetch_batch(self, texts: list[str]) -> list[Float32]:
+        body: dict[str, Any] = {"model": self._model, "input": texts}
         if self._settings.dimensions:
-            asked["dimensions"] = self._settings.dimensions
+            body["dimensions"] = self._settings.dimensions
         try:
-            with request("embeddings", self._model, self.base_url) as told:
-                reply = self._server.post(asked)
-                counted = tokens_read(reply)
-                told.read(counted)
-            spending.note("embed", self.key, counted or 0)
+            with request("embeddings", self._model, self.base_url) as trace:
+                reply = self._server.post(body)
+                tokens = tokens_read(reply)
+                trace.read(tokens)
+            spending.note("embed", self.key, tokens or 0)
         except ModelUnavailable as error:
             if error.status not in _TOO_MUCH:
                 raise
@@ -223,16 +225,16 @@ class OpenAIEmbedder(ServedModel):
                 )
                 raise ModelUnavailable(error.message, hint) from error
             middle = len(texts) // 2
-            return self._of_batch(texts[:middle]) + self._of_batch(texts[middle:])
-        made = _vectors_of(reply, len(texts), self._url, self._model, self._server.redaction)
-        if self._dimension and self._dimension != made.shape[1]:
-            raise self._changed_dimension(made.shape[1], self._dimension)
-        self._dimension = made.shape[1]
-        return list(made)
+            return self._fetch_batch(texts[:middle]) + self._fetch_batch(texts[middle:])
+        vectors = _read_vectors(reply, len(texts), self._url, self._model, self._server.redaction)
+        if self._dimension and self._dimension != vectors.shape[1]:
+            raise self._dimension_error(vectors.shape[1], self._dimension)
+        self._dimension = vectors.shape[1]
+        return list(vectors)
 
-    def _changed_dimension(self, given: int, expected: int) -> ModelUnavailable:
+    def _dimension_error(self, actual: int, expected: int) -> ModelUnavailable:
         return ModelUnavailable(
-            f"{self._model!r} at {self._url} returned vectors of {given} values, not of {expected}",
+            f"{self._model!r} at {self._url} returned vectors of {actual} values, not of {expected}",
             "the server has another model under that name now: serve the one that made the file's vectors, or give the"
             " new one another name and run monograph reembed FILE EMBEDDER",
         )
@@ -242,25 +244,25 @@ class _QuestionVectors:
     """Cache of the vectors of the last questions, by text. Safe for use by many threads."""
 
     def __init__(self) -> None:
-        self._held: dict[str, Float32] = {}
+        self._vectors: dict[str, Float32] = {}
         self._lock = threading.Lock()
 
     def among(self, texts: Iterable[str]) -> dict[str, Float32]:
         """Return the cached vectors of texts, by text."""
         with self._lock:
-            found = {text: self._held.pop(text) for text in dict.fromkeys(texts) if text in self._held}
-            self._held.update(found)  # Move them to the end, as most recently used.
-            return found
+            cached = {text: self._vectors.pop(text) for text in dict.fromkeys(texts) if text in self._vectors}
+            self._vectors.update(cached)  # Move them to the end, as most recently used.
+            return cached
 
-    def keep(self, made: Mapping[str, Float32]) -> None:
+    def keep(self, vectors: Mapping[str, Float32]) -> None:
         """Cache the vectors of texts, and drop the oldest beyond :data:`MOST_QUESTIONS`."""
         with self._lock:
-            self._held.update(made)
-            for text in list(self._held)[: max(0, len(self._held) - MOST_QUESTIONS)]:
-                del self._held[text]
+            self._vectors.update(vectors)
+            for text in list(self._vectors)[: max(0, len(self._vectors) - MOST_QUESTIONS)]:
+                del self._vectors[text]
 
 
-def _vectors_of(reply: Mapping[str, Any], count: int, url: str, model: str, redaction: Redaction) -> Float32:
+def _read_vectors(reply: Mapping[str, Any], count: int, url: str, model: str, redaction: Redaction) -> Float32:
     """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
 
     Parameters
@@ -281,41 +283,41 @@ def _vectors_of(reply: Mapping[str, Any], count: int, url: str, model: str, reda
     who = f"{model!r} at {url} returned"
     data = reply.get("data")
     if not isinstance(data, list):
-        said = redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-        raise ModelUnavailable(f"{url} replied without vectors: {said}", BASE_URL_HINT)
+        excerpt = redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
+        raise ModelUnavailable(f"{url} replied without vectors: {excerpt}", BASE_URL_HINT)
     if len(data) != count:
         raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts", _REPLY_HINT)
     rows: list[Float32 | None] = [None] * count
-    for place, one in enumerate(data):
-        index = one.get("index", place) if isinstance(one, dict) else None
+    for position, item in enumerate(data):
+        index = item.get("index", position) if isinstance(item, dict) else None
         if type(index) is not int or not 0 <= index < count or rows[index] is not None:
             raise ModelUnavailable(f"{who} vectors without saying which text each belongs to", _REPLY_HINT)
-        rows[index] = _vector(one.get("embedding"), who)
-    made = [row for row in rows if row is not None]
-    lengths = sorted({len(row) for row in made})
+        rows[index] = _read_vector(item.get("embedding"), who)
+    vectors = [row for row in rows if row is not None]
+    lengths = sorted({len(row) for row in vectors})
     if len(lengths) > 1:
         raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values", _REPLY_HINT)
-    return _of_unit_length(np.array(made, dtype=np.float32))
+    return _normalize(np.array(vectors, dtype=np.float32))
 
 
-def _vector(given: Any, who: str) -> Float32:
+def _read_vector(value: Any, who: str) -> Float32:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            made = (
-                np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4").astype(np.float32)
-                if isinstance(given, str)
-                else np.asarray(given, dtype=np.float32)
+            vector = (
+                np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4").astype(np.float32)
+                if isinstance(value, str)
+                else np.asarray(value, dtype=np.float32)
             )
     except (TypeError, ValueError, OverflowError, binascii.Error):
-        made = np.empty(0, dtype=np.float32)
-    if made.ndim != 1 or not len(made):
+        vector = np.empty(0, dtype=np.float32)
+    if vector.ndim != 1 or not len(vector):
         raise ModelUnavailable(f"{who} no vector of numbers for a text", _REPLY_HINT)
-    if not np.isfinite(made).all():
+    if not np.isfinite(vector).all():
         raise ModelUnavailable(f"{who} a vector with values that are not finite", _REPLY_HINT)
-    return made
+    return vector
 
 
-def _of_unit_length(rows: Float32) -> Float32:
+def _normalize(rows: Float32) -> Float32:
     """Return rows scaled to unit length. Norms are double precision: squares may be too large or small for float32."""
     wide = rows.astype(np.float64)
     lengths = np.linalg.norm(wide, axis=1, keepdims=True)

@@ -66,5 +66,5 @@ class SentenceTransformerEmbedder:
         The model's own prompt for queries or for documents is used.
         """
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
-        made = encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
-        return np.asarray(made, dtype=np.float32).reshape(len(texts), self.dimension)
+        vectors = encode(list(texts), normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False)
+        return np.asarray(vectors, dtype=np.float32).reshape(len(texts), self.dimension)

@@ -31,8 +31,8 @@ def stored_vectors() -> npt.NDArray[np.float16]:
     path = wordllama_file("weights", "l2_supercat_256.safetensors")
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
-        told = json.loads(file.read(size))["embedding.weight"]
-    return np.memmap(path, "<f2", "r", 8 + size + told["data_offsets"][0], tuple(told["shape"]))
+        header = json.loads(file.read(size))["embedding.weight"]
+    return np.memmap(path, "<f2", "r", 8 + size + header["data_offsets"][0], tuple(header["shape"]))
 
 
 @functools.cache
@@ -64,9 +64,9 @@ class StaticEmbedder:
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
-        for place in tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
-            ids = token_ids(texts[place])  # A text with special tokens.
+        for index in tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
+            ids = token_ids(texts[index])  # A text with special tokens.
             for first in range(0, len(ids), TOKENS_AT_ONCE):
-                result[place] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
+                result[index] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
         # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)

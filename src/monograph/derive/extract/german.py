@@ -41,43 +41,47 @@ def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[i
     A longer name that consists of terms becomes a term too.
     """
     written = [Mention(text[start:end], kind, start, end) for start, end, kind in names]
-    found = [_without_noun(one) for one in written]
-    apposed = {now.name for now, one in zip(found, written, strict=True) if now is not one}
-    single = [one for one in found if one.kind == "name" and " " not in one.name]
-    longer = {word for one in found if " " in one.name for word in _words(one.name)}
-    persons = {one.name for one in found if one.kind == "person"}
-    spoken = longer | persons | apposed | {one.name for one in single if _is_spoken_for(text, one)}
-    terms = {one.name for one in single if one.name not in spoken and one.name.removesuffix("s") not in spoken}
-    made = []
-    for one in found:
-        nouns = [word for word in one.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
+    mentions = [_strip_noun(mention) for mention in written]
+    apposed = {mention.name for mention, original in zip(mentions, written, strict=True) if mention is not original}
+    single = [mention for mention in mentions if mention.kind == "name" and " " not in mention.name]
+    longer = {word for mention in mentions if " " in mention.name for word in _split_name(mention.name)}
+    persons = {mention.name for mention in mentions if mention.kind == "person"}
+    confirmed = longer | persons | apposed | {mention.name for mention in single if _has_evidence(text, mention)}
+    terms = {
+        mention.name
+        for mention in single
+        if mention.name not in confirmed and mention.name.removesuffix("s") not in confirmed
+    }
+    typed = []
+    for mention in mentions:
+        nouns = [word for word in mention.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
         number, *counted = nouns or [""]
         if number.isdigit():
             nouns = counted
-        is_term = one.kind == "name" and terms.issuperset(nouns)
-        made.append((one.start, one.end, "term" if is_term else one.kind))
-    return made
+        is_term = mention.kind == "name" and terms.issuperset(nouns)
+        typed.append((mention.start, mention.end, "term" if is_term else mention.kind))
+    return typed
 
 
-def _without_noun(one: Mention) -> Mention:
+def _strip_noun(mention: Mention) -> Mention:
     """Return a name without the noun before it that says what it is."""
-    noun, _, rest = one.name.partition(" ")
+    noun, _, rest = mention.name.partition(" ")
     if not rest or noun not in _APPOSED or rest.split(" ")[0] in _NO_NAME:
-        return one
-    return replace(one, name=rest, start=one.start + len(noun) + 1)
+        return mention
+    return replace(mention, name=rest, start=mention.start + len(noun) + 1)
 
 
-def _words(name: str) -> list[str]:
+def _split_name(name: str) -> list[str]:
     """Return the words of a name, or none if some have no capital: Haus der Kunst is no evidence for Kunst."""
-    found = name.split(" ")
-    counted = found[0].isdigit() or found[0] in _COUNTING
-    return [] if counted or not _NO_NAME.isdisjoint(found) else found
+    parts = name.split(" ")
+    counted = parts[0].isdigit() or parts[0] in _COUNTING
+    return [] if counted or not _NO_NAME.isdisjoint(parts) else parts
 
 
-def _is_spoken_for(text: str, one: Mention) -> bool:
-    if _NOUN.fullmatch(one.name) is not None:
+def _has_evidence(text: str, mention: Mention) -> bool:
+    if _NOUN.fullmatch(mention.name) is not None:
         return False
-    if one.start == 0 and _OPENING_VERB.match(text, one.end) is not None:
+    if mention.start == 0 and _OPENING_VERB.match(text, mention.end) is not None:
         return True
-    before = text[max(0, one.start - _LONGEST_WORD) : one.start].rpartition(" ")[0].rpartition(" ")[2]
-    return before.casefold() in _PLACED or _INNER_CAPITAL.match(one.name) is not None
+    before = text[max(0, mention.start - _LONGEST_WORD) : mention.start].rpartition(" ")[0].rpartition(" ")[2]
+    return before.casefold() in _PLACED or _INNER_CAPITAL.match(mention.name) is not None

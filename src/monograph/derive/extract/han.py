@@ -77,20 +77,20 @@ def han_names(text: str) -> Iterator[Mention]:
     name that the text begins with and then defines. Persons, places and the subject are yielded at all their
     occurrences.
     """
-    for found in _BY_SOUND.finditer(text):
-        yield Mention(found.group(), "person", *found.span())
-    for found in _BY_GLOSS.finditer(text):
-        yield Mention(found.group(), "name", *found.span())
-    known = {found["who"]: "person" for found in _BY_SURNAME.finditer(text)}
-    known |= {found["who"] or found["by"]: "person" for found in _AFTER_ROLE.finditer(text)}
-    known |= {found["where"]: "place" for found in _PLACED.finditer(text) if not _PARTICLES.search(found["where"])}
+    for match in _BY_SOUND.finditer(text):
+        yield Mention(match.group(), "person", *match.span())
+    for match in _BY_GLOSS.finditer(text):
+        yield Mention(match.group(), "name", *match.span())
+    kinds = {match["who"]: "person" for match in _BY_SURNAME.finditer(text)}
+    kinds |= {match["who"] or match["by"]: "person" for match in _AFTER_ROLE.finditer(text)}
+    kinds |= {match["where"]: "place" for match in _PLACED.finditer(text) if not _PARTICLES.search(match["where"])}
     opening = _OPENING.match(text)
     if opening is not None and not _PARTICLES.search(opening["what"]):
-        known.setdefault(opening["what"], "name")
-    if known:
-        longest = sorted(known, key=lambda name: (-len(name), name))
-        for found in re.finditer("|".join(longest), text):
-            yield Mention(found.group(), known[found.group()], *found.span())
+        kinds.setdefault(opening["what"], "name")
+    if kinds:
+        longest = sorted(kinds, key=lambda name: (-len(name), name))
+        for match in re.finditer("|".join(longest), text):
+            yield Mention(match.group(), kinds[match.group()], *match.span())
 
 
 def han_terms(text: str) -> Iterator[tuple[int, int]]:
@@ -100,44 +100,46 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
     inside a longer one is left out.
     """
     pieces = [
-        (piece.start() + at, part) for piece in _HAN.finditer(text) for at, part in _between_particles(piece.group())
+        (piece.start() + offset, part)
+        for piece in _HAN.finditer(text)
+        for offset, part in _split_at_particles(piece.group())
     ]
     room = min(MOST_TERMS, max(1, sum(len(part) for _, part in pieces) // CHARACTERS_A_TERM))
-    known = _repeated([part for _, part in pieces])
-    best = sorted(known, key=lambda run: (-known[run] * (len(run) - 1), run))[:room]
+    counts = _count_repeated([part for _, part in pieces])
+    best = sorted(counts, key=lambda run: (-counts[run] * (len(run) - 1), run))[:room]
     yield from sorted(
-        (start + one.start(), start + one.end())
+        (start + match.start(), start + match.end())
         for run in best
         for start, part in pieces
         if run in part
-        for one in re.finditer(run, part)
+        for match in re.finditer(run, part)
     )
 
 
-def _between_particles(run: str) -> Iterator[tuple[int, str]]:
-    at = 0
+def _split_at_particles(run: str) -> Iterator[tuple[int, str]]:
+    offset = 0
     for part in _PARTICLES.split(run):
         if len(part) > 1:
-            yield at, part
-        at += len(part) + 1
+            yield offset, part
+        offset += len(part) + 1
 
 
-def _repeated(parts: list[str]) -> dict[str, int]:
+def _count_repeated(parts: list[str]) -> dict[str, int]:
     """Return the count of each run that occurs more than once in the parts, and more often than any longer one."""
-    found: dict[str, int] = {}
+    repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):
         counts = Counter(
-            part[at : at + length]
+            part[index : index + length]
             for part in parts
-            for at in range(len(part) - length + 1)
-            if part[at : at + length - 1] in shorter
+            for index in range(len(part) - length + 1)
+            if part[index : index + length - 1] in shorter
         )
         longer = {run: count for run, count in counts.items() if count > 1}
         for run, count in longer.items():
             for inner in (run[:-1], run[1:]):
-                if found.get(inner) == count:
-                    del found[inner]
-        found |= longer
+                if repeated.get(inner) == count:
+                    del repeated[inner]
+        repeated |= longer
         shorter = set(longer)
-    return found
+    return repeated

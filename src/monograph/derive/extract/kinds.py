@@ -51,8 +51,8 @@ def kind_of(word: str) -> str:
     words = re.findall(r"[a-z]+", word.lower()[:80].replace("_of_", " "))
     if not words or len(words) > 6:
         return ""
-    for one in words:
-        for form in (one, one.removesuffix("s"), one.removesuffix("es"), one.removesuffix("ies") + "y"):
+    for part in words:
+        for form in (part, part.removesuffix("s"), part.removesuffix("es"), part.removesuffix("ies") + "y"):
             if form in _KIND_OF:
                 return _KIND_OF[form]
     return ""
@@ -89,7 +89,7 @@ _LOOKED_AT = 3
 """Words after *which* or *what* among which its noun is searched."""
 
 _PROPER = frozenset(("person", "organisation", "place", "work", "event"))
-_TOLD = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
+_COMPARED = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
 """Kinds that a question is compared with if its words name none."""
 
 _WORD = regex(r"[^\W_]+(?:['’]s)?")
@@ -107,29 +107,29 @@ def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
         Types of the answer in a language model's own words. If any of them means a kind, they are used instead.
     """
     named = {kind for kind in map(kind_of, types) if kind}
-    return _widened(named or _by_words([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
+    return _widen(named or _read_kinds([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
 
 
 def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
     """Return the kind whose name is nearest to a question's vector, float32 (dimension,), and related kinds."""
-    cosines = embedder.embed(list(_TOLD), "document") @ vector
-    return _widened({_TOLD[int(np.argmax(cosines))]})
+    cosines = embedder.embed(list(_COMPARED), "document") @ vector
+    return _widen({_COMPARED[int(np.argmax(cosines))]})
 
 
-def _by_words(words: list[str]) -> set[str]:
-    for place, word in enumerate(words):
-        behind = words[place + 1 : place + 1 + _LOOKED_AT]
+def _read_kinds(words: list[str]) -> set[str]:
+    for index, word in enumerate(words):
+        following = words[index + 1 : index + 1 + _LOOKED_AT]
         if word in _KIND_ASKED:
             return {_KIND_ASKED[word]}
-        if behind and behind[0] in _AMOUNTS.get(word, ()):
+        if following and following[0] in _AMOUNTS.get(word, ()):
             return {"quantity"}
         if word in _BEFORE_NOUN:
-            kinds = (_KIND_OF_NOUN.get(one) or kind_of(one) for one in behind)
+            kinds = (_KIND_OF_NOUN.get(noun) or kind_of(noun) for noun in following)
             return set(filter(None, [next(filter(None, kinds), "")]))
     return set()
 
 
-def _widened(kinds: set[str]) -> frozenset[str]:
+def _widen(kinds: set[str]) -> frozenset[str]:
     """Return kinds with ``date`` and ``time`` added to each other, and ``name`` (kind unknown) to proper names."""
     more = {"name"} if _PROPER & kinds else set()
     return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))

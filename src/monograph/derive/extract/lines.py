@@ -43,8 +43,8 @@ _RULE = regex(r"^[\s|:\-+=_*.]*$")
 
 def read_lines(answer: str) -> list[Record]:
     """Return the records in the lines of an answer; other lines are skipped."""
-    for pattern, put in _REWRITTEN:
-        answer = pattern.sub(put, answer)
+    for pattern, replacement in _REWRITTEN:
+        answer = pattern.sub(replacement, answer)
     records: list[Record] = []
     section: Tag | None = None
     keyed: dict[str, str] = {}
@@ -53,7 +53,7 @@ def read_lines(answer: str) -> list[Record]:
         line = _BULLET.sub("", " ".join(raw[:MAX_LINE].replace("**", "").split()), count=1).strip()
         if _RULE.match(line) or line.startswith("```"):
             continue
-        pair = _key_and_value(line, "source" in keyed)
+        pair = _read_key_and_value(line, "source" in keyed)
         if pair is not None:
             meaning = meaning_of(pair[0])
             if meaning in keyed or (meaning in ("name", "source") and from_keys(keyed)):
@@ -61,18 +61,20 @@ def read_lines(answer: str) -> list[Record]:
             keyed[meaning] = pair[1]
             continue
         records.extend(_finish(keyed))
-        title = _title(line)
+        title = _read_title(line)
         section = title or section
         if title is None:
-            read = _read_line(line, section)
-            records.extend(one for one in read if number + 1 < len(lines) or not _cut_off(line, one))
+            line_records = _read_line(line, section)
+            records.extend(
+                record for record in line_records if number + 1 < len(lines) or not _is_cut_off(line, record)
+            )
         if len(records) >= MAX_RECORDS:
             break
     records.extend(_finish(keyed))
     return records[:MAX_RECORDS]
 
 
-def _cut_off(line: str, record: Record) -> bool:
+def _is_cut_off(line: str, record: Record) -> bool:
     """Return whether the last line of an answer ends before the field that would show that a name is complete."""
     return "|" in line and len(record.fields) < (2 if record.tag == "entity" else 3)
 
@@ -84,7 +86,7 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
         yield record
 
 
-def _key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
+def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
     """Return a key and its value, as in ``Name: Ada``; None for other lines. A tag before bars or arrows is no key."""
     match = _KEYED.match(line)
     if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
@@ -95,9 +97,9 @@ def _key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
     return match[1], match[2].strip(" \"'“”,")
 
 
-def _title(line: str) -> Tag | None:
+def _read_title(line: str) -> Tag | None:
     """Return the section that a title, or the header of a table, opens; None for other lines."""
-    cells = [cell for cell in _cells(line) if cell]
+    cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
         meanings = {meaning_of(cell) for cell in cells}
         return "relation" if meanings & {"source", "target"} else "entity"
@@ -112,36 +114,36 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
-        fields = _fields(tagged[3], tagged[2])
+        fields = _split_fields(tagged[3], tagged[2])
         if len(fields) > 1 or tagged[2] in ("|", ":"):
-            yield _placed(tag, fields)
+            yield _make_record(tag, fields)
             return
-    cells = _cells(line)
+    cells = _split_cells(line)
     if len(cells) > 2 or (len(cells) == 2 and section):
         guess: Tag = "entity" if len(cells) < 4 or kind_of(cells[1]) else "relation"
-        yield _placed(section or guess, cells)
+        yield _make_record(section or guess, cells)
     elif "|" not in line:
         yield from _read_untagged(line, section)
 
 
-def _placed(tag: Tag, fields: list[str]) -> Record:
+def _make_record(tag: Tag, fields: list[str]) -> Record:
     """Return the record of some fields, of which the first may contain arrows, or a description in brackets."""
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
-        return Record(tag, (*_along_arrows(fields[0]), *fields[1:]))
+        return Record(tag, (*_split_at_arrows(fields[0]), *fields[1:]))
     return Record(tag, tuple(fields))
 
 
 def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
     kind, colon, names = line.partition(":")
     described = _DESCRIBED.match(line)
-    if line.startswith(("(", "[")) and len(quoted := _quoted(line)) > 1:
+    if line.startswith(("(", "[")) and len(quoted := _find_quoted(line)) > 1:
         entity = section == "entity" or (section is None and bool(kind_of(quoted[1])))
         if entity or len(quoted) > 2:
             yield Record("entity" if entity else "relation", tuple(quoted))
     elif _ARROW.search(line):
-        yield Record("relation", tuple(_along_arrows(line)))
+        yield Record("relation", tuple(_split_at_arrows(line)))
     elif described and (section == "entity" or kind_of(described[2])):
         yield Record("entity", tuple(part or "" for part in described.groups()))
     elif colon and len(kind.split()) < 3 and kind_of(kind) and not meaning_of(kind):
@@ -150,15 +152,15 @@ def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
         yield Record("entity", (kind, "", names.strip()))
 
 
-def _along_arrows(text: str) -> list[str]:
+def _split_at_arrows(text: str) -> list[str]:
     """Split a line at its arrows: ``Ada -> wrote -> notes: why`` gives the fields Ada, wrote, notes and why."""
     *ends, last = _ARROW.split(text, maxsplit=2)
-    end, _, said = last.partition(":")
-    fields = [field.strip(" ()[]\"'") for field in (*ends, end, said)]
+    end, _, description = last.partition(":")
+    fields = [field.strip(" ()[]\"'") for field in (*ends, end, description)]
     return [field for field in fields if field]
 
 
-def _cells(line: str) -> list[str]:
+def _split_cells(line: str) -> list[str]:
     """Return the cells between bars, without a table's outer bars."""
     if "|" not in line:
         return []
@@ -166,13 +168,13 @@ def _cells(line: str) -> list[str]:
     return cells[1 if not cells[0] else 0 : -1 if len(cells) > 1 and not cells[-1].strip(" )") else None]
 
 
-def _fields(rest: str, mark: str) -> list[str]:
+def _split_fields(rest: str, mark: str) -> list[str]:
     """Return the fields after a tag: between bars, else in quotes, else between commas or semicolons."""
     if "|" in rest:
-        return _cells(rest)
+        return _split_cells(rest)
     if mark == ";" or ";" in rest:
         return [field.strip() for field in rest.split(";")]
-    quoted = _quoted('"' + rest if rest.count('"') % 2 else rest)
+    quoted = _find_quoted('"' + rest if rest.count('"') % 2 else rest)
     if len(quoted) > 1:
         return quoted
     if mark in (",", "("):
@@ -180,5 +182,5 @@ def _fields(rest: str, mark: str) -> list[str]:
     return [rest]
 
 
-def _quoted(text: str) -> list[str]:
+def _find_quoted(text: str) -> list[str]:
     return [next((part for part in match if part), "").strip() for match in _QUOTED.findall(text)]

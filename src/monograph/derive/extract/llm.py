@@ -85,8 +85,8 @@ class LLMExtractor:
         self._fallback = fallback
         self._max_tokens = max_tokens
         self._workers = arguments.whole_number(workers, "workers", 1)
-        fallen = _PATTERNS if fallback.spec == "pattern" else fallback.key
-        self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallen}"
+        fallback_key = _PATTERNS if fallback.spec == "pattern" else fallback.key
+        self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallback_key}"
         """Key of the model, a hash of the prompt, the most tokens of an answer, and the fallback."""
 
     @property
@@ -106,45 +106,45 @@ class LLMExtractor:
         ahead: deque[Future[Extraction]] = deque()
         silent = 0
         try:
-            for place, chunk in enumerate(chunks):
-                for later in chunks[place + len(ahead) : place + 2 * self._workers]:
-                    ask = self._ask if silent < MAX_SILENT else _not_asked
+            for index, chunk in enumerate(chunks):
+                for later in chunks[index + len(ahead) : index + 2 * self._workers]:
+                    ask = self._ask if silent < MAX_SILENT else _refuse
                     ahead.append(pool.submit(copy_context().run, ask, later))
                 try:
-                    found = ahead.popleft().result()
+                    extraction = ahead.popleft().result()
                     silent = 0
                 except ModelUnavailable as error:
-                    found = Extraction(failure=str(error))
+                    extraction = Extraction(failure=str(error))
                     silent += 1
-                yield self._instead(chunk, found) if found.failure else found
+                yield self._extract_with_fallback(chunk, extraction) if extraction.failure else extraction
         finally:
             pool.shutdown(cancel_futures=True)
 
     def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
         """Return the (calls, tokens) that these chunks take at most, by the tokenizer that cuts chunks."""
         texts = [chunk.text[:MAX_TEXT] for chunk in chunks]
-        sent = [text for text in texts if any(one.isalnum() for one in text)]
-        asked = count_tokens([PROMPT.format(mark=mark_for(text), text=text) for text in sent])
-        return len(sent), sum(asked) + len(sent) * self._max_tokens
+        sent = [text for text in texts if any(character.isalnum() for character in text)]
+        prompt_tokens = count_tokens([PROMPT.format(mark=mark_for(text), text=text) for text in sent])
+        return len(sent), sum(prompt_tokens) + len(sent) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
         """Return the model's extraction of a chunk, with a failure if it names nothing that the chunk contains."""
         text = chunk.text[:MAX_TEXT]
-        if not any(one.isalnum() for one in text):
+        if not any(character.isalnum() for character in text):
             return Extraction()
         completion = self._model.complete(PROMPT.format(mark=mark_for(text), text=text), self._max_tokens)
         spending.note("extract", self._model.key, completion.tokens_in, completion.tokens_out)
         tokens = completion.tokens_in + completion.tokens_out
-        found = ground(parse(completion.text), chunk.text)
-        if found.mentions:
-            return replace(found, tokens=tokens)
-        said = " ".join(completion.text[:60].split())
-        return Extraction(tokens=tokens, failure=f"the model's answer names nothing in the text: {said!r}")
+        extraction = ground(parse(completion.text), chunk.text)
+        if extraction.mentions:
+            return replace(extraction, tokens=tokens)
+        excerpt = " ".join(completion.text[:60].split())
+        return Extraction(tokens=tokens, failure=f"the model's answer names nothing in the text: {excerpt!r}")
 
-    def _instead(self, chunk: Chunk, failed: Extraction) -> Extraction:
-        (found,) = self._fallback.extract([chunk])
-        return replace(found, tokens=found.tokens + failed.tokens, failure=failed.failure)
+    def _extract_with_fallback(self, chunk: Chunk, failed: Extraction) -> Extraction:
+        (extraction,) = self._fallback.extract([chunk])
+        return replace(extraction, tokens=extraction.tokens + failed.tokens, failure=failed.failure)
 
 
-def _not_asked(chunk: Chunk) -> Extraction:
+def _refuse(chunk: Chunk) -> Extraction:
     raise ModelUnavailable(f"the model was not asked: it gave no answer for {MAX_SILENT} chunks in a row")

@@ -42,36 +42,36 @@ class Folded:
 
     def occurrences(self, letters: str) -> list[tuple[int, int]]:
         """Return the spans of the text, ascending and without overlaps, in which whole words fold to ``letters``."""
-        found: list[tuple[int, int]] = []
-        place = self.letters.find(letters) if letters else -1
-        while place >= 0 and len(found) < MAX_OCCURRENCES:
-            last = place + len(letters) - 1
-            whole = self.opens[place] and self.closes[last]
-            if whole:
-                found.append((self.starts[place], self.ends[last]))
-            place = self.letters.find(letters, place + (len(letters) if whole else 1))
-        return found
+        spans: list[tuple[int, int]] = []
+        index = self.letters.find(letters) if letters else -1
+        while index >= 0 and len(spans) < MAX_OCCURRENCES:
+            last = index + len(letters) - 1
+            is_whole_word = self.opens[index] and self.closes[last]
+            if is_whole_word:
+                spans.append((self.starts[index], self.ends[last]))
+            index = self.letters.find(letters, index + (len(letters) if is_whole_word else 1))
+        return spans
 
 
 def fold(text: str) -> Folded:
     """Return a text folded for comparison: ``Émile-Zola's`` becomes ``emilezolas``."""
     folded = Folded(text, "", [], [], [], [])
     letters: list[str] = []
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if unicodedata.combining(character):
-            if folded.ends and folded.ends[-1] == place:
-                folded.ends[-1] = place + 1
+            if folded.ends and folded.ends[-1] == index:
+                folded.ends[-1] = index + 1
             continue
-        made = _fold_character(character)
-        if not made and not _joins_digits(text, place):
+        plain = _fold_character(character)
+        if not plain and not _joins_digits(text, index):
             continue
-        for number, letter in enumerate(made or character):
+        for number, letter in enumerate(plain or character):
             letters.append(letter)
-            folded.starts.append(place)
-            folded.ends.append(place + 1)
-            folded.opens.append(number == 0 and _begins(text, place))
-            folded.closes.append(number == len(made or character) - 1)
-    closes = [whole and _finishes(text, end) for whole, end in zip(folded.closes, folded.ends, strict=True)]
+            folded.starts.append(index)
+            folded.ends.append(index + 1)
+            folded.opens.append(number == 0 and _can_begin(text, index))
+            folded.closes.append(number == len(plain or character) - 1)
+    closes = [is_last and _can_end(text, end) for is_last, end in zip(folded.closes, folded.ends, strict=True)]
     return Folded(text, "".join(letters), folded.starts, folded.ends, folded.opens, closes)
 
 
@@ -81,31 +81,31 @@ def _fold_character(character: str) -> str:
     if character in _DROPPED or unicodedata.category(character) in _DROPPED_CATEGORIES:
         return ""
     plain = unicodedata.normalize("NFKD", character).casefold()
-    return "".join(one for one in plain if not unicodedata.combining(one) and not one.isspace())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter) and not letter.isspace())
 
 
-def _joins_digits(text: str, place: int) -> bool:
-    return text[place] in ".,:" and text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit()
+def _joins_digits(text: str, index: int) -> bool:
+    return text[index] in ".,:" and text[index - 1 : index].isdigit() and text[index + 1 : index + 2].isdigit()
 
 
-def _in_word(text: str, place: int, more: str = "") -> bool:
+def _in_word(text: str, index: int, extra: str = "") -> bool:
     """Return whether the character at an offset continues a word; False for offsets outside the text."""
-    if not 0 <= place < len(text):
+    if not 0 <= index < len(text):
         return False
-    character = text[place]
+    character = text[index]
     return (
         character.isalnum()
-        or character in more
+        or character in extra
         or unicodedata.category(character)[0] == "M"
-        or _joins_digits(text, place)
+        or _joins_digits(text, index)
     )
 
 
-def _begins(text: str, place: int) -> bool:
-    return bool(_UNSPACED.match(text[place])) or not _in_word(text, place - 1) or bool(_UNSPACED.match(text[place - 1]))
+def _can_begin(text: str, index: int) -> bool:
+    return bool(_UNSPACED.match(text[index])) or not _in_word(text, index - 1) or bool(_UNSPACED.match(text[index - 1]))
 
 
-def _finishes(text: str, end: int) -> bool:
+def _can_end(text: str, end: int) -> bool:
     if not _in_word(text, end, "+#"):
         return True
     return bool(_UNSPACED.match(text[end])) or bool(_UNSPACED.match(text[end - 1]))
@@ -123,23 +123,27 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
     """
     letters = fold(name).letters
     for form in (letters, letters + "s", letters + "es", letters.removesuffix("s") if len(letters) > 4 else ""):
-        found = [span for span in text.occurrences(form) if not _only_a_word(name, text.text[slice(*span)])]
-        if found:
-            return found
-    for part in _parts(name):
+        spans = [span for span in text.occurrences(form) if not _is_ordinary_word(name, text.text[slice(*span)])]
+        if spans:
+            return spans
+    for part in _split_name(name):
         if kind == "person" or len(fold(part).letters) * 2 >= len(letters):
-            found = [span for span in text.occurrences(fold(part).letters) if _distinct(text.text[slice(*span)], part)]
-            if found:
-                return found
+            spans = [
+                span
+                for span in text.occurrences(fold(part).letters)
+                if _has_matching_case(text.text[slice(*span)], part)
+            ]
+            if spans:
+                return spans
     return []
 
 
-def _only_a_word(name: str, text: str) -> bool:
+def _is_ordinary_word(name: str, text: str) -> bool:
     """Return whether a short abbreviation (``US``, ``WHO``) matched an ordinary word in small letters."""
     return len(name) <= 3 and name.isupper() and text.islower()
 
 
-def _parts(name: str) -> list[str]:
+def _split_name(name: str) -> list[str]:
     """Return the runs of a name's words, those with the most letters first."""
     words = [word for word in re.split(r"[\s\-\u2010-\u2015_/()\[\],]+", name) if word]
     if not 1 < len(words) <= 12:
@@ -150,14 +154,14 @@ def _parts(name: str) -> list[str]:
         for last in range(first + 1, len(words) + 1)
         if last - first < len(words)
     }
-    return sorted((run for run in runs if _telling(run)), key=lambda run: (-len(fold(run).letters), run))
+    return sorted((run for run in runs if _is_distinctive(run)), key=lambda run: (-len(fold(run).letters), run))
 
 
-def _telling(run: str) -> bool:
+def _is_distinctive(run: str) -> bool:
     words = [word.strip(".").lower() for word in run.split()]
     return any(word not in _GENERIC and (len(word) > 3 or _UNSPACED.search(word)) for word in words)
 
 
-def _distinct(text: str, part: str) -> bool:
+def _has_matching_case(text: str, part: str) -> bool:
     """Return whether a match of a part of a name has a capital, or the name itself writes the part in small letters."""
     return not text[:1].islower() or part[:1].islower()

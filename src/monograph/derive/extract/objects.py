@@ -26,31 +26,31 @@ def read_objects(answer: str) -> list[Record]:
     decoder = json.JSONDecoder(strict=False)
     records: list[Record] = []
     unread = []
-    place = attempts = 0
-    while (opening := _OPENING.search(answer, place)) and attempts < _MAX_ATTEMPTS and len(records) < MAX_RECORDS:
+    position = attempts = 0
+    while (opening := _OPENING.search(answer, position)) and attempts < _MAX_ATTEMPTS and len(records) < MAX_RECORDS:
         try:
             value, end = decoder.raw_decode(answer, opening.start())
         except (ValueError, RecursionError):
             attempts += 1
-            unread.append(answer[place : opening.end()])
-            place = opening.end()
+            unread.append(answer[position : opening.end()])
+            position = opening.end()
         else:
-            unread.append(answer[place : opening.start()])
+            unread.append(answer[position : opening.start()])
             records.extend(_walk(value, section_of(answer[max(0, opening.start() - 40) : opening.start()]), 0))
-            place = end
-    unread.append(answer[place:])
-    records.extend(_repaired("".join(unread)))
+            position = end
+    unread.append(answer[position:])
+    records.extend(_repair_objects("".join(unread)))
     return records[:MAX_RECORDS]
 
 
-def _repaired(text: str) -> Iterator[Record]:
+def _repair_objects(text: str) -> Iterator[Record]:
     """Yield records of objects that are not quite JSON: single quotes, a comma too many, cut off."""
-    for found in islice(_FLAT.findall(text), MAX_RECORDS):
+    for literal in islice(_FLAT.findall(text), MAX_RECORDS):
         try:
-            value = repair_json(found[:_MAX_OBJECT], return_objects=True)
+            value = repair_json(literal[:_MAX_OBJECT], return_objects=True)
         except (ValueError, RecursionError):  # The object is nested too deeply.
             continue
-        record = from_keys({key: _text(one) for key, one in value.items()}) if isinstance(value, dict) else None
+        record = from_keys({key: _as_field(item) for key, item in value.items()}) if isinstance(value, dict) else None
         if record is not None:
             yield record
 
@@ -62,27 +62,27 @@ def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
     if isinstance(value, list):
         yield from _walk_list(value, section, depth)
     elif isinstance(value, dict):
-        record = from_keys({key: _text(one) for key, one in value.items()})
+        record = from_keys({key: _as_field(item) for key, item in value.items()})
         if record is not None:
             yield record
-        for key, one in value.items():
-            if record is None or isinstance(one, list | dict):
-                yield from _walk_member(key, one, None if record else section, depth)
+        for key, item in value.items():
+            if record is None or isinstance(item, list | dict):
+                yield from _walk_member(key, item, None if record else section, depth)
 
 
 def _walk_list(values: list[Any], section: Tag | None, depth: int) -> Iterator[Record]:
-    texts = [one for one in values if isinstance(one, str | int | float)]
+    texts = [item for item in values if isinstance(item, str | int | float)]
     if values and len(texts) == len(values):
-        yield from _from_texts([str(one) for one in texts], section)
+        yield from _read_texts([str(item) for item in texts], section)
         return
-    for one in values:
-        if isinstance(one, str) and section == "entity":
-            yield Record("entity", (one,))
+    for item in values:
+        if isinstance(item, str) and section == "entity":
+            yield Record("entity", (item,))
         else:
-            yield from _walk(one, section, depth + 1)
+            yield from _walk(item, section, depth + 1)
 
 
-def _from_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
+def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
     """Yield the records of a list of texts, which is one record, or a list of names."""
     tag = section_of(texts[0])
     if tag is not None and len(texts) > 2:
@@ -92,8 +92,8 @@ def _from_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
             yield Record("relation", tuple(texts))
     elif len(texts) in (2, 3) and kind_of(texts[1]):
         yield Record("entity", tuple(texts))
-    elif section == "entity" or not any(one[:1].islower() or one.isdigit() for one in texts):
-        yield from (Record("entity", (one,)) for one in texts)
+    elif section == "entity" or not any(text[:1].islower() or text.isdigit() for text in texts):
+        yield from (Record("entity", (text,)) for text in texts)
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
@@ -102,23 +102,23 @@ def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Itera
     if isinstance(value, str):
         if section == "entity" and not meaning_of(key):
             yield Record("entity", (key, value))
-    elif isinstance(value, list) and all(isinstance(one, str) for one in value):
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
         if kind_of(key) and not meaning_of(key):
-            yield from (Record("entity", (one, key)) for one in value)
+            yield from (Record("entity", (item, key)) for item in value)
         elif section_of(key) is not None:
-            yield from _from_texts(value, inner)
+            yield from _read_texts(value, inner)
     elif isinstance(value, dict) and section == "entity" and section_of(key) is None:
-        record = from_keys({"name": key} | {name: _text(one) for name, one in value.items()})
+        record = from_keys({"name": key} | {name: _as_field(item) for name, item in value.items()})
         if record is not None:
             yield record
     elif isinstance(value, list | dict):
         yield from _walk(value, inner, depth + 1)
 
 
-def _text(value: Any) -> str:
+def _as_field(value: Any) -> str:
     """Return a JSON value as one field: items of a list are joined by commas, an object is empty."""
     if isinstance(value, list):
-        return ", ".join(one for one in value if isinstance(one, str))
+        return ", ".join(item for item in value if isinstance(item, str))
     if isinstance(value, dict) or value is None or isinstance(value, bool):
         return ""
     return str(value)

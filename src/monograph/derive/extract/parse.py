@@ -34,7 +34,7 @@ MAX_KEYWORD = 40
 UNKNOWN_STRENGTH = 0.5
 """Strength of a relation for which the answer states none."""
 
-_AS_ASKED = regex(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
+_REQUESTED_FORM = regex(r"^[^\w\n]{0,6}(?:entity|relation(?:ship)?)[^\w\n]{0,4}[|<]", re.MULTILINE | re.IGNORECASE)
 _LABEL = regex(r"^(?:entity|name|source|target)(?:[_ ]name)?\s*[:=]\s*", re.IGNORECASE)
 _QUOTES = " \"'“”«»`*_<>|"
 _EDGES = " \t\"'“”‘’«»„`*_<>()[]{}.,;:"
@@ -97,16 +97,16 @@ def parse(answer: str) -> ParsedAnswer:
     """
     answer = without_thoughts(answer[:MAX_ANSWER])
     answer = answer.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
-    records = read_lines(answer) if _AS_ASKED.search(answer) else read_objects(answer) or read_lines(answer)
+    records = read_lines(answer) if _REQUESTED_FORM.search(answer) else read_objects(answer) or read_lines(answer)
     entities: dict[str, NamedThing] = {}
     for record in records:
-        if record.tag == "entity" and not _is_relation(record) and (thing := _entity(record)):
+        if record.tag == "entity" and not _is_relation(record) and (thing := _read_entity(record)):
             letters = fold(thing.name).letters
             if letters and len(entities) < MAX_ENTITIES:
-                entities[letters] = _fuller(entities.get(letters), thing)
+                entities[letters] = _merge(entities.get(letters), thing)
     relations: dict[tuple[str, str], NamedRelation] = {}
     for record in records:
-        if (record.tag == "relation" or _is_relation(record)) and (relation := _relation(record, entities)):
+        if (record.tag == "relation" or _is_relation(record)) and (relation := _read_relation(record, entities)):
             ends = fold(relation.source).letters, fold(relation.target).letters
             if all(ends) and ends[0] != ends[1] and len(relations) < MAX_RELATIONS:
                 relations.setdefault(ends, relation)
@@ -120,16 +120,16 @@ def strength_of(text: str) -> float:
     """
     match = _NUMBER.search(text)
     if match is None:
-        found = (value for word, value in _WORDS_OF_STRENGTH.items() if word in text.lower())
-        return next(found, UNKNOWN_STRENGTH)
+        values = (value for word, value in _WORDS_OF_STRENGTH.items() if word in text.lower())
+        return next(values, UNKNOWN_STRENGTH)
     number = float(match[1][:12].replace(",", "."))
-    whole = match[1].isdigit()
+    is_whole = match[1].isdigit()
     if match[2] and match[2] != "%":
         scale = float(match[3][:6]) or 10.0
     elif match[2] or number > 10:
         scale = 100.0
     else:
-        scale = 1.0 if number <= 1 and not whole else 10.0
+        scale = 1.0 if number <= 1 and not is_whole else 10.0
     return min(1.0, max(0.05, round(number / scale, 3)))
 
 
@@ -137,7 +137,7 @@ def _is_strength(field: str) -> bool:
     return len(field) < 60 and _ONLY_STRENGTH.fullmatch(field) is not None
 
 
-def _fuller(old: NamedThing | None, new: NamedThing) -> NamedThing:
+def _merge(old: NamedThing | None, new: NamedThing) -> NamedThing:
     """Return an entity that is listed twice with its first name and kind, and its longest description."""
     if old is None:
         return new
@@ -150,7 +150,7 @@ def _is_relation(record: Record) -> bool:
     return record.tag == "entity" and len(fields) > 3 and not kind_of(fields[1]) and _is_strength(fields[-1])
 
 
-def _entity(record: Record) -> NamedThing | None:
+def _read_entity(record: Record) -> NamedThing | None:
     name, kind, *rest = (*record.fields, "", "")
     if len(kind.split()) > 4 or (kind and not kind_of(kind) and rest[0] and kind_of(rest[0]) and " " not in rest[0]):
         kind, rest = rest[0], [kind, *rest[1:]]
@@ -160,14 +160,14 @@ def _entity(record: Record) -> NamedThing | None:
     return NamedThing(name, kind_of(kind), _clean(" ".join(part for part in rest if part), MAX_DESCRIPTION))
 
 
-def _relation(record: Record, known: dict[str, NamedThing]) -> NamedRelation | None:
+def _read_relation(record: Record, entities: dict[str, NamedThing]) -> NamedRelation | None:
     """Return the relation of a record, or None if it has no two names.
 
     If the second field is no known entity and the third is, the third is the target.
     """
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
-    if rest and fold(_clean_name(second)).letters not in known and fold(_clean_name(rest[0])).letters in known:
+    if rest and fold(_clean_name(second)).letters not in entities and fold(_clean_name(rest[0])).letters in entities:
         second, rest[0] = rest[0], second
     source, target = _clean_name(first), _clean_name(second)
     if not source or not target or (meaning_of(source) and meaning_of(target)):
@@ -183,7 +183,9 @@ def _relation(record: Record, known: dict[str, NamedThing]) -> NamedRelation | N
 
 def _clean(text: str, limit: int) -> str:
     """Return one line of printable text without quotes around it, cut after the last word that fits."""
-    text = " ".join("".join(one if one.isprintable() else " " for one in text[: limit * 4]).split()).strip(_QUOTES)
+    text = " ".join(
+        "".join(character if character.isprintable() else " " for character in text[: limit * 4]).split()
+    ).strip(_QUOTES)
     if text.endswith(")") and text.count("(") < text.count(")"):
         text = text[:-1].strip(_QUOTES)
     return text if len(text) <= limit else text[:limit].rpartition(" ")[0] or text[:limit]

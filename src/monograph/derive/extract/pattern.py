@@ -83,21 +83,21 @@ class PatternExtractor:
 
 def mentions(text: str) -> list[Mention]:
     """Return the mentions in a text, in order of start, longer before shorter; each span once."""
-    shaped = {(one.start, one.end): one.kind for one in shapes(text)}
+    shaped = {(mention.start, mention.end): mention.kind for mention in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
-    taken = sorted(span for span, kind in shaped.items() if _stands_alone(span, kind))
+    occupied = sorted(span for span, kind in shaped.items() if _stands_alone(span, kind))
     language = language_of(text)
-    names = proper_names(text, language, taken)
+    names = proper_names(text, language, occupied)
     if language == "german":
         names = with_terms(text, names)
-    spoken = [(one.start, one.end, one.kind) for one in speakers(without(text, taken))]
+    speaker_names = [(mention.start, mention.end, mention.kind) for mention in speakers(without(text, occupied))]
     # In German nouns are found by their capitals.
     phrases = key_phrases(text, language) if language != "german" else []
     if not text.isascii() and has_han(text):
-        names += [(one.start, one.end, one.kind) for one in han_names(text)]
+        names += [(mention.start, mention.end, mention.kind) for mention in han_names(text)]
         phrases += han_terms(text)
     shapes_found = [(start, end, kind) for (start, end), kind in shaped.items()]
-    return _mentions().merged(text, shapes_found, spoken + names, phrases, LONGEST_NAME, MOST_MENTIONS)
+    return _mentions().merged(text, shapes_found, speaker_names + names, phrases, LONGEST_NAME, MOST_MENTIONS)
 
 
 @functools.cache
@@ -119,15 +119,15 @@ def speakers(text: str) -> Iterator[Mention]:
     """Yield the names before a colon at the start of a line: ``Name: …``."""
     if ": " not in text:
         return
-    for found in _SPEAKER.finditer(text):
-        who = found["who"]
+    for match in _SPEAKER.finditer(text):
+        name = match["who"]
         if (
-            who[0].isupper()
-            and who.casefold() not in NO_SPEAKERS
-            and len(who.split()) <= MOST_WORDS
-            and "http" not in who
+            name[0].isupper()
+            and name.casefold() not in NO_SPEAKERS
+            and len(name.split()) <= MOST_WORDS
+            and "http" not in name
         ):
-            yield Mention(who, "person", *found.span("who"))
+            yield Mention(name, "person", *match.span("who"))
 
 
 @functools.cache
@@ -160,7 +160,7 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
     taken:
         Spans, ascending, that contain no part of a name.
     """
-    masked = _masked(text)
+    masked = _mask_capitals(text)
 
     def is_number(start: int, end: int) -> bool:
         return is_number_word(text[start:end])
@@ -172,31 +172,31 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
             return ""
         kind = kind_of_name(text, start, end) if may_be_told else "name"
         # At the head of a sentence a number names nothing; in 7-Eleven it does.
-        is_number_alone = opens and kind == "name" and not _hangs(text, start) and is_number(start, end)
+        is_number_alone = opens and kind == "name" and not _follows_hyphen(text, start) and is_number(start, end)
         return "" if is_number_alone else kind
 
     return _lexicon().names(masked, language, taken, is_number, kind_of)
 
 
-def _masked(text: str) -> str:
+def _mask_capitals(text: str) -> str:
     """Return a text with another capital in place of İ and Σ.
 
     The small form of İ has two characters, and that of Σ depends on its neighbours.
     """
     if "İ" not in text and "Σ" not in text:
         return text
-    mask = next((one for one in _MASKS if one.lower() not in text), _MASKS[0])
+    mask = next((capital for capital in _MASKS if capital.lower() not in text), _MASKS[0])
     return text.replace("İ", mask).replace("Σ", mask)
 
 
-def _is_written_small(text: str, start: int, end: int, taken: Sequence[tuple[int, int]]) -> bool:
+def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
     """Return whether the text near a word contains it, with a genitive ``'s`` that follows it, in small letters."""
-    stop = next((first for first, _ in taken if first >= end), len(text))
+    stop = next((first for first, _ in occupied if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])
     return text.find(f" {bare(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0
 
 
-def _hangs(text: str, start: int) -> bool:
+def _follows_hyphen(text: str, start: int) -> bool:
     """Return whether a word is joined to another by a hyphen before it: 7-Eleven."""
     return start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()

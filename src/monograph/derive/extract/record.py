@@ -42,10 +42,10 @@ _TAGS = {"entity", "relation", "relationship", "node", "edge"}
 
 def meaning_of(key: str) -> str:
     """Return the field that a key or a column's title means; empty if it means none."""
-    return _MEANING.get(_plain(key), "")
+    return _MEANING.get(_normalize_key(key), "")
 
 
-def _plain(key: str) -> str:
+def _normalize_key(key: str) -> str:
     return re.sub(r"[\W_]+", "", key[:60].lower())
 
 
@@ -67,16 +67,18 @@ def from_keys(given: Mapping[str, str]) -> Record | None:
     If several keys mean the same field, the most specific one with a value counts. So a kind is read from
     ``entity_type`` rather than from ``type``, and never from a value such as ``entity``.
     """
-    plain = {_plain(key): value for key, value in given.items() if value}
-    found = {meaning: _first(words, plain, meaning == "kind") for meaning, words in _KEYS.items()}
-    if found["source"] and found["target"]:
-        said = found["description"] or found["kind"]
-        return Record("relation", (found["source"], found["target"], said, found["keywords"], found["strength"]))
-    if found["name"]:
-        return Record("entity", (found["name"], found["kind"], found["description"]))
+    plain = {_normalize_key(key): value for key, value in given.items() if value}
+    fields = {meaning: _first_value(words, plain, meaning == "kind") for meaning, words in _KEYS.items()}
+    if fields["source"] and fields["target"]:
+        description = fields["description"] or fields["kind"]
+        return Record(
+            "relation", (fields["source"], fields["target"], description, fields["keywords"], fields["strength"])
+        )
+    if fields["name"]:
+        return Record("entity", (fields["name"], fields["kind"], fields["description"]))
     return None
 
 
-def _first(words: str, plain: Mapping[str, str], kind: bool) -> str:
+def _first_value(words: str, plain: Mapping[str, str], kind: bool) -> str:
     values = (plain[word] for word in words.split() if word in plain)
     return next((value for value in values if not (kind and value.strip().lower() in _TAGS)), "")

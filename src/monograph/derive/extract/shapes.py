@@ -60,34 +60,34 @@ def shapes(text: str) -> list[Mention]:
 
     Addresses and numbers never overlap.
     """
-    found: list[Mention] = []
+    mentions: list[Mention] = []
     if "http" in text or "www." in text:
-        found += [Mention(one.group(), "url", *one.span()) for one in _URL.finditer(text)]
+        mentions += [Mention(match.group(), "url", *match.span()) for match in _URL.finditer(text)]
     if "@" in text:
-        urls = [(one.start, one.end) for one in found]
-        found += [Mention(one.group(), "email", *one.span()) for one in _EMAIL.finditer(without(text, urls))]
-    found += numbers(without(text, sorted((one.start, one.end) for one in found)))
-    found += quotes(text)
-    return found
+        urls = [(mention.start, mention.end) for mention in mentions]
+        mentions += [Mention(match.group(), "email", *match.span()) for match in _EMAIL.finditer(without(text, urls))]
+    mentions += numbers(without(text, sorted((mention.start, mention.end) for mention in mentions)))
+    mentions += quotes(text)
+    return mentions
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return a text of the same length in which some spans, ascending, are blanked out with NUL characters."""
     if not spans:
         return text
-    parts, at = [], 0
+    parts, position = [], 0
     for start, end in spans:
-        parts += [text[at:start], "\0" * (end - start)]
-        at = end
-    return "".join((*parts, text[at:]))
+        parts += [text[position:start], "\0" * (end - start)]
+        position = end
+    return "".join((*parts, text[position:]))
 
 
 def numbers(text: str) -> Iterator[Mention]:
     """Yield dates, times, amounts and codes, in order."""
     end = 0
     while (digit := _DIGIT.search(text, end)) is not None:
-        start = _first_sign(text, digit.start(), end)
-        month = _month_before(text, start, end)
+        start = _find_start(text, digit.start(), end)
+        month = _find_month(text, start, end)
         match = _NUMERIC.match(text, month) if month < start else None
         match = match or _NUMERIC.match(text, start)
         if match is None:
@@ -100,7 +100,7 @@ def numbers(text: str) -> Iterator[Mention]:
         end = match.end()
 
 
-def _first_sign(text: str, digit: int, end: int) -> int:
+def _find_start(text: str, digit: int, end: int) -> int:
     """Return the start of a digit's word or currency sign; the digit itself if it continues an earlier match."""
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
@@ -114,7 +114,7 @@ def _first_sign(text: str, digit: int, end: int) -> int:
     return start - 2 if start > end + 1 and text[start - 1] == " " and text[start - 2] in _CURRENCIES else start
 
 
-def _month_before(text: str, number: int, end: int) -> int:
+def _find_month(text: str, number: int, end: int) -> int:
     """Return the start of the month before a number; the number's own start if there is none."""
     start = number
     while start - 2 > end and text[start - 1] == " ":

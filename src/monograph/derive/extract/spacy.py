@@ -50,14 +50,14 @@ class SpacyExtractor:
         self._pipeline = _load(name)
         self.spec = f"spacy:{name}"
         """Spec of this extractor."""
-        self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_digest(self._pipeline)}"
+        self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_hash_files(self._pipeline)}"
         """Name of the pipeline and a hash of its files."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
         """Yield one extraction per chunk, in order. See :class:`monograph.models.Extractor`."""
         texts = (chunk.text[: self._pipeline.max_length] for chunk in chunks)
         for document in self._pipeline.pipe(texts, batch_size=BATCH):
-            mentions = [*_entities(document), *_terms(document)]
+            mentions = [*_find_entities(document), *_find_terms(document)]
             yield Extraction(tuple(sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
 
 
@@ -75,7 +75,7 @@ def _load(name: str) -> Language:
         raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
 
 
-def _digest(pipeline: Language) -> str:
+def _hash_files(pipeline: Language) -> str:
     """Return 16 hex digits that hash the names and bytes of a pipeline's files."""
     digest = hashlib.sha256()
     for path in sorted(path for path in pipeline.path.rglob("*") if path.is_file()):
@@ -85,27 +85,27 @@ def _digest(pipeline: Language) -> str:
     return digest.hexdigest()[:16]
 
 
-def _entities(document: Doc) -> Iterator[Mention]:
+def _find_entities(document: Doc) -> Iterator[Mention]:
     for span in document.ents:
         kind = kind_of(span.label_.replace("_", " "))
-        if not (kind == "quantity" and not any(one.isdigit() for one in span.text)):
-            yield from _mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
+        if not (kind == "quantity" and not any(character.isdigit() for character in span.text)):
+            yield from _make_mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
 
 
-def _terms(document: Doc) -> Iterator[Mention]:
+def _find_terms(document: Doc) -> Iterator[Mention]:
     """Yield the noun phrases outside entities, without the words that introduce them."""
     if document.vocab.get_noun_chunks is None or not document.has_annotation("DEP"):
         return
-    named = {place for span in document.ents for place in range(span.start, span.end)}
+    named = {index for span in document.ents for index in range(span.start, span.end)}
     for span in document.noun_chunks:
         first = next((token.i for token in span if token.pos_ not in _INTRODUCING and not token.is_stop), span.end)
         term = document[first : span.end]
-        free = named.isdisjoint(range(first, span.end))
-        if free and len(term) <= MAX_TERM and any(token.is_alpha and len(token) > 2 for token in term):
-            yield from _mention(term, "term")
+        is_free = named.isdisjoint(range(first, span.end))
+        if is_free and len(term) <= MAX_TERM and any(token.is_alpha and len(token) > 2 for token in term):
+            yield from _make_mention(term, "term")
 
 
-def _mention(span: Span, kind: str) -> Iterator[Mention]:
+def _make_mention(span: Span, kind: str) -> Iterator[Mention]:
     name = span.text.strip()
     if name:
         start = span.start_char + span.text.index(name)

@@ -16,7 +16,7 @@ from monograph.regex import regex
 
 VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
 ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
-_DEFINED = regex(
+_DEFINITION = regex(
     rf"\s*(?:\([^)]{{0,200}}\)\s*)?,?\s*(?:{'|'.join(VERBS)})\s+(?:stat[oa]\s+)?"
     rf"(?:{'|'.join(sorted(ARTICLES))})\b(?P<what>[^.\n;]{{3,160}})",
     re.IGNORECASE,
@@ -25,7 +25,7 @@ _BORN = regex(
     r"\s*\((?:[^()]{0,60}[;,] ?)?(?:born|b\.|née?\b|geb\.|geboren|\* ?\d|nacid[oa]|nat[oa]\b"
     r"|(?:c\. ?)?\d{1,2}\.? (?:de )?\w+ (?:de )?\d{4} ?[–-]|\d{4} ?[–-] ?\d{4}\))"
 )
-_DEFINES = (" (", ", ", *(f" {verb} " for verb in VERBS))
+_DEFINITION_STARTS = (" (", ", ", *(f" {verb} " for verb in VERBS))
 TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
 """Words that show the kind of a name. A name without such a word in or next to it is of unknown kind,
 unless a bracket follows it.
@@ -40,32 +40,32 @@ _LONGEST_WORD = 16
 
 def kind_of_name(text: str, start: int, end: int) -> str:
     """Return the kind of the name at text[start:end]; ``name`` if nothing shows it."""
-    own = _WORD.findall(text[start:end].casefold()) if " " in text[start:end] else []
-    if len(own) > 1:
-        titled = own[0] in TITLES and own[1] not in ("of", "the") and LOOSE.isdisjoint(own)
-        if titled and own[0] in ADDRESSES:
+    name_words = _WORD.findall(text[start:end].casefold()) if " " in text[start:end] else []
+    if len(name_words) > 1:
+        titled = name_words[0] in TITLES and name_words[1] not in ("of", "the") and LOOSE.isdisjoint(name_words)
+        if titled and name_words[0] in ADDRESSES:
             return "person"
-        if own[-1] in KIND_BY_LAST_WORD:
-            return KIND_BY_LAST_WORD[own[-1]]
+        if name_words[-1] in KIND_BY_LAST_WORD:
+            return KIND_BY_LAST_WORD[name_words[-1]]
         if titled:
             return "person"
-    if text.startswith(_DEFINES, end):
+    if text.startswith(_DEFINITION_STARTS, end):
         if _BORN.match(text, end):
             return "person"
-        defined = _DEFINED.match(text, end)
-        if defined is not None:
-            for word in _WORD.findall(defined["what"].casefold())[:_MOST_WORDS]:
+        definition = _DEFINITION.match(text, end)
+        if definition is not None:
+            for word in _WORD.findall(definition["what"].casefold())[:_MOST_WORDS]:
                 if word in KIND_BY_DEFINITION:
                     return KIND_BY_DEFINITION[word]
-    return _kind_before(text, start) if LOOSE.isdisjoint(own) else "name"
+    return _kind_before(text, start) if LOOSE.isdisjoint(name_words) else "name"
 
 
 def _kind_before(text: str, start: int) -> str:
     """Return ``person`` after a title or a profession (Queen Victoria, the director Agnès Varda), else ``name``."""
     if text[start - 1 : start] != " ":
         return "name"
-    at = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
-    word = text[at : start - 1]
+    word_start = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
+    word = text[word_start : start - 1]
     if word.rstrip(".").casefold() in TITLES or KIND_BY_DEFINITION.get(word) == "person":
         return "person"
     return "name"

@@ -46,6 +46,6 @@ class EmbedderReranker:
         """
         if not texts:
             return np.zeros(0)
-        (asked,) = self._embedder.embed([question], "query")
-        cosines: Float64 = np.vecdot(self._embedder.embed(texts, "document"), asked).astype(np.float64)
+        (query_vector,) = self._embedder.embed([question], "query")
+        cosines: Float64 = np.vecdot(self._embedder.embed(texts, "document"), query_vector).astype(np.float64)
         return cosines

@@ -66,8 +66,8 @@ class OnnxReranker:
         model, tokens = files(self._folder)
         self._session = session(model)
         self._tokenizer = tokenizer(tokens, settings.max_tokens)
-        self._inputs = {one.name for one in self._session.get_inputs()}
-        names = [one.name for one in self._session.get_outputs()]
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        names = [node.name for node in self._session.get_outputs()]
         self._output = "logits" if "logits" in names else names[0]
         self.key = f"cross-encoder/{model.stem}/{digest((model, tokens), {'max_tokens': settings.max_tokens})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change scores."""
@@ -88,8 +88,8 @@ class OnnxReranker:
     @property
     def spec(self) -> str:
         """``onnx:``, the folder and, after ``#``, the settings that are not the default, as JSON."""
-        usual = asdict(CrossEncoderSettings())
-        changed = {name: value for name, value in asdict(self._settings).items() if value != usual[name]}
+        defaults = asdict(CrossEncoderSettings())
+        changed = {name: value for name, value in asdict(self._settings).items() if value != defaults[name]}
         return f"onnx:{self._folder}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
@@ -101,23 +101,23 @@ class OnnxReranker:
             If the model fails on the texts.
         """
         result = np.zeros(len(texts))
-        order = sorted(range(len(texts)), key=lambda place: (-len(texts[place]), texts[place]))
+        order = sorted(range(len(texts)), key=lambda index: (-len(texts[index]), texts[index]))
         for first in range(0, len(order), self._settings.batch_size):
-            places = order[first : first + self._settings.batch_size]
-            result[places] = self._run([(question, texts[place]) for place in places])
+            indices = order[first : first + self._settings.batch_size]
+            result[indices] = self._run([(question, texts[index]) for index in indices])
         return result
 
     def _run(self, pairs: list[tuple[str, str]]) -> Float64:
-        readable = [tuple(one.encode("utf-8", "replace").decode() for one in pair) for pair in pairs]
+        readable = [tuple(text.encode("utf-8", "replace").decode() for text in pair) for pair in pairs]
         encodings = self._tokenizer.encode_batch(readable)
-        given: dict[str, npt.NDArray[np.int64]] = {
-            "input_ids": np.array([one.ids for one in encodings], dtype=np.int64),
-            "attention_mask": np.array([one.attention_mask for one in encodings], dtype=np.int64),
-            "token_type_ids": np.array([one.type_ids for one in encodings], dtype=np.int64),
+        arrays: dict[str, npt.NDArray[np.int64]] = {
+            "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
+            "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),
+            "token_type_ids": np.array([encoding.type_ids for encoding in encodings], dtype=np.int64),
         }
         try:
             (output,) = self._session.run(
-                [self._output], {name: value for name, value in given.items() if name in self._inputs}
+                [self._output], {name: value for name, value in arrays.items() if name in self._inputs}
             )
         except Exception as error:  # onnxruntime raises many kinds, none of a common base
             raise ModelUnavailable(f"the model in {self._folder} failed: {error}", _HINT) from error

@@ -78,7 +78,7 @@ class ServedReranker(ServedModel):
     path: ClassVar[str] = "/rerank"
     noun: ClassVar[str] = "reranker"
     form: ClassVar[str] = "give rerank:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
-        one.name for one in fields(ServedRerankerSettings)
+        field.name for field in fields(ServedRerankerSettings)
     )
 
     def __init__(
@@ -118,12 +118,14 @@ class ServedReranker(ServedModel):
         """
         most = self._settings.max_characters or None
         cut = [text[:most] for text in texts]
-        batches = (cut[at : at + self._settings.batch_size] for at in range(0, len(cut), self._settings.batch_size))
-        return np.array([score for batch in batches for score in self._of_batch(question, batch)], dtype=np.float64)
+        batches = (
+            cut[first : first + self._settings.batch_size] for first in range(0, len(cut), self._settings.batch_size)
+        )
+        return np.array([score for batch in batches for score in self._score_batch(question, batch)], dtype=np.float64)
 
-    def _replied(self, question: str, texts: list[str]) -> Any:
+    def _fetch_reply(self, question: str, texts: list[str]) -> Any:
         try:
-            return self._server.ask(self._asked(question, texts))
+            return self._server.ask(self._build_request(question, texts))
         except ModelUnavailable as error:
             if error.status not in (400, 413, 422):
                 raise
@@ -131,51 +133,51 @@ class ServedReranker(ServedModel):
                 hint = 'if a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
                 raise ModelUnavailable(error.message, hint) from error
             self._tei = True
-            return self._server.ask(self._asked(question, texts))
+            return self._server.ask(self._build_request(question, texts))
 
-    def _of_batch(self, question: str, texts: list[str]) -> Iterator[float]:
+    def _score_batch(self, question: str, texts: list[str]) -> Iterator[float]:
         with request("rerank", self._model, self.base_url):
-            reply = self._replied(question, texts)
+            reply = self._fetch_reply(question, texts)
         spending.note("rerank", self.key)
-        found: dict[int, float] = {}
-        for one in self._results(reply):
-            index, score = _index_and_score(one)
+        scores: dict[int, float] = {}
+        for result in self._read_results(reply):
+            index, score = _read_index_and_score(result)
             if type(index) is not int or type(score) not in (int, float):
-                raise self._fault("a result without an index and a score")
+                raise self._make_error("a result without an index and a score")
             try:
-                found[index] = float(score)
+                scores[index] = float(score)
             except OverflowError:
-                found[index] = math.inf
-        if set(found) != set(range(len(texts))):
-            raise self._fault(f"scores of {len(found)} texts, where {len(texts)} were sent")
-        if not all(math.isfinite(score) for score in found.values()):
-            raise self._fault("a score that is not finite")
-        return (found[place] for place in range(len(texts)))
+                scores[index] = math.inf
+        if set(scores) != set(range(len(texts))):
+            raise self._make_error(f"scores of {len(scores)} texts, where {len(texts)} were sent")
+        if not all(math.isfinite(score) for score in scores.values()):
+            raise self._make_error("a score that is not finite")
+        return (scores[position] for position in range(len(texts)))
 
-    def _asked(self, question: str, texts: list[str]) -> dict[str, Any]:
+    def _build_request(self, question: str, texts: list[str]) -> dict[str, Any]:
         if self._tei:
             return {"query": question, "texts": texts}
         return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
 
-    def _results(self, reply: Any) -> list[Any]:
+    def _read_results(self, reply: Any) -> list[Any]:
         """Return the results of a reply: the reply itself, or its list ``results`` or, from older servers, ``data``."""
-        found = reply
+        results = reply
         if isinstance(reply, dict):
-            found = reply.get("results", reply.get("data"))
-        if not isinstance(found, list):
-            said = self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-            raise ModelUnavailable(f"{self._url} replied without scores: {said}", _HINT)
-        return found
+            results = reply.get("results", reply.get("data"))
+        if not isinstance(results, list):
+            excerpt = self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
+            raise ModelUnavailable(f"{self._url} replied without scores: {excerpt}", _HINT)
+        return results
 
-    def _fault(self, what: str) -> ModelUnavailable:
+    def _make_error(self, what: str) -> ModelUnavailable:
         return ModelUnavailable(
             f"{self._model!r} at {self._url} returned {what}",
             "check that it is a reranking model, and see the server's log",
         )
 
 
-def _index_and_score(one: Any) -> tuple[Any, Any]:
+def _read_index_and_score(result: Any) -> tuple[Any, Any]:
     """Return the index and the score of a result, whatever their types; None for a missing one."""
-    if not isinstance(one, dict):
+    if not isinstance(result, dict):
         return None, None
-    return one.get("index"), one.get("relevance_score", one.get("score"))
+    return result.get("index"), result.get("relevance_score", result.get("score"))

@@ -50,90 +50,90 @@ class ExtractiveSummarizer:
         If no sentence is short enough, or none has a letter or digit, the summary is the beginning of the first one.
         It is empty only if all texts are blank.
         """
-        every = _sentences(texts)
-        sentences = [one for one in every if any(sign.isalnum() for sign in one.text)]
+        all_sentences = _split_sentences(texts)
+        sentences = [sentence for sentence in all_sentences if any(character.isalnum() for character in sentence.text)]
         if not sentences:
-            return _gist([_cut(one, max_tokens) for one in every[:1]])
-        vectors, tokens = _embedded([one.text for one in sentences])
-        fitting = [place for place, count in enumerate(tokens) if LEAST_TOKENS <= count < max_tokens]
-        fitting = fitting or [place for place, count in enumerate(tokens) if count < max_tokens]
+            return _join_sentences([_cut(sentence, max_tokens) for sentence in all_sentences[:1]])
+        vectors, tokens = _embed_sentences([sentence.text for sentence in sentences])
+        fitting = [index for index, count in enumerate(tokens) if LEAST_TOKENS <= count < max_tokens]
+        fitting = fitting or [index for index, count in enumerate(tokens) if count < max_tokens]
         if not fitting:
-            return _gist([_cut(sentences[0], max_tokens)])
-        chosen = _chosen(vectors[fitting], [tokens[place] for place in fitting], max_tokens)
-        return _fitted([sentences[fitting[place]] for place in chosen], max_tokens)
+            return _join_sentences([_cut(sentences[0], max_tokens)])
+        chosen = _choose_sentences(vectors[fitting], [tokens[index] for index in fitting], max_tokens)
+        return _fit_summary([sentences[fitting[index]] for index in chosen], max_tokens)
 
 
-def _sentences(texts: Sequence[str]) -> list[_SummarySentence]:
+def _split_sentences(texts: Sequence[str]) -> list[_SummarySentence]:
     """Return the distinct sentences of texts, since neighbouring chunks overlap."""
-    found: dict[str, _SummarySentence] = {}
+    by_text: dict[str, _SummarySentence] = {}
     for source, text in enumerate(texts):
         for start, end in sentence_spans(text[:MAX_TEXT]):
             sentence = text[start:end]
-            if sentence not in found:
-                found[sentence] = _SummarySentence(source, start, end, sentence)
-    return list(found.values())
+            if sentence not in by_text:
+                by_text[sentence] = _SummarySentence(source, start, end, sentence)
+    return list(by_text.values())
 
 
 @lru_cache(maxsize=65_536)
-def _tokens_of(word: str) -> tuple[int, ...]:
+def _tokenize_word(word: str) -> tuple[int, ...]:
     """Return the token ids of a word. No token spans a space, and words repeat, so results are cached."""
     return tuple(token_ids(word))
 
 
-def _embedded(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
+def _embed_sentences(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
     """Return the unit vectors of sentences, float32 (n, 256), and the number of tokens of each."""
-    tokens = [list(chain.from_iterable(map(_tokens_of, sentence.split()))) for sentence in sentences]
-    counts = [len(some) for some in tokens]
+    tokens = [list(chain.from_iterable(map(_tokenize_word, sentence.split()))) for sentence in sentences]
+    counts = [len(ids) for ids in tokens]
     starts = np.cumsum([0, *counts[:-1]])
     sums = np.add.reduceat(token_vectors()[list(chain.from_iterable(tokens))], starts, axis=0)
     return unit_rows(sums), counts
 
 
-def _chosen(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
+def _choose_sentences(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
     """Return the indices of the sentences that cover all of them best within ``max_tokens``, best first."""
-    places = np.arange(len(vectors))
+    indices = np.arange(len(vectors))
     if len(vectors) > MAX_SENTENCES:
-        near = vectors @ vectors.mean(axis=0)
-        places = np.sort(np.argsort(-np.round(near, 6), kind="stable")[:MAX_SENTENCES])
-    vectors = vectors[places]
-    lengths = np.array(tokens, dtype=np.float64)[places]
-    likeness = np.clip(vectors @ vectors.T, 0.0, None).astype(np.float64)
+        similarity = vectors @ vectors.mean(axis=0)
+        indices = np.sort(np.argsort(-np.round(similarity, 6), kind="stable")[:MAX_SENTENCES])
+    vectors = vectors[indices]
+    lengths = np.array(tokens, dtype=np.float64)[indices]
+    similarities = np.clip(vectors @ vectors.T, 0.0, None).astype(np.float64)
     covered = np.zeros(len(vectors))
-    left = float(max_tokens)
+    remaining = float(max_tokens)
     chosen: list[int] = []
-    open_ = lengths + 1 <= left
-    while open_.any():
-        gains = np.maximum(likeness - covered, 0.0) @ lengths
+    eligible = lengths + 1 <= remaining
+    while eligible.any():
+        gains = np.maximum(similarities - covered, 0.0) @ lengths
         # Rounded, so that two machines that differ in the last digit choose the same sentence.
-        best = int(np.argmax(np.where(open_, np.round(gains, 6), -1.0)))
+        best = int(np.argmax(np.where(eligible, np.round(gains, 6), -1.0)))
         if gains[best] <= 0 and chosen:
             break
-        chosen.append(int(places[best]))
-        covered = np.maximum(covered, likeness[best])
-        left -= lengths[best] + 1  # One token for the line break.
-        open_ &= lengths + 1 <= left
-        open_[best] = False
+        chosen.append(int(indices[best]))
+        covered = np.maximum(covered, similarities[best])
+        remaining -= lengths[best] + 1  # One token for the line break.
+        eligible &= lengths + 1 <= remaining
+        eligible[best] = False
     return chosen
 
 
-def _fitted(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
+def _fit_summary(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
     """Return a summary of the first sentences of ``best``, as many as fit when their tokens are counted together."""
     while True:
-        gist = _gist(sorted(best, key=lambda one: (one.source, one.start)))
-        if count_tokens([gist.text])[0] <= max_tokens:
-            return gist
+        summary = _join_sentences(sorted(best, key=lambda sentence: (sentence.source, sentence.start)))
+        if count_tokens([summary.text])[0] <= max_tokens:
+            return summary
         if len(best) == 1:
-            return _gist([_cut(best[0], max_tokens)])
+            return _join_sentences([_cut(best[0], max_tokens)])
         best = best[:-1]
 
 
-def _gist(sentences: Sequence[_SummarySentence]) -> SummaryText:
+def _join_sentences(sentences: Sequence[_SummarySentence]) -> SummaryText:
     quotes = []
-    at = 0
-    for one in sentences:
-        quotes.append(Quote(at, at + len(one.text), one.source, one.start, one.end))
-        at += len(one.text) + len(JOIN)
-    return SummaryText(JOIN.join(one.text for one in sentences), tuple(quotes))
+    offset = 0
+    for sentence in sentences:
+        quotes.append(Quote(offset, offset + len(sentence.text), sentence.source, sentence.start, sentence.end))
+        offset += len(sentence.text) + len(JOIN)
+    return SummaryText(JOIN.join(sentence.text for sentence in sentences), tuple(quotes))
 
 
 def _cut(sentence: _SummarySentence, max_tokens: int) -> _SummarySentence:

@@ -81,12 +81,12 @@ class LLMSummarizer:
         ModelUnavailable
             If the model does not answer, or its answer has no letter or digit.
         """
-        completion = self._model.complete(_prompt(texts, max_tokens), int(ROOM * max_tokens))
+        completion = self._model.complete(_build_prompt(texts, max_tokens), int(ROOM * max_tokens))
         spending.note("summarize", self._model.key, completion.tokens_in, completion.tokens_out)
         answer = completion.text.encode("utf-8", "replace").decode()
-        said = _PREAMBLE.sub("", without_thoughts(answer), count=1)
-        text = _fitted(said.strip().strip('"'), max_tokens)
-        if not any(one.isalnum() for one in text):
+        summary = _PREAMBLE.sub("", without_thoughts(answer), count=1)
+        text = _truncate(summary.strip().strip('"'), max_tokens)
+        if not any(character.isalnum() for character in text):
             raise ModelUnavailable(
                 f"{self.key} wrote no summary, but {completion.text[:60]!r}", "try again, or use another model"
             )
@@ -97,17 +97,17 @@ class LLMSummarizer:
 
         It counts the tokens of the prompts and of the longest allowed answers, with the tokenizer that cuts chunks.
         """
-        read = sum(count_tokens([_prompt(texts, max_tokens) for texts in asked]))
+        read = sum(count_tokens([_build_prompt(texts, max_tokens) for texts in asked]))
         return len(asked), read + len(asked) * int(ROOM * max_tokens)
 
 
-def _prompt(texts: Sequence[str], max_tokens: int) -> str:
+def _build_prompt(texts: Sequence[str], max_tokens: int) -> str:
     text = "\n---\n".join(text[:MAX_TEXT] for text in texts)
     # A word of English is about four thirds of a token.
     return PROMPT.format(mark=mark_for(text), text=text, count=len(texts), words=max_tokens * 3 // 4)
 
 
-def _fitted(text: str, max_tokens: int) -> str:
+def _truncate(text: str, max_tokens: int) -> str:
     """Return a text up to its last sentence that fits; if the first does not fit, up to its last word that does."""
     head = first_tokens(text, max_tokens)
     if len(head) == len(text):

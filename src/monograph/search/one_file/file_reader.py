@@ -63,23 +63,23 @@ class RowCache(Generic[_Value]):
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: dict[int, _Value] = {}
+        self._cached: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
         """Return the values of the rows, which must differ, in order; missing values are read and cached.
 
         Rows that ``read`` does not return are left out.
         """
-        held = self._held
+        cached = self._cached
         try:
-            return [held[row] for row in rows]
+            return [cached[row] for row in rows]
         except KeyError:
-            values = {row: held[row] for row in rows if row in held}
+            values = {row: cached[row] for row in rows if row in cached}
         new = read([row for row in rows if row not in values])
-        if len(held) + len(new) > self._most:
+        if len(cached) + len(new) > self._most:
             # Replace the dict instead of clearing it: another thread may be reading it.
-            self._held = held = {}
-        held.update(new)
+            self._cached = cached = {}
+        cached.update(new)
         values.update(new)
         return [values[row] for row in rows if row in values]
 
@@ -156,20 +156,20 @@ class FileReader:
     ) -> Counts:
         """Return counts from FTS5's pages, by which :meth:`pool` then ranks, or from FTS5 if they cannot be read."""
         total = terms.count(self.connection)
-        few = {word for word in small if word not in words and word.isascii()}
-        whole = {*words, *small} - few
-        read = postings.read(
-            self.connection, whole, few, int(word_for_word.common_above(total)) + 1, self.cache.counted
+        function_words = {word for word in small if word not in words and word.isascii()}
+        exact = {*words, *small} - function_words
+        loaded = postings.read(
+            self.connection, exact, function_words, int(word_for_word.common_above(total)) + 1, self.cache.counted
         )
-        chunks = terms.document_frequency(self.connection, whole | few) if read is None else read.chunks
+        chunks = terms.document_frequency(self.connection, exact | function_words) if loaded is None else loaded.chunks
         with telemetry.span("monograph.search.word_for_word"):
-            return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, read)
+            return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, loaded)
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
         """Return (row, worth) of the chunks that contain the words of a code or phrase one after the other."""
         rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
         texts = map("\n".join, self.titled_texts(rows))
-        return [(row, word_for_word.worth(text, one)) for row, one in zip(rows, texts, strict=True)]
+        return [(row, word_for_word.worth(text, titled_text)) for row, titled_text in zip(rows, texts, strict=True)]
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         counted = self.cache.counted.exact
@@ -180,27 +180,27 @@ class FileReader:
     def pool(self, request: PoolRequest) -> Pool:
         lexical: list[tuple[int, float]] = []
         dense: list[tuple[int, float]] = []
-        effort, read = None, _NONE_READ
+        effort, read_vectors = None, _NONE_READ
         if request.words:
             with telemetry.span("monograph.search.words"):
                 lexical = self._bm25(request)
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                dense, effort, read = self.nearest(request.vector, request.k, request.filter, request.stretch)
+                dense, effort, read_vectors = self.nearest(request.vector, request.k, request.filter, request.stretch)
         walk = request.walk
         if walk is None:
             return Pool(self, lexical, dense, effort)
         subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
-        rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[one.chunk for one in subjects]]))
+        rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[subject.chunk for subject in subjects]]))
         named = graphs.that_name(self.connection, rows, walk.names)
-        return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read))
+        return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
 
     def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
         words, allowed = request.words, request.filter.within(self.view)
-        read = None if request.counts is None else request.counts.postings
+        loaded = None if request.counts is None else request.counts.postings
         scored = None
-        if read is not None and read.can_rank(words):
-            scored = read.bm25(self.connection, words, request.k, allowed)
+        if loaded is not None and loaded.can_rank(words):
+            scored = loaded.bm25(self.connection, words, request.k, allowed)
         return terms.bm25(self.connection, words, request.k, allowed) if scored is None else scored
 
     def nearest(
@@ -210,18 +210,23 @@ class FileReader:
 
         There may be more than k chunks, because chunks of equal text share a vector.
         """
-        bits = self._bits(self.chunk_index, allowed)
-        near = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
-        found = stored_vectors.chunks_of(self.connection, near.items)
-        if bits is not None and any(len(some) > 1 for some in found.values()):
+        bits = self._allowed_bits(self.chunk_index, allowed)
+        result = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
+        chunks = stored_vectors.chunks_of(self.connection, result.items)
+        if bits is not None and any(len(shared) > 1 for shared in chunks.values()):
             # A vector is allowed if any of its chunks is, so filter the chunks of shared vectors.
-            found = stored_vectors.chunks_of(self.connection, near.items, allowed)
-        scored = [(chunk, score) for memo, score in zip(near.items, near.scores, strict=True) for chunk in found[memo]]
-        effort, read = Effort(near.loads, near.compared, near.stopped), _NONE_READ
-        if near.read is not None:
-            memos, held = near.read
-            read = {chunk: at for at, memo in enumerate(memos.tolist()) for chunk in found.get(memo, ())}, held
-        return scored, effort, read
+            chunks = stored_vectors.chunks_of(self.connection, result.items, allowed)
+        scored = [
+            (chunk, score) for memo, score in zip(result.items, result.scores, strict=True) for chunk in chunks[memo]
+        ]
+        effort, read_vectors = Effort(result.loads, result.compared, result.stopped), _NONE_READ
+        if result.read is not None:
+            memos, values = result.read
+            read_vectors = (
+                {chunk: index for index, memo in enumerate(memos.tolist()) for chunk in chunks.get(memo, ())},
+                values,
+            )
+        return scored, effort, read_vectors
 
     def cosines(
         self, chunks: Sequence[int], vectors: Float32, read: _ReadVectors = _NONE_READ
@@ -230,22 +235,22 @@ class FileReader:
 
         ``read`` has vectors that were read before and are not read again.
         """
-        places, held = read
-        missing = [chunk for chunk in chunks if chunk not in places]
+        positions, read_values = read
+        missing = [chunk for chunk in chunks if chunk not in positions]
         self.cache.ahead.vectors(self.connection, missing)
         rows, values = stored_vectors.of_chunks(self.connection, missing, vectors.shape[1])
-        if held is not None:
-            before = [chunk for chunk in chunks if chunk in places]
-            rows = np.concatenate((np.array(before, dtype=np.int64), rows))
-            values = np.concatenate((held[[places[chunk] for chunk in before]], values))
-        made = [np.vecdot(values, one) for one in vectors]
-        return rows, np.array(made, dtype=np.float32).reshape(len(vectors), len(rows))
+        if read_values is not None:
+            already_read = [chunk for chunk in chunks if chunk in positions]
+            rows = np.concatenate((np.array(already_read, dtype=np.int64), rows))
+            values = np.concatenate((read_values[[positions[chunk] for chunk in already_read]], values))
+        cosines = [np.vecdot(values, vector) for vector in vectors]
+        return rows, np.array(cosines, dtype=np.float32).reshape(len(vectors), len(rows))
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
         """Return the evidence of chunks: see :class:`monograph.search.reader.Evidence`."""
         self.cache.ahead.graphs(self.connection, rows)
-        held = self.cache.words.get(rows, lambda some: graphs.words(self.connection, some))
-        return _scoring.evidence(words, rows, held).view(EVIDENCE)[:, 0]
+        chunk_words = self.cache.words.get(rows, lambda missing: graphs.words(self.connection, missing))
+        return _scoring.evidence(words, rows, chunk_words).view(EVIDENCE)[:, 0]
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))
@@ -268,11 +273,11 @@ class FileReader:
         return self.cache.starts.get(chunks, read)
 
     def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
-        def read(some: Sequence[int]) -> dict[int, Leads]:
-            self.cache.ahead.leads(self.connection, some)
-            asked = self.names.links(some)
-            about = graphs.subject_chunks(self.connection, asked.names, allowed)
-            return asked.leads(about, graphs.mentions(self.connection, asked.rare, allowed))
+        def read(missing: Sequence[int]) -> dict[int, Leads]:
+            self.cache.ahead.leads(self.connection, missing)
+            request = self.names.links(missing)
+            subjects = graphs.subject_chunks(self.connection, request.names, allowed)
+            return request.leads(subjects, graphs.mentions(self.connection, request.rare, allowed))
 
         return self.cache.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values()), self
 
@@ -285,25 +290,25 @@ class FileReader:
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
         ids = {row: identifier for identifier, row in stored_chunks.rows_of(self.connection, texts).items()}
         values = graphs.extraction_values(self.connection, ids)
-        found = {}
+        mentions = {}
         for row, value in values.items():
             with extractions.decoding_of(self.connection, row):
                 extraction = extractions.unpack(value, texts[ids[row]])
-                found[ids[row]] = [one for one in extraction.mentions if one.kind in kinds]
-        return found
+                mentions[ids[row]] = [mention for mention in extraction.mentions if mention.kind in kinds]
+        return mentions
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        found = {}
+        descriptions = {}
         for row, value in graphs.extraction_values(self.connection, chunks).items():
             with extractions.decoding_of(self.connection, row):
-                found[row] = extractions.descriptions(value)
-        return found
+                descriptions[row] = extractions.descriptions(value)
+        return descriptions
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
         written = self.names.written(where) if where else {}
-        asked = list(rows)
-        self.cache.ahead.texts(self.connection, asked)
-        return {one.row: one for one in stored_chunks.load(self.connection, asked)}, written
+        chunk_rows = list(rows)
+        self.cache.ahead.texts(self.connection, chunk_rows)
+        return {chunk.row: chunk for chunk in stored_chunks.load(self.connection, chunk_rows)}, written
 
     def nearest_summaries(
         self, vector: Float32, k: int, allowed: Allowed
@@ -313,21 +318,23 @@ class FileReader:
         summaries.need_tree(self.connection)
         if not vector.any():
             return [], None
-        bits = self._bits(self.summary_index, allowed)
+        bits = self._allowed_bits(self.summary_index, allowed)
         barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
-        near = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
-        found = stored_tree.of_vectors(self.connection, near.items, barred)
-        scored = [(score, *one) for memo, score in zip(near.items, near.scores, strict=True) for one in found[memo]]
-        best = sorted(scored, key=lambda one: (-one[0], one[2]))[:k]
-        return [(node, score) for score, node, _ in best], Effort(near.loads, near.compared, near.stopped)
+        result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
+        nodes = stored_tree.of_vectors(self.connection, result.items, barred)
+        scored = [
+            (score, *node) for memo, score in zip(result.items, result.scores, strict=True) for node in nodes[memo]
+        ]
+        best = sorted(scored, key=lambda entry: (-entry[0], entry[2]))[:k]
+        return [(node, score) for score, node, _ in best], Effort(result.loads, result.compared, result.stopped)
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
         from monograph.search.one_file import summaries
 
         rows = stored_tree.load(self.connection, nodes)
-        found = summaries.load(self.connection, nodes)
-        return {node: (one, rows[node].nearest or 0) for node, one in found.items()}
+        loaded = summaries.load(self.connection, nodes)
+        return {node: (summary, rows[node].nearest or 0) for node, summary in loaded.items()}
 
-    def _bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
+    def _allowed_bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
         allowed = allowed.within(self.view)
         return None if allowed == EVERYTHING else index.allowed(self.connection, allowed)

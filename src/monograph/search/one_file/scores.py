@@ -41,24 +41,24 @@ class Scores:
         def scores(question: str, texts: Sequence[str]) -> list[float]:
             keys = [content_hash(memo.SCORE, reranker.key, question, text) for text in texts]
             new = self._new
-            known = {key: score for key in keys if (score := new.get(key)) is not None}
-            known |= self._stored([key for key in keys if key not in known])
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+            known_scores = {key: score for key in keys if (score := new.get(key)) is not None}
+            known_scores |= self._load_stored([key for key in keys if key not in known_scores])
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known_scores}
             if missing:
                 with calling_model(reranker.key):
-                    made = np.asarray(reranker.score(question, list(missing.values())), dtype=np.float64)
-                if made.shape != (len(missing),) or not np.isfinite(made).all():
+                    values = np.asarray(reranker.score(question, list(missing.values())), dtype=np.float64)
+                if values.shape != (len(missing),) or not np.isfinite(values).all():
                     raise ModelUnavailable(
-                        f"the reranker {reranker.key!r} returned shape {made.shape}, or values that are not finite",
+                        f"the reranker {reranker.key!r} returned shape {values.shape}, or values that are not finite",
                         f"it must return {len(missing)} finite numbers",
                     )
                 if len(new) + len(missing) > MOST:
                     # Replace the dict instead of clearing it: another thread may be reading it.
                     self._new = new = {}
-                scored = dict(zip(missing, made.tolist(), strict=True))
+                scored = dict(zip(missing, values.tolist(), strict=True))
                 new.update(scored)
-                known |= scored
-            return [known[key] for key in keys]
+                known_scores |= scored
+            return [known_scores[key] for key in keys]
 
         return scores
 
@@ -76,17 +76,17 @@ class Scores:
         for key in new:
             self._new.pop(key, None)
 
-    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
+    def _load_stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
         """Return the stored scores by key. Raises DamagedFile if one cannot be decoded."""
         if not keys:
             return {}
-        found: dict[bytes, float] = {}
+        scores: dict[bytes, float] = {}
         with self._database.read() as connection:
             rows = memo.rows(connection, memo.SCORE, list(dict.fromkeys(keys)))
             values = memo.values(connection, rows.values())
             for key, row in rows.items():
                 with decoding(connection, f"row {row} of memo, a score,"):
-                    (found[key],) = _STORED.unpack(values[row])
-                    if not math.isfinite(found[key]):
+                    (scores[key],) = _STORED.unpack(values[row])
+                    if not math.isfinite(scores[key]):
                         raise ValueError("it is not a finite number")
-        return found
+        return scores

@@ -25,13 +25,13 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
     sources = sources_of(connection, texts)
-    under = ids_under(connection, list(texts))
+    chunk_ids = ids_under(connection, list(texts))
     return {
         node: Summary(
             id=row.key.hex(),
             layer=row.layer,
             text=texts[node].text,
-            chunks=under[node],
+            chunks=chunk_ids[node],
             sources=tuple(sources.get(node, ())),
         )
         for node, row in rows.items()
@@ -42,15 +42,15 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
 def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[str, ...]]:
     """Return the ids of the chunks under each summary, by node, in the order of the tree."""
     rows = {node: store.chunks_under(connection, node) for node in nodes}
-    ids = chunks.ids(connection, dict.fromkeys(row for some in rows.values() for row in some))
-    return {node: tuple(ids[row] for row in some if ids.get(row)) for node, some in rows.items()}
+    ids = chunks.ids(connection, dict.fromkeys(row for chunk_rows in rows.values() for row in chunk_rows))
+    return {node: tuple(ids[row] for row in chunk_rows if ids.get(row)) for node, chunk_rows in rows.items()}
 
 
 def texts_of(connection: Connection, rows: Iterable[store.NodeRow]) -> dict[int, SummaryText]:
     """Return the texts of summaries with their quotes, by node. Raises DamagedFile if one cannot be read."""
-    wanted = {row.node: row.gist for row in rows if row.gist is not None}
-    values = memo.values(connection, set(wanted.values()))
-    return {node: store.of_node(connection, node, values.get(row, b"")) for node, row in wanted.items()}
+    gists = {row.node: row.gist for row in rows if row.gist is not None}
+    values = memo.values(connection, set(gists.values()))
+    return {node: store.of_node(connection, node, values.get(row, b"")) for node, row in gists.items()}
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
@@ -58,28 +58,32 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 
     A sentence is traced through the quotes from layer to layer, down to chunks.
     """
-    quotes, under = _quoted(connection, gists)
-    rows = dict.fromkeys(row.chunk for some in under.values() for row in some.values() if row.chunk)
-    held = {one.row: one for one in chunks.load(connection, rows)}
-    made: dict[int, list[Source]] = {}
+    quotes, quoted_children = _load_quotes(connection, gists)
+    rows = dict.fromkeys(row.chunk for children in quoted_children.values() for row in children.values() if row.chunk)
+    loaded = {chunk.row: chunk for chunk in chunks.load(connection, rows)}
+    sources: dict[int, list[Source]] = {}
 
-    def of(node: int) -> list[Source]:
-        if node not in made:
-            made[node] = []
-            below = {place: beneath(row) for place, row in under.get(node, {}).items()}
-            made[node] = [one for quote in quotes.get(node, ()) for one in _carried(quote, below.get(quote.source, ()))]
-        return made[node]
+    def trace(node: int) -> list[Source]:
+        if node not in sources:
+            sources[node] = []
+            below = {index: trace_child(row) for index, row in quoted_children.get(node, {}).items()}
+            sources[node] = [
+                source for quote in quotes.get(node, ()) for source in _move_sources(quote, below.get(quote.source, ()))
+            ]
+        return sources[node]
 
-    def beneath(row: store.NodeRow) -> list[Source]:
+    def trace_child(row: store.NodeRow) -> list[Source]:
         if row.chunk is None:
-            return of(row.node)
-        one = held[row.chunk].chunk if row.chunk in held else None
-        return [] if one is None else [Source(0, len(one.text), one.id, one.document_id, one.start, one.end)]
+            return trace(row.node)
+        chunk = loaded[row.chunk].chunk if row.chunk in loaded else None
+        return (
+            [] if chunk is None else [Source(0, len(chunk.text), chunk.id, chunk.document_id, chunk.start, chunk.end)]
+        )
 
-    return {node: of(node) for node in gists}
+    return {node: trace(node) for node in gists}
 
 
-def _quoted(
+def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
     """Return (quotes of each summary, quoted child nodes by position among the children), both by node.
@@ -87,26 +91,37 @@ def _quoted(
     Summaries that quote other summaries are followed down to the chunks.
     """
     quotes: dict[int, Sequence[Quote]] = {}
-    under: dict[int, dict[int, store.NodeRow]] = {}
+    quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
     while waiting:
         children = store.children(connection, list(waiting))
         for node, gist in waiting.items():
-            some = children[node]
+            child_rows = children[node]
             quotes[node] = gist.quotes
-            under[node] = {quote.source: some[quote.source] for quote in gist.quotes if quote.source < len(some)}
-        lower = [row for node in waiting for row in under[node].values() if row.node not in under]
+            quoted_children[node] = {
+                quote.source: child_rows[quote.source] for quote in gist.quotes if quote.source < len(child_rows)
+            }
+        lower = [row for node in waiting for row in quoted_children[node].values() if row.node not in quoted_children]
         waiting = {node: gist for node, gist in texts_of(connection, lower).items() if gist.quotes}
-    return quotes, under
+    return quotes, quoted_children
 
 
-def _carried(quote: Quote, under: Sequence[Source]) -> list[Source]:
+def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
     """Return the sources of a quoted text, moved to their offsets in the text that quotes it."""
     carried = []
-    for one in under:
-        first, last = max(one.start, quote.source_start), min(one.end, quote.source_end)
+    for source in sources:
+        first, last = max(source.start, quote.source_start), min(source.end, quote.source_end)
         if first < last:
-            moved = quote.start - quote.source_start
-            at = one.document_start - one.start
-            carried.append(Source(first + moved, last + moved, one.chunk_id, one.document_id, first + at, last + at))
+            shift = quote.start - quote.source_start
+            document_shift = source.document_start - source.start
+            carried.append(
+                Source(
+                    first + shift,
+                    last + shift,
+                    source.chunk_id,
+                    source.document_id,
+                    first + document_shift,
+                    last + document_shift,
+                )
+            )
     return carried

@@ -76,39 +76,39 @@ _MISNUMBERED = """SELECT place, block FROM (
 """Query for (right number, stored number) of the text blocks of undamaged documents that are misnumbered."""
 
 
-def _merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
+def _find_wrong_merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
     """Yield (right merged metadata, row) of the chunks whose stored merged metadata are wrong."""
-    found = checked.connection.execute(
+    rows = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
     ).fetchall()
-    for row, document, of_document, own, merged in found:
+    for row, document, document_metadata, chunk_metadata, merged in rows:
         if document not in checked.damaged:
-            wanted = chunks.merged_metadata(loaded_object(of_document), loaded_object(own))
-            if wanted != merged:
-                yield wanted, row
+            expected = chunks.merged_metadata(loaded_object(document_metadata), loaded_object(chunk_metadata))
+            if expected != merged:
+                yield expected, row
 
 
-def _wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
+def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
     """Yield (date columns derived again, row) of the documents whose dates fail their checksum.
 
     With ``is_found_again`` only those for which the derived date has the stored checksum, else only the others.
     """
-    for row, since, stored, changed in checked.connection.execute(
+    for row, since, stored, modified_ns in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
         WHERE dates_checksum IS NOT checksum(valid_from, dated, dated_until, dated_by)"""
     ).fetchall():
         if row not in checked.damaged:
             document = documents.load(checked.connection, documents.by_number(checked.connection, row))
-            of_chunks = (one.chunk.metadata for one in chunks.of_document(checked.connection, row))
+            of_chunks = (loaded.chunk.metadata for loaded in chunks.of_document(checked.connection, row))
             dated = documents.date_columns((document.metadata, *of_chunks), document.title, document.text)
-            if dated[0] is None and isinstance(changed, int) and changed >= 0:
-                dated = (changed // 10**9, changed // 10**9, documents.BY_FILE)
+            if dated[0] is None and isinstance(modified_ns, int) and modified_ns >= 0:
+                dated = (modified_ns // 10**9, modified_ns // 10**9, documents.BY_FILE)
             if is_found_again == (stored == checksum(since, *dated)):
                 yield *dated, row
 
 
-def _shortened(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_lengths(checked: Checked) -> Iterator[tuple[int]]:
     """Yield the damaged documents whose text has another length. Not by SQLite's length(), which ends at U+0000."""
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
@@ -117,7 +117,7 @@ def _shortened(checked: Checked) -> Iterator[tuple[int]]:
 
 DOCUMENTS = (
     Rule("documents", "the content of document {!r} does not match its checksum", _damaged, _make_readable, _ADD_AGAIN),
-    Rule("texts", "{} documents whose text has the wrong length", _shortened, None, _ADD_AGAIN),
+    Rule("texts", "{} documents whose text has the wrong length", _find_wrong_lengths, None, _ADD_AGAIN),
     Rule("texts", "{} text blocks with a wrong number", _MISNUMBERED,
          "UPDATE texts SET block = ? WHERE block = ?"),
     Rule("texts", "{} text blocks without a document",
@@ -128,11 +128,11 @@ DOCUMENTS = (
     Rule("chunks", "{} chunks of missing documents",
          "document NOT IN (SELECT document FROM documents)", DELETE),
     Rule("chunks", "{} chunks whose merged metadata is wrong",
-         _merged, "UPDATE chunks SET merged = ? WHERE chunk = ?"),
-    Rule("documents", "{} documents whose stored date is wrong", partial(_wrong_dates, is_found_again=True),
+         _find_wrong_merged, "UPDATE chunks SET merged = ? WHERE chunk = ?"),
+    Rule("documents", "{} documents whose stored date is wrong", partial(_find_wrong_dates, is_found_again=True),
          "UPDATE documents SET dated = ?, dated_until = ?, dated_by = ? WHERE document = ?"),
     Rule("documents", "{} documents whose date or start of validity does not match its checksum",
-         partial(_wrong_dates, is_found_again=False)),
+         partial(_find_wrong_dates, is_found_again=False)),
     Rule("documents", "{} current documents with an end of validity",
          "valid_until IS NOT NULL", "SET valid_until = NULL"),
 )  # fmt: skip
@@ -175,19 +175,19 @@ SOURCES = (
 # Previous versions.
 
 
-def _damaged_versions(checked: Checked) -> Iterator[str]:
+def _name_damaged_versions(checked: Checked) -> Iterator[str]:
     for number, name in versions.wrong(checked.connection):
         yield f"{name!r} (row {number})"
 
 
 VERSIONS = (
-    Rule("versions", "a previous version of document {} does not match its checksum", _damaged_versions, None,
+    Rule("versions", "a previous version of document {} does not match its checksum", _name_damaged_versions, None,
          "restore the file from a copy, or delete the version: monograph forget FILE ID --versions-before DATE"),
     Rule("version_chunks", "{} chunks of missing previous versions",
          "version NOT IN (SELECT version FROM versions)", DELETE),
-    *(Rule("version_chunks", f"{{}} chunks of previous versions whose {one} is not in the memo",
-           f"{one} IS NOT NULL AND {one} NOT IN (SELECT memo FROM memo)", f"SET {one} = NULL")
-      for one in ("vector", "extraction")),
+    *(Rule("version_chunks", f"{{}} chunks of previous versions whose {column} is not in the memo",
+           f"{column} IS NOT NULL AND {column} NOT IN (SELECT memo FROM memo)", f"SET {column} = NULL")
+      for column in ("vector", "extraction")),
 )  # fmt: skip
 
 # Assertions.
@@ -195,16 +195,16 @@ VERSIONS = (
 _TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
 
 
-def _read(table: str) -> str:
+def _checksum_columns(table: str) -> str:
     """Return the SQL columns of a table of assertions that a checksum covers, with texts as bytes."""
-    return ", ".join(f"CAST({one} AS BLOB)" if one in _TEXTS else one for one in TABLES[table].split(", "))
+    return ", ".join(f"CAST({column} AS BLOB)" if column in _TEXTS else column for column in TABLES[table].split(", "))
 
 
-_UNSEALED = {table: f"checksum IS NOT checksum({_read(table)})" for table in TABLES}
-_ARE_SOUND = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} WHERE {_UNSEALED[table]})" for table in TABLES)
-_STRAY = """(document IS NOT NULL AND document NOT IN (SELECT document FROM documents) OR chunk IS NOT NULL
+_FAILS_CHECKSUM = {table: f"checksum IS NOT checksum({_checksum_columns(table)})" for table in TABLES}
+_ARE_SOUND = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} WHERE {_FAILS_CHECKSUM[table]})" for table in TABLES)
+_IS_STRAY = """(document IS NOT NULL AND document NOT IN (SELECT document FROM documents) OR chunk IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM chunks AS c WHERE c.chunk = t.chunk AND c.document IS t.document))"""
-_ENDLESS = " UNION ".join(
+_MISSING_ENDS = " UNION ".join(
     f"""SELECT r.{end}, r.document, r.chunk FROM asserted_relations AS r WHERE {_ARE_SOUND} AND NOT EXISTS (
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
@@ -214,28 +214,28 @@ _ENDLESS = " UNION ".join(
 
 def _unreadable(table: str) -> str:
     """Return the SQL condition that an assertion cannot be decoded, whether or not its checksum is right."""
-    texts = [one for one in TABLES[table].split(", ") if one in _TEXTS]
-    are_texts = " AND ".join(f"typeof({one}) = 'text' AND is_utf8(CAST({one} AS BLOB))" for one in texts)
+    texts = [column for column in TABLES[table].split(", ") if column in _TEXTS]
+    are_texts = " AND ".join(f"typeof({column}) = 'text' AND is_utf8(CAST({column} AS BLOB))" for column in texts)
     properties = "CAST(properties AS TEXT)"
     is_object = f"iif(json_valid({properties}), json_type({properties}), '') = 'object'"
     is_vector = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
     return f"NOT ({are_texts} AND {is_object} AND {is_vector if 'embedding' in TABLES[table] else 'TRUE'})"
 
 
-def _assertion_rules(table: str, said: str) -> tuple[Rule, ...]:
+def _assertion_rules(table: str, kind: str) -> tuple[Rule, ...]:
     return (
         Rule(
             table,
-            f"{{}} asserted {said} do not match their checksum",
-            _UNSEALED[table],
+            f"{{}} asserted {kind} do not match their checksum",
+            _FAILS_CHECKSUM[table],
             None,
             "add them again, or remove them",
         ),
-        Rule(table, f"{{}} asserted {said} cannot be read", _unreadable(table), DELETE),
+        Rule(table, f"{{}} asserted {kind} cannot be read", _unreadable(table), DELETE),
         Rule(
             table,
-            f"{{}} asserted {said} whose chunk or document is missing",
-            f"{_STRAY} AND NOT {_UNSEALED[table]}",
+            f"{{}} asserted {kind} whose chunk or document is missing",
+            f"{_IS_STRAY} AND NOT {_FAILS_CHECKSUM[table]}",
             DELETE,
         ),
     )
@@ -245,11 +245,11 @@ def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
     """Return the rules for assertions; ``key_of`` returns the comparison key for the name of an implied node."""
 
     def imply(checked: Checked) -> None:
-        for name, *origin in checked.connection.execute(_ENDLESS).fetchall():
+        for name, *origin in checked.connection.execute(_MISSING_ENDS).fetchall():
             imply_node(checked.connection, name, key_of(name), AssertionOrigin(*origin))
 
     return (
         *_assertion_rules("asserted_nodes", "nodes"),
         *_assertion_rules("asserted_relations", "relations"),
-        Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _ENDLESS, imply),
+        Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _MISSING_ENDS, imply),
     )

@@ -23,23 +23,23 @@ _PERSON = ENTITY_KINDS.index("person")
 # Values of the memo, and vectors.
 
 
-def _wrong_values(checked: Checked) -> Iterator[str]:
+def _find_wrong_values(checked: Checked) -> Iterator[str]:
     for kind, count in memo.count_wrong(checked.connection).items():
         yield f"{count} memo values ({kind})"
 
 
-def _disown(checked: Checked) -> None:
+def _disown_wrong_values(checked: Checked) -> None:
     """Delete memo values that fail their checksum, so that they are derived again.
 
     Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
     """
     size = checked.vector
-    all_came = checked.embedder is not None and checked.embedder.spec.startswith("given:")
+    all_supplied = checked.embedder is not None and checked.embedder.spec.startswith("given:")
     lost = []
     for row, key, value in memo.wrong(checked.connection):
         is_vector = isinstance(value, bytes) and len(value) == size
         is_vector = is_vector and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
-        if is_vector and (all_came or checksums.given_key(value) == key):
+        if is_vector and (all_supplied or checksums.given_key(value) == key):
             memo.accept(checked.connection, row, checksums.given_key(value))
         else:
             lost.append(row)
@@ -57,7 +57,7 @@ LENGTHS = Rule(
 )
 
 VALUES = (
-    Rule("memo", "{} do not match their checksum", _wrong_values, _disown),
+    Rule("memo", "{} do not match their checksum", _find_wrong_values, _disown_wrong_values),
     Rule("memo", "{} rows whose number is out of range",
          f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
     Rule("extractions", "{} extractions in the memo that cannot be read",
@@ -78,18 +78,18 @@ VALUES = (
 _ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
 
 
-_KNOWN = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
+_ARE_STORED = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
 _BOTH_WAYS = (
     "DELETE FROM apart WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",
     # Of two rows without their other order, the one with a name that is not stored is wrong.
-    f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({_KNOWN.format("apart")}) AND EXISTS (
-    SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_KNOWN.format("a")})""",
+    f"""DELETE FROM apart WHERE {_ONE_WAY.format("apart")} AND NOT ({_ARE_STORED.format("apart")}) AND EXISTS (
+    SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
     "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
 )
 """Statements that store each pair of names set apart in both orders again, from the one row of it that is right."""
 
 
-def _uncoded(checked: Checked) -> Iterator[tuple[str]]:
+def _find_names_without_code(checked: Checked) -> Iterator[tuple[str]]:
     if checked.embedder is not None:
         embedded = graphs.embedded_keys(checked.connection)
         yield from zip(without_code(checked.connection, embedded, checked.embedder.dimension))
@@ -102,11 +102,11 @@ NAMES = (
     Rule("names", "{} names whose embedding signs do not match their checksum",
          "length(code) = :code AND checksum IS NOT checksum(CAST(key AS BLOB), code)",
          "SET code = NULL, checksum = NULL"),
-    Rule("names", "{} names without the signs of their embeddings", _uncoded, DERIVE),
+    Rule("names", "{} names without the signs of their embeddings", _find_names_without_code, DERIVE),
 )  # fmt: skip
 
 
-def _edges(checked: Checked) -> Iterator[Finding]:
+def _compare_edges(checked: Checked) -> Iterator[Finding]:
     """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
@@ -116,21 +116,21 @@ def _edges(checked: Checked) -> Iterator[Finding]:
         if words % WORDS.itemsize or len(names) % NAMED.itemsize or links % LINKED.itemsize:
             broken += 1
             continue
-        some = np.frombuffer(names, dtype=NAMED)
-        rows = some["name"].astype(np.int64)
+        records = np.frombuffer(names, dtype=NAMED)
+        rows = records["name"].astype(np.int64)
         edges.append(rows << 32 | chunk)
-        persons.update(rows[some["kind"] == _PERSON].tolist())
+        persons.update(rows[records["kind"] == _PERSON].tolist())
     of_chunks = np.unique(np.concatenate(edges))
     mentions = "SELECT name << 32 | chunk FROM mentions"
     of_names = np.unique(np.fromiter((row for (row,) in connection.execute(mentions)), dtype=np.int64))
-    counted = dict(connection.execute("SELECT name, persons FROM names WHERE persons != 0"))
+    stored_counts = dict(connection.execute("SELECT name, persons FROM names WHERE persons != 0"))
     for table, count, fault in (
         ("chunk_graphs", broken, "nodes that cannot be read"),
         ("mentions", len(np.setdiff1d(of_chunks, of_names, assume_unique=True)),
          "mentions stored with their chunk but not with their name"),
         ("mentions", len(np.setdiff1d(of_names, of_chunks, assume_unique=True)),
          "mentions stored with their name but not with their chunk"),
-        ("names", sum(persons[name] != counted.get(name, 0) for name in persons.keys() | counted.keys()),
+        ("names", sum(persons[name] != stored_counts.get(name, 0) for name in persons.keys() | stored_counts.keys()),
          "names whose number of mentions as a person is wrong"),
     ):  # fmt: skip
         if count:
@@ -154,7 +154,7 @@ GRAPH_ROWS = (
         + (SELECT count(*) FROM subjects AS s WHERE s.name = t.name)""", GRAPH),
     Rule("names", "{} names merged into a name that is missing or unused",
          "uses > 0 AND head IS NOT NULL AND head NOT IN (SELECT name FROM names WHERE uses > 0)", GRAPH),
-    Rule("mentions", "{}", _edges, GRAPH),
+    Rule("mentions", "{}", _compare_edges, GRAPH),
 )  # fmt: skip
 
 # Vector indexes.

@@ -18,9 +18,9 @@ from monograph.store.file.settings import StoredModel, load_model
 from monograph.store.graph.names import code_size
 from monograph.values import Finding
 
-_PASSING = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
+_TRANSIENT_ERRORS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
 """Beginnings of the names of SQLite's errors that do not come from damaged rows."""
-_OF_SETTING = "the setting '"
+_SETTING_FAULT = "the setting '"
 
 DELETE = "DELETE"
 """A remedy: delete the rows."""
@@ -125,11 +125,11 @@ class Rule:
         is_repairable = self.remedy is not None and not self.hint
         try:
             count = 0
-            for one in self.found(checked):
-                if isinstance(one, Finding):
-                    yield one
-                elif isinstance(one, str):
-                    yield Finding(self.table, self.fault.format(one), is_repairable, self.hint)
+            for result in self.found(checked):
+                if isinstance(result, Finding):
+                    yield result
+                elif isinstance(result, str):
+                    yield Finding(self.table, self.fault.format(result), is_repairable, self.hint)
                 else:
                     count += 1
             if count:
@@ -137,7 +137,7 @@ class Rule:
         except MonographError as error:
             yield Finding(self.table, error.message, repairable=self.table not in ("file", "documents"))
         except sqlite_errors() as error:
-            if sqlite_name(error).startswith(_PASSING):
+            if sqlite_name(error).startswith(_TRANSIENT_ERRORS):
                 raise
             fault = row_fault(checked.connection, error) or str(error)
             yield Finding(self.table, fault, repairable=self.table != "file")
@@ -163,11 +163,11 @@ def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
     """Yield the findings of the rules, each fault once."""
     seen: set[str] = set()
     for rule in rules:
-        for one in rule.findings(checked):
+        for finding in rule.findings(checked):
             # Several rules may fail at one unreadable row; a damaged setting is also reported by the rule for settings.
-            if one.fault not in seen and not (_OF_SETTING in one.fault and "settings" in seen):
-                seen |= {one.fault, one.table}
-                yield one
+            if finding.fault not in seen and not (_SETTING_FAULT in finding.fault and "settings" in seen):
+                seen |= {finding.fault, finding.table}
+                yield finding
 
 
 def repair(checked: Checked, rules: Sequence[Rule]) -> bool:

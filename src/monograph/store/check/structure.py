@@ -14,15 +14,15 @@ from monograph.store.file.database import Connection, memory_connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
 from monograph.values import Finding
 
-_OF_INDEX = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
-_MADE_AGAIN = ("trigger", "index")
+_INDEX_FAULT = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
+_RECREATED_KINDS = ("trigger", "index")
 """Kinds of schema entries without rows of their own. Triggers first: a wrong one may prevent changes of its table."""
 
-_NOTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
+_COMPUTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
     UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
 """Query for (name, present checksum) of the rows that have an entry in ``checksums``."""
 
-_NO_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
+_IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
     OR min(calls, tokens_in, tokens_out) < 0"""
 """SQL condition of rows of the ledger that no version of Monograph writes."""
@@ -35,7 +35,7 @@ def sqlite_faults(checked: Checked) -> Iterator[Finding]:
     """
     connection = checked.connection
     try:
-        broken = _integrity(connection, "20")
+        broken = _check_integrity(connection, "20")
     except sqlite_errors() as error:
         if not is_index_fault(error):
             raise
@@ -43,54 +43,58 @@ def sqlite_faults(checked: Checked) -> Iterator[Finding]:
         tables = connection.execute(
             """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master WHERE type = 'table' AND rootpage > 0"""
         ).fetchall()
-        broken = [fault for (name,) in tables for fault in _integrity(connection, name)]
+        broken = [fault for (name,) in tables for fault in _check_integrity(connection, name)]
     for fault in broken:
-        index = _OF_INDEX.search(fault)
+        index = _INDEX_FAULT.search(fault)
         yield Finding("file" if index is None else index[1], fault, repairable=index is not None)
 
 
-def _integrity(connection: Connection, what: str) -> list[str]:
+def _check_integrity(connection: Connection, what: str) -> list[str]:
     return [fault for (fault,) in connection.execute(f"PRAGMA integrity_check({what})") if fault != "ok"]
 
 
-def _schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
+def _load_schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
     """Return the CREATE statements by (type, name) of all tables, indexes and triggers: of this file, of a new file."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
-    with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as made:
-        schema.create_tables(made)
-        held, wanted = ({(row[0], row[1]): row[2] for row in one.execute(query)} for one in (connection, made))
-    return held, wanted
+    with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
+        schema.create_tables(empty)
+        stored, expected = (
+            {(row[0], row[1]): row[2] for row in source.execute(query)} for source in (connection, empty)
+        )
+    return stored, expected
 
 
 def schema_faults(checked: Checked) -> Iterator[Finding]:
     """Yield a finding for each table, index and trigger that is missing, unknown or different from the schema."""
-    held, wanted = _schemas(checked.connection)
-    for one in sorted(held.keys() | wanted.keys()):
-        if held.get(one) != wanted.get(one):
-            yield Finding("schema", f"the {one[0]} {one[1]!r} does not match the schema", one[0] in _MADE_AGAIN)
+    stored, expected = _load_schemas(checked.connection)
+    for entry in sorted(stored.keys() | expected.keys()):
+        if stored.get(entry) != expected.get(entry):
+            yield Finding(
+                "schema", f"the {entry[0]} {entry[1]!r} does not match the schema", entry[0] in _RECREATED_KINDS
+            )
 
 
 def repair_schema(checked: Checked) -> None:
     """Create wrong or missing triggers and indexes again, and drop unknown ones; leave tables as they are."""
-    held, wanted = _schemas(checked.connection)
-    wrong = [one for one in held.keys() | wanted.keys() if held.get(one) != wanted.get(one)]
-    for made in _MADE_AGAIN:
-        for kind, name in (one for one in wrong if one[0] == made and one in held):
+    stored, expected = _load_schemas(checked.connection)
+    wrong = [entry for entry in stored.keys() | expected.keys() if stored.get(entry) != expected.get(entry)]
+    for recreated in _RECREATED_KINDS:
+        for kind, name in (entry for entry in wrong if entry[0] == recreated and entry in stored):
             quoted = name.replace('"', '""')
             checked.connection.execute(f'DROP {kind} "{quoted}"')
-        for one in wrong:
-            if one[0] == made and one in wanted:
-                checked.connection.execute(wanted[one])
+        for entry in wrong:
+            if entry[0] == recreated and entry in expected:
+                checked.connection.execute(expected[entry])
 
 
-def _wrong_notes(connection: Connection) -> list[tuple[bytes, str, bool]]:
+def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool]]:
     """Return (name as bytes, name as text, whether its row is missing) of the checksums that do not match their row."""
-    found = connection.execute(
+    rows = connection.execute(
         f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
-        LEFT JOIN ({_NOTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
+        LEFT JOIN ({_COMPUTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
         WHERE n.checksum IS NOT c.checksum"""  # noqa: S608 - constants
     ).fetchall()
-    return [(name, name.decode("utf-8", "backslashreplace"), bool(is_lost)) for name, is_lost in found]
+    return [(name, name.decode("utf-8", "backslashreplace"), bool(is_lost)) for name, is_lost in rows]
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
@@ -101,21 +105,21 @@ def _is_found_again(name: str, is_lost: bool) -> bool:
 
 def note_faults(checked: Checked) -> Iterator[Finding]:
     """Yield a finding for each setting and root that is lost or fails its checksum."""
-    for _, name, is_lost in _wrong_notes(checked.connection):
+    for _, name, is_lost in _find_wrong_checksums(checked.connection):
         setting = name.removeprefix("settings/")
-        is_mended = _is_found_again(name, is_lost) or not name.startswith(("settings/", "roots/"))
+        is_repairable = _is_found_again(name, is_lost) or not name.startswith(("settings/", "roots/"))
         table = "checksums" if is_lost and setting not in settings.KEPT else name.partition("/")[0]
         yield Finding(
             table,
             f"{setting!r} is missing or does not match its checksum",
-            is_mended,
-            "" if is_mended else settings.HINTS.get(setting, ""),
+            is_repairable,
+            "" if is_repairable else settings.HINTS.get(setting, ""),
         )
 
 
 def repair_notes(checked: Checked) -> None:
     """Delete wrong settings that are set again later, and checksums without a row, except those of KEPT settings."""
-    for stored, name, is_lost in _wrong_notes(checked.connection):
+    for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):
             if name.startswith("settings/"):
                 setting = name.removeprefix("settings/")
@@ -123,7 +127,7 @@ def repair_notes(checked: Checked) -> None:
             checked.connection.execute("DELETE FROM checksums WHERE CAST(name AS BLOB) = ?", (stored,))
 
 
-def _unread_models(checked: Checked) -> Iterator[str]:
+def _load_all_models(checked: Checked) -> Iterator[str]:
     settings.load_model(checked.connection, "embedder")
     settings.load_model(checked.connection, "extractor")
     settings.load_model(checked.connection, "summarizer")
@@ -150,8 +154,8 @@ STRUCTURE = (
         OR NOT is_utf8(CAST(described AS BLOB))""",
         "SET synced = 0, described = ''",
     ),
-    Rule("settings", "{}", _unread_models),
-    Rule("costs", "{} entries of the ledger cannot be read", _NO_ENTRY, DELETE),
+    Rule("settings", "{}", _load_all_models),
+    Rule("costs", "{} entries of the ledger cannot be read", _IS_INVALID_ENTRY, DELETE),
 )
 """Rules that a repair applies before it opens the models."""
 FORGETTING = Rule(

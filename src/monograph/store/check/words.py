@@ -28,73 +28,77 @@ TABLES = ("words", "trigrams")
 CHUNKS_AT_ONCE = 2_048
 """Chunks of one part, which are indexed together."""
 _PRIME = (1 << 61) - 1
-_PLACE = "(doc * 1000003 + COALESCE(offset, 0) * 2 + (COALESCE(col, '') = 'title')) & 1073741823"
+_POSITION = "(doc * 1000003 + COALESCE(offset, 0) * 2 + (COALESCE(col, '') = 'title')) & 1073741823"
 """SQL of a number below 2^30 for a position of a term; SQLite can hold the sum of 2^33 of them."""
 
 Sums: TypeAlias = Counter[str]
 """Sums of an index: over terms and their positions, over chunks and their lengths, and FTS5's totals."""
 
 
-def _sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
+def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
     """Return the sums of an index; ``looked_up`` looks up each term as a search does, which reads other rows."""
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
-        columns = f"count(*), COALESCE(sum({_PLACE}), 0) FROM temp.places"
+        columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"
         if looked_up:
-            every = connection.execute("SELECT DISTINCT term FROM temp.places").fetchall()
-            found = (
-                (term, *connection.execute(f"SELECT {columns} WHERE term = ?", (term,)).fetchone()) for (term,) in every
+            term_rows = connection.execute("SELECT DISTINCT term FROM temp.places").fetchall()
+            results = (
+                (term, *connection.execute(f"SELECT {columns} WHERE term = ?", (term,)).fetchone())
+                for (term,) in term_rows
             )
         else:
-            found = (row for row in connection.execute(f"SELECT term, {columns} GROUP BY term").fetchall())
-        of_terms = sum(checksum(term) * (count * 1_000_003 + place) for term, count, place in found)
+            results = (row for row in connection.execute(f"SELECT term, {columns} GROUP BY term").fetchall())
+        of_terms = sum(checksum(term) * (count * 1_000_003 + position_sum) for term, count, position_sum in results)
     finally:
         connection.execute("DROP TABLE temp.places")
     of_lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))
     row = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # Numbers of rows and of words.
-    totals = {f"total {at}": count for at, count in enumerate(terms.varints(row[0]) if row is not None else ())}
+    totals = {f"total {index}": count for index, count in enumerate(terms.varints(row[0]) if row is not None else ())}
     return Counter({"terms": of_terms % _PRIME, "lengths": of_lengths % _PRIME, **totals})
 
 
-def _config(connection: Connection, table: str) -> dict[bytes, int]:
+def _load_config(connection: Connection, table: str) -> dict[bytes, int]:
     return dict(connection.execute(f"SELECT CAST(k AS BLOB), v FROM {table}_config"))
 
 
-def _faults(checked: Checked) -> Iterator[Finding]:
+def _find_faults(checked: Checked) -> Iterator[Finding]:
     """Yield the differences between the inverted index and one that is built from the texts of the chunks."""
     connection = checked.connection
-    wanted: dict[str, Sums] = {table: Counter() for table in TABLES}
+    expected: dict[str, Sums] = {table: Counter() for table in TABLES}
     config: dict[str, dict[bytes, int]] = {}
-    waiting = entries(connection)
-    part = list(islice(waiting, CHUNKS_AT_ONCE))
-    while part or not config:
-        with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as made:
+    remaining = entries(connection)
+    batch = list(islice(remaining, CHUNKS_AT_ONCE))
+    while batch or not config:
+        with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as rebuilt:
             for statement in (*INVERTED_INDEX, LENGTHS):
-                made.execute(statement)
-            made.execute("BEGIN")
+                rebuilt.execute(statement)
+            rebuilt.execute("BEGIN")
             has_trigrams = terms.has_trigrams(connection)
-            terms.add(made, part, trigrams=has_trigrams)
+            terms.add(rebuilt, batch, trigrams=has_trigrams)
             if not has_trigrams:
-                held = terms.with_trigrams(connection, [one.chunk for one in part])
-                terms.add_trigrams(made, [one for one in part if one.chunk in held])
+                indexed = terms.with_trigrams(connection, [entry.chunk for entry in batch])
+                terms.add_trigrams(rebuilt, [entry for entry in batch if entry.chunk in indexed])
             for table in TABLES:
-                wanted[table].update(_sums(made, table, looked_up=False))
-                config[table] = _config(made, table)
-        part = list(islice(waiting, CHUNKS_AT_ONCE))
+                expected[table].update(_compute_sums(rebuilt, table, looked_up=False))
+                config[table] = _load_config(rebuilt, table)
+        batch = list(islice(remaining, CHUNKS_AT_ONCE))
     for table in TABLES:
         try:
-            held_sums, said = _sums(connection, table, looked_up=True), _config(connection, table)
+            stored_sums, stored_config = (
+                _compute_sums(connection, table, looked_up=True),
+                _load_config(connection, table),
+            )
         except sqlite_errors() as error:
             yield Finding(table, f"the index is damaged: {error}", repairable=True)
             continue
-        if said != config[table]:
+        if stored_config != config[table]:
             yield Finding(table, "the index has an unexpected configuration", repairable=True)
-        names = held_sums.keys() | wanted[table].keys()
-        if any((held_sums[one] - wanted[table][one]) % _PRIME for one in names):
+        names = stored_sums.keys() | expected[table].keys()
+        if any((stored_sums[name] - expected[table][name]) % _PRIME for name in names):
             yield Finding(table, "the index does not match the texts", repairable=True)
 
 
-def _of_table(table: str, indexed: str) -> tuple[Rule, Rule]:
+def _table_rules(table: str, indexed: str) -> tuple[Rule, Rule]:
     """Return the rules for a table of the index; ``indexed`` is the SQL condition of the chunks that belong in it."""
     return (
         Rule(table, f"{{}} chunks that are not in the index of {table}",
@@ -106,9 +110,9 @@ def _of_table(table: str, indexed: str) -> tuple[Rule, Rule]:
 
 _HAS_TRIGRAMS = """NOT EXISTS (SELECT 1 FROM settings WHERE name = 'build' AND value LIKE '%"graph": false%')"""
 RULES = (
-    *_of_table("words", "TRUE"),
-    *_of_table("trigrams", _HAS_TRIGRAMS),
-    Rule("words", "{}", _faults, DERIVE),
+    *_table_rules("words", "TRUE"),
+    *_table_rules("trigrams", _HAS_TRIGRAMS),
+    Rule("words", "{}", _find_faults, DERIVE),
     Rule(
         "lengths",
         "the lengths of chunks do not match the inverted index",

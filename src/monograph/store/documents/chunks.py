@@ -36,9 +36,9 @@ Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
 
 def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
     """Return the columns to store of a chunk, given the row and the metadata of its document."""
-    own = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
+    own_metadata = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
     merged = merged_metadata(metadata, chunk.metadata)
-    return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own, merged
+    return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own_metadata, merged
 
 
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
@@ -63,7 +63,7 @@ def remove(connection: Connection, rows: Sequence[int]) -> None:
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", ((row,) for row in rows))
 
 
-_AT_ONCE = 256
+_CHUNKS_PER_QUERY = 256
 """Chunks that are read by one query."""
 _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
     d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
@@ -79,13 +79,15 @@ def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) ->
     """
     loaded, number = [], 0
     with decoding(connection, lambda: f"row {number} of chunks"):
-        for row, text in _read(connection, _COLUMNS, rows):
+        for row, text in _load_with_texts(connection, _COLUMNS, rows):
             number, _, start, end, name, ordinal, metadata, merged, document, title, uri, *times = row
             if strict and not (0 <= start < end and len(text) == end - start):
                 raise ValueError(f"its span, {start} to {end}, is not within its document's text")
             chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
-            found = LoadedChunk(number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times))
-            loaded.append(found)
+            loaded_chunk = LoadedChunk(
+                number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times)
+            )
+            loaded.append(loaded_chunk)
     return loaded
 
 
@@ -96,7 +98,7 @@ def of_document(connection: Connection, document: int, *, strict: bool = False) 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
     """Return (title of the document, text) of chunks by row number, in the given order. Raises DamagedFile."""
-    return [(title, text) for (*_, title), text in _read(connection, "d.title", rows)]
+    return [(title, text) for (*_, title), text in _load_with_texts(connection, "d.title", rows)]
 
 
 def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
@@ -106,22 +108,27 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
         (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
-    return [(title, text, names, own) for (*_, title, names, own), text in _read(connection, columns, rows)]
+    return [
+        (title, text, names, subjects)
+        for (*_, title, names, subjects), text in _load_with_texts(connection, columns, rows)
+    ]
 
 
-def _read(connection: Connection, columns: str, rows: Iterable[int]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _load_with_texts(
+    connection: Connection, columns: str, rows: Iterable[int]
+) -> Iterator[tuple[tuple[Any, ...], str]]:
     """Yield ((chunk, document, start, end, further columns), text) of chunks in the given order."""
-    waiting = iter(rows)
-    while some := list(islice(waiting, _AT_ONCE)):
+    remaining = iter(rows)
+    while batch := list(islice(remaining, _CHUNKS_PER_QUERY)):
         with decoding(connection, "a chunk"):
             columns_of_all = f'c.chunk, c.document, c.start, c."end", {columns}'
             tables = "chunks AS c JOIN documents AS d USING (document) WHERE c.chunk = w.value"
-            found = {row[0]: row for row in lookup(connection, columns_of_all, tables, some)}
-        missing = next((row for row in some if row not in found), None)
+            by_row = {row[0]: row for row in lookup(connection, columns_of_all, tables, batch)}
+        missing = next((row for row in batch if row not in by_row), None)
         if missing is not None:
             raise damaged(path_of(connection), f"row {missing} of chunks, or its document, is missing")
-        listed = [found[row] for row in some]
-        yield from zip(listed, documents.texts(connection, [row[1:4] for row in listed]), strict=True)
+        ordered = [by_row[row] for row in batch]
+        yield from zip(ordered, documents.texts(connection, [row[1:4] for row in ordered]), strict=True)
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
@@ -163,14 +170,14 @@ def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]
 
 def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, int, int]]:
     """Return (row, start, end) of the chunks of a document, by id."""
-    found = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,)).fetchall()
-    return {name: (row, start, end) for name, row, start, end in found}
+    rows = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,)).fetchall()
+    return {name: (row, start, end) for name, row, start, end in rows}
 
 
 def rows_of_document(connection: Connection, document: int) -> list[int]:
     """Return the row numbers of a document's chunks, in reading order."""
-    found = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,)).fetchall()
-    return [int(row) for (row,) in found]
+    rows = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,)).fetchall()
+    return [int(row) for (row,) in rows]
 
 
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:

@@ -52,28 +52,30 @@ _COLUMNS = "document, id, source, uri, title, sha256, characters, dated, dated_u
 
 def find(connection: Connection, document_id: str) -> DocumentRow | None:
     """Return the document with an id; None if the file has none."""
-    return next(iter(_rows(connection, "WHERE id = ?", document_id)), None)
+    return next(iter(_load_rows(connection, "WHERE id = ?", document_id)), None)
 
 
 def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentRow]:
     """Return the documents with the given ids, by id; unknown ids are left out."""
-    rows = _rows(connection, "WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids), ensure_ascii=False))
+    rows = _load_rows(
+        connection, "WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids), ensure_ascii=False)
+    )
     return {row.id: row for row in rows}
 
 
 def by_uri(connection: Connection, uri: str) -> list[DocumentRow]:
     """Return the documents with a uri, in order of id."""
-    return _rows(connection, "WHERE uri = ? ORDER BY id", uri)
+    return _load_rows(connection, "WHERE uri = ? ORDER BY id", uri)
 
 
 def of_source(connection: Connection, source: int) -> list[DocumentRow]:
     """Return the documents that were read from a file, in order of id; ``source`` is the row of the file."""
-    return _rows(connection, "WHERE source = ? ORDER BY id", source)
+    return _load_rows(connection, "WHERE source = ? ORDER BY id", source)
 
 
 def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
     """Return the documents whose present version began after a second; none if the file keeps no previous versions."""
-    return _rows(connection, "WHERE valid_from > ? ORDER BY document", second)
+    return _load_rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
 def count(connection: Connection) -> int:
@@ -84,8 +86,8 @@ def count(connection: Connection) -> int:
 def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[DocumentRow]:
     """Return at most ``limit`` documents (-1: all) from position ``start`` on, in order of uri, then id."""
     # SQLite takes the order from the index of uris, and reads no rows before the first that is returned.
-    which = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
-    return _rows(connection, which, limit, start)
+    clause = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
+    return _load_rows(connection, clause, limit, start)
 
 
 def numbers(connection: Connection) -> list[int]:
@@ -95,11 +97,11 @@ def numbers(connection: Connection) -> list[int]:
 
 def by_number(connection: Connection, row: int) -> DocumentRow:
     """Return a document by its row number."""
-    return _rows(connection, "WHERE document = ?", row)[0]
+    return _load_rows(connection, "WHERE document = ?", row)[0]
 
 
-def _rows(connection: Connection, which: str, *parameters: str | int) -> list[DocumentRow]:
-    query = f"SELECT {_COLUMNS} FROM documents {which}"  # noqa: S608 - constants
+def _load_rows(connection: Connection, clause: str, *parameters: str | int) -> list[DocumentRow]:
+    query = f"SELECT {_COLUMNS} FROM documents {clause}"  # noqa: S608 - constants
     return [DocumentRow(*(*row[:-5], *loaded_times(*row[-5:]))) for row in connection.execute(query, parameters)]
 
 
@@ -137,8 +139,8 @@ def newest(connection: Connection) -> int | None:
 
 def name_of(connection: Connection, row: int) -> str:
     """Return a document's id, with bytes that are no UTF-8 replaced; ``row N`` if the document is missing."""
-    found = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
-    return f"row {row}" if found is None else bytes(found[0]).decode("utf-8", "replace")
+    result = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
+    return f"row {row}" if result is None else bytes(result[0]).decode("utf-8", "replace")
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
@@ -146,7 +148,7 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
 
     ``since`` is the second in which this version begins; None in a file that keeps no previous versions.
     """
-    metadata = (document.metadata, *(one.metadata for one in document.passages))
+    metadata = (document.metadata, *(passage.metadata for passage in document.passages))
     return (
         row,
         document.id,
@@ -171,12 +173,15 @@ def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None
         ON CONFLICT (document) DO UPDATE SET (uri, title, metadata, sections, sha256, characters, source, dated,
             dated_until, dated_by, valid_from, checksum, dates_checksum) = (?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,
             ?13, ?14, excluded.dates_checksum)""",
-        ((*own, seal) for own, seal, _ in new),
+        ((*values, seal) for values, seal, _ in new),
     )
     size, blocks = BLOCK_CHARACTERS, list[tuple[int, str]]()
     for (row, *_), _, text in new:
         first, last = blocks_of(row)
-        blocks += [(first + at // size, text[at : at + size]) for at in range(0, max(len(text), 1), size)]
+        blocks += [
+            (first + position // size, text[position : position + size])
+            for position in range(0, max(len(text), 1), size)
+        ]
         connection.execute("DELETE FROM texts WHERE block > ? AND block <= ?", (blocks[-1][0], last))
     # An unchanged block is not written again: an edit in a long document writes a few pages.
     connection.executemany(
@@ -210,15 +215,15 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
     ranges = [[first + start // size, first + max(start, end - 1) // size] for first, start, end in within]
     with decoding(connection, "a text"):
         # Ranges are visited in their order, and in each the blocks by ascending row.
-        for at, block in connection.execute(
+        for index, block in connection.execute(
             """SELECT w.key, t.text FROM json_each(?) AS w CROSS JOIN texts AS t
             WHERE t.block BETWEEN json_extract(w.value, '$[0]') AND json_extract(w.value, '$[1]')""",
             (str(ranges),),
         ):
-            blocks[at].append(block)
+            blocks[index].append(block)
     return [
-        "".join(some)[start % size : max(start % size + end - start, 0)]
-        for some, (_, start, end) in zip(blocks, within, strict=True)
+        "".join(parts)[start % size : max(start % size + end - start, 0)]
+        for parts, (_, start, end) in zip(blocks, within, strict=True)
     ]
 
 
@@ -288,15 +293,15 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
     chunks:
         (id, ordinal, start, end, metadata, memo key of a vector that the caller supplied or None) in reading order.
     """
-    found = checksum(*own, text)
+    crc = checksum(*own, text)
     for row in chunks:
-        found = checksum(found, *row)
-    return found
+        crc = checksum(crc, *row)
+    return crc
 
 
 def stored_checksum(connection: Connection, row: int) -> int:
     """Compute the content checksum of a document from its stored rows. Texts are read as bytes: any may be damaged."""
-    own = connection.execute(
+    values = connection.execute(
         """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
         CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
         (row,),
@@ -312,7 +317,7 @@ def stored_checksum(connection: Connection, row: int) -> int:
         WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - a constant
         (row,),
     ).fetchall()
-    return content_checksum(own, text, chunks)
+    return content_checksum(values, text, chunks)
 
 
 GIVEN = "CASE WHEN m.key = given_key(m.value) THEN m.key END"
@@ -332,8 +337,8 @@ def is_sound(connection: Connection, row: int) -> bool:
 
 def sound_with_given(connection: Connection) -> list[int]:
     """Return the rows of the undamaged documents with vectors that the caller supplied, ascending."""
-    found = connection.execute(
+    rows = connection.execute(
         """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
         WHERE key = given_key(value) ORDER BY document"""
     ).fetchall()
-    return [row for (row,) in found if is_sound(connection, row)]
+    return [row for (row,) in rows if is_sound(connection, row)]

@@ -83,14 +83,14 @@ def compile_condition(condition: Condition | None) -> Allowed:
     """
     if condition is None:
         return EVERYTHING
-    condition = _joined(condition)
-    count = _count(condition)
+    condition = _join_comparisons(condition)
+    count = _count_comparisons(condition)
     if count > MOST_COMPARISONS:
         raise InvalidFilter(
             f"the filter has {count:,} comparisons, more than {MOST_COMPARISONS:,}",
             'write alternatives of one key as a list: {"key": {"in": [...]}}',
         )
-    sql, parameters = _condition(condition)
+    sql, parameters = _compile(condition)
     return Allowed(sql, tuple(parameters), _is_indexed(condition), condition)
 
 
@@ -105,17 +105,17 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"
     if allowed.is_whole_view:
         query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
-    found = connection.execute(query, allowed.parameters).fetchall()
-    return np.fromiter((row for (row,) in found), dtype=np.int64, count=len(found))
+    results = connection.execute(query, allowed.parameters).fetchall()
+    return np.fromiter((row for (row,) in results), dtype=np.int64, count=len(results))
 
 
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
     """Return the given chunks that are allowed."""
-    found = connection.execute(
+    results = connection.execute(
         f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",
         (json.dumps(list(chunks)), *allowed.parameters),
     ).fetchall()
-    return {int(row) for (row,) in found}
+    return {int(row) for (row,) in results}
 
 
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
@@ -128,10 +128,10 @@ def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str 
 
 def keys(connection: Connection) -> list[str]:
     """Return all keys of the metadata of chunks and their documents, sorted."""
-    found = connection.execute(
+    results = connection.execute(
         f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
     ).fetchall()
-    return [key for (key,) in found]
+    return [key for (key,) in results]
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
@@ -147,23 +147,25 @@ def barred(allowed: Allowed) -> str:
     SELECT node FROM barred"""
 
 
-def _joined(condition: Condition) -> Condition:
+def _join_comparisons(condition: Condition) -> Condition:
     """Return an equivalent condition with alternatives, or exclusions, of one key joined into one comparison."""
     if isinstance(condition, Comparison):
         return condition
-    several: Operator = "nin" if condition.combiner == "and" else "in"
-    one = "!=" if condition.combiner == "and" else "=="
-    listed: dict[str, list[Scalar]] = defaultdict(list)
+    list_operator: Operator = "nin" if condition.combiner == "and" else "in"
+    single_operator = "!=" if condition.combiner == "and" else "=="
+    values_by_key: dict[str, list[Scalar]] = defaultdict(list)
     parts: list[Condition] = []
-    for part in map(_joined, condition.parts):
-        value = part.value if isinstance(part, Comparison) and part.operator in (one, several) else None
+    for part in map(_join_comparisons, condition.parts):
+        value = (
+            part.value if isinstance(part, Comparison) and part.operator in (single_operator, list_operator) else None
+        )
         if not isinstance(part, Comparison) or value is None:
             parts.append(part)
         elif isinstance(value, tuple):
-            listed[part.key].extend(value)
+            values_by_key[part.key].extend(value)
         else:
-            listed[part.key].append(value)
-    lists = (Comparison(key, several, tuple(values)) for key, values in listed.items())
+            values_by_key[part.key].append(value)
+    lists = (Comparison(key, list_operator, tuple(values)) for key, values in values_by_key.items())
     return Combination(condition.combiner, (*parts, *lists))
 
 
@@ -175,25 +177,25 @@ def _is_indexed(condition: Condition) -> bool:
     return any(parts) if condition.combiner == "and" else condition.combiner == "or" and bool(parts) and all(parts)
 
 
-def _count(condition: Condition) -> int:
-    return 1 if isinstance(condition, Comparison) else sum(map(_count, condition.parts))
+def _count_comparisons(condition: Condition) -> int:
+    return 1 if isinstance(condition, Comparison) else sum(map(_count_comparisons, condition.parts))
 
 
 _Bound = list[str | int | float | None]
 
 
-def _condition(condition: Condition) -> tuple[str, _Bound]:
+def _compile(condition: Condition) -> tuple[str, _Bound]:
     if isinstance(condition, Comparison):
-        return _comparison(condition)
+        return _compile_comparison(condition)
     # SQLite's parser can hold a hundred open terms. None is open before the first part, so the deepest part is first.
-    parts = [_condition(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
+    parts = [_compile(part) for part in sorted(condition.parts, key=_depth, reverse=True)]
     joined = "TRUE" if condition.combiner == "and" else "FALSE"
     if parts:
         # A plain chain would nest each part within the next, too deeply: so all but the first are joined in groups.
-        word, every = " AND " if condition.combiner == "and" else " OR ", [sql for sql, _ in parts]
-        size = max(1, isqrt(len(every)))
-        groups = [word.join(every[first : first + size]) for first in range(1, len(every), size)]
-        joined = f"({word.join((every[0], *(f'({one})' if size > 1 else one for one in groups)))})"
+        word, terms = " AND " if condition.combiner == "and" else " OR ", [sql for sql, _ in parts]
+        size = max(1, isqrt(len(terms)))
+        groups = [word.join(terms[first : first + size]) for first in range(1, len(terms), size)]
+        joined = f"({word.join((terms[0], *(f'({group})' if size > 1 else group for group in groups)))})"
     parameters: _Bound = [parameter for _, bound in parts for parameter in bound]
     # NOT would leave an open term before each of its brackets, so the condition is compared with 0.
     return (f"{joined} = 0" if condition.combiner == "not" else joined), parameters
@@ -203,7 +205,7 @@ def _depth(condition: Condition) -> int:
     return 0 if isinstance(condition, Comparison) else 1 + max(map(_depth, condition.parts), default=0)
 
 
-def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
+def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
     """Return (SQL, parameters) of a comparison; ``m(value, type)`` is the row of the key, if there is one."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
@@ -214,12 +216,12 @@ def _comparison(comparison: Comparison) -> tuple[str, _Bound]:
         second = "d.dated_until" if operator in (">", ">=") else "d.dated"
         return f"({second} {operator} ?) IS TRUE", [] if value is None else [parameter]
     if operator in ("!=", "nin"):
-        sql, parameters = _comparison(Comparison(key, "==" if operator == "!=" else "in", value))
+        sql, parameters = _compile_comparison(Comparison(key, "==" if operator == "!=" else "in", value))
         return f"NOT ({sql})", parameters
     column = _COLUMNS.get(key)
     if column is not None and operator in ("==", "in") and value is not None:
         # An index can be used for IN, but not for EXISTS. The columns are texts, and equal only to texts.
-        texts = [one for one in (value if isinstance(value, tuple) else (value,)) if isinstance(one, str)]
+        texts = [text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str)]
         return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
     bound: _Bound = [] if column is not None else [key]
     row = f"SELECT value, type FROM json_each({MERGED}) WHERE key = ?"

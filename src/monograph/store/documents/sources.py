@@ -36,22 +36,22 @@ class SourceRow:
 
 def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
     """Return (size, modified_ns) of the known files at or below a path, by uri."""
-    below = root.rstrip("/") + "/"
-    found = connection.execute(
+    prefix = root.rstrip("/") + "/"
+    results = connection.execute(
         "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
-        (root, below, below[:-1] + "0"),  # "0" is the character after "/"
+        (root, prefix, prefix[:-1] + "0"),  # "0" is the character after "/"
     ).fetchall()
-    return {uri: (size, modified_ns) for uri, size, modified_ns in found}
+    return {uri: (size, modified_ns) for uri, size, modified_ns in results}
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
     """Return (root, number of files, of documents, of bytes) of each root with known files, in order of root."""
-    found = connection.execute(
+    results = connection.execute(
         """SELECT root, count(*), sum(held), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
         GROUP BY root ORDER BY root"""
     ).fetchall()
-    return [(root, int(files), int(held), int(size)) for root, files, held, size in found]
+    return [(root, int(files), int(document_count), int(size)) for root, files, document_count, size in results]
 
 
 _COLUMNS = "s.uri, s.root, s.sha256, s.size, s.modified_ns"
@@ -84,9 +84,9 @@ def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
     connection.executemany(
         """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (uri) DO UPDATE SET (root, sha256, size, modified_ns) = (?2, ?3, ?4, ?5)""",
-        ((one.uri, one.root, one.sha256, one.size, one.modified_ns) for one in files),
+        ((file.uri, file.root, file.sha256, file.size, file.modified_ns) for file in files),
     )
-    return rows(connection, [one.uri for one in files])
+    return rows(connection, [file.uri for file in files])
 
 
 def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
@@ -127,8 +127,8 @@ def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
 
 def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
     """Return the given uris of files of which a part could not be stored."""
-    found = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
-    return frozenset(uri for (uri,) in found)
+    results = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
+    return frozenset(uri for (uri,) in results)
 
 
 def uris(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
@@ -151,8 +151,8 @@ def remove_empty(connection: Connection) -> None:
 MOST_FAILURES = 100_000
 _TEXTS = ("file", "root", "uri", "reason", "hint", "needs")
 UNREADABLE_FAILURE = " OR ".join([
-    *(f"typeof({one}) != 'text' OR NOT is_utf8(CAST({one} AS BLOB))" for one in _TEXTS),
-    *(f"typeof({one}) != 'integer'" for one in ("size", "modified_ns")),
+    *(f"typeof({column}) != 'text' OR NOT is_utf8(CAST({column} AS BLOB))" for column in _TEXTS),
+    *(f"typeof({column}) != 'integer'" for column in ("size", "modified_ns")),
 ])  # fmt: skip
 """SQL condition that a row of failures cannot be read."""
 
@@ -206,9 +206,9 @@ def remove_root(connection: Connection, name: str) -> None:
 
 def synced(connection: Connection) -> dict[str, float]:
     """Return the time of the last complete sync of each root, in seconds since 1970, by name of the root."""
-    found = connection.execute("SELECT name, synced FROM roots WHERE synced > 0").fetchall()
+    results = connection.execute("SELECT name, synced FROM roots WHERE synced > 0").fetchall()
     with decoding(connection, "the time of a row of roots"):
-        return {name: float(second) for name, second in found}
+        return {name: float(second) for name, second in results}
 
 
 def described(connection: Connection) -> dict[str, str]:
@@ -242,9 +242,16 @@ def failures(connection: Connection) -> list[Failure]:
 def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
     """Replace all stored failures by the given ones, at most ``MOST_FAILURES``."""
     rows = sorted(
-        (one.file, one.root, one.problem.uri, one.problem.reason, one.problem.hint, one.problem.needs)
-        + ((one.size, one.modified_ns) if one.problem.needs else (0, 0))
-        for one in kept
+        (
+            failure.file,
+            failure.root,
+            failure.problem.uri,
+            failure.problem.reason,
+            failure.problem.hint,
+            failure.problem.needs,
+        )
+        + ((failure.size, failure.modified_ns) if failure.problem.needs else (0, 0))
+        for failure in kept
     )[:MOST_FAILURES]
     connection.execute("DELETE FROM failures")
     connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
@@ -259,8 +266,8 @@ def owner_of(roots: Iterable[Root], path: str) -> Root | None:
 def unused_name(place: str, taken: Iterable[str]) -> str:
     """Return a name for a root: that of its folder, with a number if the name is taken."""
     base = place.rstrip("/").rpartition("/")[2] or "root"
-    name, number, others = base, 1, set(taken)
-    while name in others:
+    name, number, taken_names = base, 1, set(taken)
+    while name in taken_names:
         number += 1
         name = f"{base}-{number}"
     return name
@@ -288,13 +295,13 @@ def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[Document
     found: dict[int, DocumentRow] = {}
     unknown = []
     for name in names:
-        one = documents.find(connection, name)
-        some = documents.by_uri(connection, name) if one is None else [one]
-        if not some:
+        document = documents.find(connection, name)
+        matches = documents.by_uri(connection, name) if document is None else [document]
+        if not matches:
             path = os.path.abspath(name)  # noqa: PTH100 - resolve() would follow links
             root = owner_of(roots(connection), path)
-            some = [] if root is None else documents.by_uri(connection, root.uri(path))
-        if not some:
+            matches = [] if root is None else documents.by_uri(connection, root.uri(path))
+        if not matches:
             unknown.append(name)
-        found.update((row.row, row) for row in some)
+        found.update((row.row, row) for row in matches)
     return list(found.values()), unknown

@@ -17,15 +17,15 @@ Value: TypeAlias = bytes | str | int | None
 
 def checksum(*parts: Value) -> int:
     """Return the CRC-32 of values, texts as UTF-8. Each value is preceded by its length, so boundaries count, too."""
-    found = 0
+    crc = 0
     for part in parts:
         if isinstance(part, bytes | str):
             data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
-            found = zlib.crc32(data, zlib.crc32(b"1 %d:" % len(data), found))
+            crc = zlib.crc32(data, zlib.crc32(b"1 %d:" % len(data), crc))
         else:
-            told = b"%d" % part if isinstance(part, int) else str(part).encode()
-            found = zlib.crc32(b"0 %d:%b" % (len(told), told), found)
-    return found
+            encoded = b"%d" % part if isinstance(part, int) else str(part).encode()
+            crc = zlib.crc32(b"0 %d:%b" % (len(encoded), encoded), crc)
+    return crc
 
 
 def register(connection: sqlite3.Connection) -> None:

@@ -58,19 +58,19 @@ class Connector:
     in_memory: bool = False
 
 
-_PATIENCE, _LONGEST_PATIENCE = 50, 3_200
+_CHECKPOINT_TIMEOUT, _LONGEST_CHECKPOINT_TIMEOUT = 50, 3_200
 """Milliseconds that SQLite waits to empty the write-ahead log: at the first attempt, then doubled up to the second."""
 _PAUSE = 0.005
-_MAPPED = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
+_MAPPED_BYTES = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
 """Bytes of a file that are mapped into memory; 0 where the process would die if another program truncated the file."""
 
 _abandoned: list[object] = []
 """Connections inherited by a fork. To close one would release the locks of its parent, so they are kept, unused."""
-_opened: Counter[Identity] = Counter()
+_open_counts: Counter[Identity] = Counter()
 """How often this process has each file open. To read an open file without SQLite would drop SQLite's locks."""
 _salts: dict[Identity, bytes] = {}
 """Salts of the open files that are encrypted."""
-_opening = threading.Lock()
+_open_lock = threading.Lock()
 
 
 def identity_of(path: Path) -> Identity:
@@ -105,11 +105,11 @@ class OpenedFile:
 
     def require_same(self) -> None:
         """Raise ReplacedFile if the path is now missing or belongs to another file."""
-        if (now := identity_of(self._path)) == self.identity:
+        if (current := identity_of(self._path)) == self.identity:
             return
-        what = "replaced by another file" if any(now) else "deleted or moved"
+        event = "replaced by another file" if any(current) else "deleted or moved"
         raise ReplacedFile(
-            f"{self._path} was {what} while it was open; nothing more is written to it",
+            f"{self._path} was {event} while it was open; nothing more is written to it",
             "close it and open it again; if it is missing, restore it from a copy",
         )
 
@@ -137,8 +137,8 @@ class OpenedFile:
         except Exception as error:
             try:
                 self.require_whole()
-            except MonographError as ours:
-                raise ours from error
+            except MonographError as damage:
+                raise damage from error
             raise
         self.require_whole()
 
@@ -187,11 +187,11 @@ class Database:
         """Model calls for the file that are not in its ledger yet; every write transaction stores them there."""
         self.clock: Callable[[], float] | None = None
         """Returns seconds since 1970; None if the file keeps no previous versions of documents."""
-        made = None
+        new_key = None
         if state_of(path) is None:
             if not create or read_only:
                 raise NotAMonograph(f"{path} does not exist", f"monograph sync {path} FOLDER")
-            made = _make(path, key)
+            new_key = _create_file(path, key)
         self.read_only = read_only or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK)
         self.is_closed = False
         """Whether the database was closed."""
@@ -200,16 +200,16 @@ class Database:
         self._users: Counter[Connection] = Counter()
         """Number of uses of each connection that are in progress: closing it meanwhile would crash the process."""
         self._begin_process()
-        with _opening:
+        with _open_lock:
             # Reading a file that this process has open would drop SQLite's locks. Without a key no salt is needed.
             salt = _salts.get(identity_of(path)) if key is None or is_open(path) else encryption.salt_of(path)
-        self.raw_key = raw_key = encryption.unlock(path, key, salt, made)
+        self.raw_key = raw_key = encryption.unlock(path, key, salt, new_key)
         self.connector = connector or Connector(lambda reads: open_connection(path, raw_key, read_only=reads))
         if self.connector.in_memory:
             return
-        with _opening:
+        with _open_lock:
             try:
-                self._enter(salt)
+                self._register_file(salt)
             except BaseException:
                 self.close()
                 raise
@@ -223,13 +223,13 @@ class Database:
         self._process, self._users = os.getpid(), Counter()
         self._local = threading.local()
         self._write_lock = threading.RLock()
-        self._counting = threading.RLock()
+        self._users_lock = threading.RLock()
 
-    def _enter(self, salt: bytes | None) -> None:
+    def _register_file(self, salt: bytes | None) -> None:
         """Register the file as open in this process, and check its header."""
         file = self._file = OpenedFile(self.path)
-        is_first = not _opened[file.identity]
-        _opened[file.identity] += 1
+        is_first = not _open_counts[file.identity]
+        _open_counts[file.identity] += 1
         if salt is not None:
             _salts[file.identity] = salt
         if is_first and self.raw_key is None:
@@ -255,22 +255,22 @@ class Database:
                 self._require_same_file()
                 connection = self.connector.connect(self.read_only)
             self._local.connection = connection
-            with self._counting:
+            with self._users_lock:
                 self._users[connection] = 0
         return connection
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
         """Translate errors, and keep the connection open during the block, also if the database is closed meanwhile."""
-        with self._counting:
+        with self._users_lock:
             self._users[connection] += 1
         try:
             self.connection()  # Raises ClosedFile if it was closed meanwhile.
-            whole = nullcontext() if self._file is None else self._file.reading()
-            with translate_errors(self.path, connection, self._diagnosis), whole:
+            guard = nullcontext() if self._file is None else self._file.reading()
+            with translate_errors(self.path, connection, self._find_fault), guard:
                 yield
         finally:
-            with self._counting:
+            with self._users_lock:
                 self._users[connection] -= 1
             if self.is_closed:
                 self._close_unused()
@@ -311,12 +311,12 @@ class Database:
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with self._using(connection), self._locked(wait=not aside):
+        with self._using(connection), self._hold_write_lock(wait=not aside):
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
             self._require_same_file()
-            with _timeout_restored(connection):
+            with _restore_timeout(connection):
                 if aside:
                     connection.execute("PRAGMA busy_timeout = 0")
                 connection.execute("BEGIN IMMEDIATE")
@@ -335,7 +335,7 @@ class Database:
                         """INSERT INTO costs VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
                         calls = calls + excluded.calls, tokens_in = tokens_in + excluded.tokens_in,
                         tokens_out = tokens_out + excluded.tokens_out""",
-                        [(*astuple(asked), *astuple(one)) for asked, one in spent.items()],
+                        [(*astuple(key), *astuple(usage)) for key, usage in spent.items()],
                     )
                 self._require_same_file()
                 connection.execute("COMMIT")
@@ -358,14 +358,14 @@ class Database:
         """Return the model calls for the file, in order of day, model and purpose."""
         self.enter()
         with self.read() as connection:
-            found = connection.execute(
+            rows = connection.execute(
                 """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
                 CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
             ).fetchall()
-        return [LedgerEntry(*row) for row in found]
+        return [LedgerEntry(*row) for row in rows]
 
     @contextmanager
-    def _locked(self, *, wait: bool) -> Iterator[None]:
+    def _hold_write_lock(self, *, wait: bool) -> Iterator[None]:
         """Hold the lock of this process's writing threads; without ``wait`` raise BusyFile if another has it."""
         if not self._write_lock.acquire(blocking=wait):
             raise BusyFile(f"another write to {self.path} is in progress", "try again")
@@ -374,7 +374,7 @@ class Database:
         finally:
             self._write_lock.release()
 
-    def _diagnosis(self) -> str | None:
+    def _find_fault(self) -> str | None:
         """Return a fault of the rows; None if there is none, or within the search for faults itself."""
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
@@ -424,44 +424,44 @@ class Database:
         self._close_unused()
 
     def _close_unused(self) -> None:
-        with self._counting:
-            for connection in [one for one, users in self._users.items() if not users]:
+        with self._users_lock:
+            for connection in [candidate for candidate, users in self._users.items() if not users]:
                 connection.close()
                 del self._users[connection]
             if self._users or self._file is None:
                 return
             self._file.end()
-            _opened[self._file.identity] -= 1
-            if not _opened[self._file.identity]:
+            _open_counts[self._file.identity] -= 1
+            if not _open_counts[self._file.identity]:
                 _salts.pop(self._file.identity, None)
             self._file = None
 
 
 def is_open(path: Path) -> bool:
     """Return whether this process has a file open."""
-    return _opened[identity_of(path)] > 0
+    return _open_counts[identity_of(path)] > 0
 
 
-def _make(path: Path, key: str | RawKey | None) -> RawKey | None:
+def _create_file(path: Path, key: str | RawKey | None) -> RawKey | None:
     """Create an empty file under a temporary name, link it into place, and return its raw key (None without a key)."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
-    with translate_system_errors(path), replacing.temporary_name(path) as made:
-        with translate_errors(path), closing(raw_connection(made, raw)) as connection:
+    with translate_system_errors(path), replacing.temporary_name(path) as temporary:
+        with translate_errors(path), closing(raw_connection(temporary, raw)) as connection:
             # The file is visible only once it is complete, so one fsync at the end is enough.
             connection.execute("PRAGMA synchronous = OFF")
             connection.execute(f"PRAGMA page_size = {schema.PAGE_SIZE:d}")
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID:d}")
             schema.create_tables(connection)
             connection.execute("PRAGMA journal_mode = WAL")
-        with made.open("r+b") as whole:
-            os.fsync(whole.fileno())
-        replacing.link(made, path)  # If another process was faster, its file is kept.
+        with temporary.open("r+b") as file:
+            os.fsync(file.fileno())
+        replacing.link(temporary, path)  # If another process was faster, its file is kept.
     return raw
 
 
 def open_connection(path: Path, key: RawKey | None, *, read_only: bool = False) -> Connection:
     """Open a connection for one thread. Raises WrongKey if the key does not open the file."""
-    connection = raw_connection(uri_of(path, read_only=read_only), key, **_options())
+    connection = raw_connection(uri_of(path, read_only=read_only), key, **_connection_options())
     if key is not None:
         encryption.require_opened(path, connection)
     return _set_up(connection)
@@ -472,7 +472,7 @@ def memory_connection(*, encrypted: bool, uri: str = "file::memory:") -> Connect
 
     All connections of this process to a URI with a name share one database.
     """
-    return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_options()))
+    return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_connection_options()))
 
 
 def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> Connection:
@@ -492,7 +492,7 @@ def uri_of(path: Path, *, read_only: bool) -> str:
     return f"file:{quote(str(path.absolute()))}?mode={mode}"
 
 
-def _options() -> dict[str, Any]:
+def _connection_options() -> dict[str, Any]:
     return {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 
 
@@ -508,7 +508,7 @@ def _set_up(connection: Connection) -> Connection:
     # encrypted even if the .mono file is.
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA mmap_size = {_MAPPED:d}")
+    connection.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES:d}")
     # Encrypted files are never mapped; a page that is not in the cache takes 30 µs to decrypt again.
     connection.execute(f"PRAGMA cache_size = {-32768 if encryption.is_encrypted(connection) else -8192:d}")
     return connection
@@ -520,7 +520,7 @@ def _casefold(text: bytes | None) -> str | None:
 
 
 @contextmanager
-def _timeout_restored(connection: Connection) -> Iterator[float]:
+def _restore_timeout(connection: Connection) -> Iterator[float]:
     """Yield the seconds that a connection waits for locks, and restore this timeout when the block ends."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     try:
@@ -533,13 +533,13 @@ def _empty_log(connection: Connection) -> bool:
     """Empty the write-ahead log; return False if other connections still read it after the timeout for locks."""
     # SQLite does not wait for a checkpoint of another connection, so the attempt is repeated. While an attempt waits
     # for readers, nobody can write: so it is short at first, and longer each time, to outlast the slowest reader.
-    patience = _PATIENCE
-    with _timeout_restored(connection) as seconds:
+    timeout = _CHECKPOINT_TIMEOUT
+    with _restore_timeout(connection) as seconds:
         end = time.monotonic() + seconds
         while True:
-            connection.execute(f"PRAGMA busy_timeout = {patience:d}")
+            connection.execute(f"PRAGMA busy_timeout = {timeout:d}")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy or time.monotonic() > end:
                 return not busy
-            patience = min(2 * patience, _LONGEST_PATIENCE)
+            timeout = min(2 * timeout, _LONGEST_CHECKPOINT_TIMEOUT)
             time.sleep(_PAUSE)

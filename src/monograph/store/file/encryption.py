@@ -54,10 +54,10 @@ def derive(key: str, salt: bytes) -> RawKey:
     if not key:
         raise InputError("the key is empty", "give a key of several words")
     try:
-        given = key.encode("utf-8", "surrogateescape")  # Environment variables may hold bytes that are not UTF-8.
+        encoded = key.encode("utf-8", "surrogateescape")  # Environment variables may hold bytes that are not UTF-8.
     except UnicodeEncodeError as error:
         raise InputError("the key is not text that can be encoded as UTF-8", "give another key") from error
-    return RawKey(hashlib.pbkdf2_hmac("sha512", given, salt, ROUNDS, 32), salt)
+    return RawKey(hashlib.pbkdf2_hmac("sha512", encoded, salt, ROUNDS, 32), salt)
 
 
 def salt_of(path: Path) -> bytes | None:
@@ -86,8 +86,8 @@ def salt_of(path: Path) -> bytes | None:
 
 def may_be_encrypted(path: Path) -> bool:
     """Return whether a file may be encrypted: its size is a multiple of PAGE_SIZE, and it does not begin with MAGIC."""
-    looked_at = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 - it never raises
-    size = path.stat().st_size if looked_at else 0
+    is_readable = os.path.isfile(path) and os.access(path, os.R_OK)  # noqa: PTH113 - it never raises
+    size = path.stat().st_size if is_readable else 0
     return size > 0 and size % PAGE_SIZE == 0 and salt_of(path) is not None
 
 
@@ -121,9 +121,9 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
         return None
     if key is None:
         raise locked(path)
-    for one in (key, made):
-        if isinstance(one, RawKey) and one.salt == salt:
-            return one
+    for candidate in (key, made):
+        if isinstance(candidate, RawKey) and candidate.salt == salt:
+            return candidate
     if isinstance(key, RawKey):
         raise wrong(path)
     return derive(key, salt)
@@ -166,8 +166,8 @@ def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3
     MissingExtra
         If SQLCipher is not installed.
     """
-    kind = _kind_of_connection()
-    connection = kind(str(database), isolation_level=None, **options)
+    connection_class = _load_connection_class()
+    connection = connection_class(str(database), isolation_level=None, **options)
     try:
         connection.execute("PRAGMA cipher_log = off")  # It would write errors to standard error that are raised anyway.
         if key is not None:
@@ -235,15 +235,15 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)
-        _hold(path, connection)
+        _lock(path, connection)
         export(connection, str(made), new_key)
-        _compare(path, connection)
+        _compare_row_counts(path, connection)
         connection.execute("PRAGMA made.journal_mode = WAL")
         connection.execute("DETACH made")
         yield lambda: connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
 
 
-def _hold(path: Path, connection: sqlite3.Connection) -> None:
+def _lock(path: Path, connection: sqlite3.Connection) -> None:
     """Lock the file exclusively until the connection is closed, and merge its write-ahead log into it."""
     connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
     try:
@@ -256,13 +256,13 @@ def _hold(path: Path, connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
 
 
-def _compare(path: Path, connection: sqlite3.Connection) -> None:
+def _compare_row_counts(path: Path, connection: sqlite3.Connection) -> None:
     """Raise DamagedFile if a table of the copy has another number of rows than in the file."""
     tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
     for (name,) in tables:
         counts = [
-            connection.execute(f'SELECT count(*) FROM {place}."{name}"').fetchone()[0]  # noqa: S608 - our own tables
-            for place in ("main", "made")
+            connection.execute(f'SELECT count(*) FROM {database}."{name}"').fetchone()[0]  # noqa: S608 - our own tables
+            for database in ("main", "made")
         ]
         if counts[0] != counts[1]:
             raise DamagedFile(
@@ -277,7 +277,7 @@ def is_encrypted(connection: sqlite3.Connection) -> bool:
 
 
 @cache
-def _kind_of_connection() -> Any:
+def _load_connection_class() -> Any:
     try:
         from sqlcipher3 import dbapi2
     except ImportError as error:

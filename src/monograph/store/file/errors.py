@@ -33,12 +33,12 @@ BUSY_SECONDS = 30.0
 UNDECODABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, struct.error, RecursionError)
 """Errors that Python raises when a stored value has the wrong type or cannot be decoded."""
 
-_FULL = {
+_FULL_REASONS = {
     errno.ENOSPC: "its disk is full",
     errno.EDQUOT: "the quota of its user is used up",
     errno.EFBIG: "a limit on the size of files is reached (ulimit -f)",
 }
-_PROBE = 1 << 20
+_PROBE_BYTES = 1 << 20
 """Bytes of a test file: if it can be written next to the .mono file, the disk is not full."""
 
 _CIPHER_NAMES = {
@@ -50,15 +50,15 @@ _CIPHER_NAMES = {
 }
 _READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
 """Names of SQLite's errors of failed reads; all other SQLITE_IOERR errors come from writes, file creation or locks."""
-_TOO_DEEP = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
-_CONTRADICTED = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
+_TOO_DEEP_TEXTS = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
+_DAMAGE_ERRORS = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
 """Beginnings of the names of errors that damaged rows can cause: a missing table, a sum that overflows."""
-_INDEX_FAULTS = (
+_INDEX_FAULT_TEXTS = (
     "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
 )  # fmt: skip
 _NOT_UTF8 = regex(r"Could not decode to UTF-8 column '(?P<column>[^']*)'|user-defined function raised")
 _NOT_JSON = "malformed JSON"
-_JSON = ("metadata", "sections", "merged", "properties")
+_JSON_COLUMNS = ("metadata", "sections", "merged", "properties")
 """Names of the columns that hold JSON, in every table."""
 
 
@@ -100,15 +100,15 @@ def translate_errors(
     except MonographError:
         raise
     except sqlite_errors() as error:
-        ours = _translated(path, error)
-        if ours is None:
+        translated = _translate(path, error)
+        if translated is None:
             fault = None if connection is None else row_fault(connection, error)
-            if fault is None and sqlite_name(error).startswith(_CONTRADICTED):
+            if fault is None and sqlite_name(error).startswith(_DAMAGE_ERRORS):
                 fault = diagnose()
             if fault is None:
                 raise
-            ours = damaged(path, fault)
-        raise ours from error
+            translated = damaged(path, fault)
+        raise translated from error
     except UNDECODABLE as error:
         of_model = any(note.startswith(OF_A_MODEL) for note in getattr(error, "__notes__", ()))
         fault = None if of_model else diagnose()
@@ -127,16 +127,18 @@ def translate_system_errors(path: Path | str) -> Iterator[None]:
     except MemoryError as error:
         raise _out_of_memory(path) from error
     except OSError as error:
-        ours = system_error(path, error)
-        if ours is None:
+        translated = system_error(path, error)
+        if translated is None:
             raise
-        raise ours from error
+        raise translated from error
 
 
 def system_error(path: Path | str, error: OSError) -> MonographError | None:
     """Return StorageFull for a full disk, OutOfMemory for exhausted memory, and None for any other error."""
-    if error.errno in _FULL:
-        return _full(path if error.filename is None else os.fsdecode(error.filename), _FULL[error.errno])
+    if error.errno in _FULL_REASONS:
+        return _storage_full(
+            path if error.filename is None else os.fsdecode(error.filename), _FULL_REASONS[error.errno]
+        )
     return _out_of_memory(path) if error.errno == errno.ENOMEM else None
 
 
@@ -169,14 +171,14 @@ def path_of(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA database_list").fetchone()[2])
 
 
-def _translated(path: Path, error: Exception) -> MonographError | None:
+def _translate(path: Path, error: Exception) -> MonographError | None:
     """Return Monograph's error for an error of SQLite, by its name; None if the name alone does not identify it."""
     name, text = sqlite_name(error), str(error)
-    if (ours := _write_error(path, name, text)) is not None:
-        return ours
+    if (write_error := _write_error(path, name, text)) is not None:
+        return write_error
     if name == "SQLITE_AUTH":
         return OutsideView(f"rows outside of a view of {path} cannot be read", "open the file itself")
-    if any(one in text for one in _TOO_DEEP):
+    if any(phrase in text for phrase in _TOO_DEEP_TEXTS):
         return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "simplify the filter")
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
         return damaged(path, f"{text} ({name})")
@@ -191,12 +193,12 @@ def _write_error(path: Path, name: str, text: str) -> MonographError | None:
             "wait until that process is done, then try again",
         )
     if name == "SQLITE_FULL":
-        return _full(path, _why_full(path) or "its disk or quota, or that of temporary files, is full")
+        return _storage_full(path, _why_full(path) or "its disk or quota, or that of temporary files, is full")
     if name == "SQLITE_IOERR_NOMEM":
         return _out_of_memory(path)
     if name.startswith("SQLITE_IOERR") and name not in _READ_FAILED:
         if (why := _why_full(path)) is not None:
-            return _full(path, why)
+            return _storage_full(path, why)
         if name != "SQLITE_IOERR":  # SQLCipher also reports failed reads under this name.
             return FileError(
                 f"the system failed to write {path}: {text} ({name}); what was committed before is safe",
@@ -207,7 +209,7 @@ def _write_error(path: Path, name: str, text: str) -> MonographError | None:
     return None
 
 
-def _full(path: Path | str, why: str) -> StorageFull:
+def _storage_full(path: Path | str, why: str) -> StorageFull:
     return StorageFull(
         f"no room left for {path}: {why}; what was committed before is safe",
         "make room, then run the same command again",
@@ -226,25 +228,25 @@ def _why_full(path: Path) -> str | None:
     if sys.platform != "win32":
         import resource
 
-        most, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
+        limit, _ = resource.getrlimit(resource.RLIMIT_FSIZE)
         parts = [path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm", "-journal")]
         longest = max((part.stat().st_size for part in parts if part.exists()), default=0)
-        if most != resource.RLIM_INFINITY and longest + _PROBE > most:
-            return _FULL[errno.EFBIG]
+        if limit != resource.RLIM_INFINITY and longest + _PROBE_BYTES > limit:
+            return _FULL_REASONS[errno.EFBIG]
     try:
         with tempfile.TemporaryFile(dir=path.parent, buffering=0) as probe:
-            left = _PROBE
-            while left > 0:
-                left -= probe.write(bytes(left))
+            remaining = _PROBE_BYTES
+            while remaining > 0:
+                remaining -= probe.write(bytes(remaining))
             os.fsync(probe.fileno())
     except OSError as error:
-        return _FULL.get(error.errno or 0)
+        return _FULL_REASONS.get(error.errno or 0)
     return None
 
 
 def is_index_fault(error: Exception) -> bool:
     """Return whether an error says that FTS5 cannot read its own tables."""
-    return any(one in str(error) for one in _INDEX_FAULTS)
+    return any(phrase in str(error) for phrase in _INDEX_FAULT_TEXTS)
 
 
 def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
@@ -265,15 +267,19 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
 
 def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json: bool) -> str | None:
     """Return the first row with a text that is no JSON, or no UTF-8, in the suspected columns if there are any."""
-    texts = connection.execute(
+    text_columns = connection.execute(
         """SELECT t.name, c.name, CASE WHEN t.sql LIKE '%WITHOUT ROWID'
             THEN (SELECT name FROM pragma_table_info(t.name) WHERE pk = 1) ELSE 'rowid' END
         FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c
         WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT GLOB 'words_*'
             AND t.name NOT GLOB 'trigrams_*' AND t.name NOT GLOB 'sqlite_*' AND c.type = 'TEXT' ORDER BY t.name"""
     ).fetchall()
-    named = [one for one in texts if one[1] in _JSON] if is_json else [one for one in texts if one[1] == column]
-    for table, name, row in named or texts:
+    suspected = (
+        [entry for entry in text_columns if entry[1] in _JSON_COLUMNS]
+        if is_json
+        else [entry for entry in text_columns if entry[1] == column]
+    )
+    for table, name, row in suspected or text_columns:
         query = f"SELECT CAST({row} AS BLOB), CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608
         for number, value in connection.execute(f"{query} AND NOT json_valid({name})" if is_json else query):
             if is_json or not is_utf8(value):

@@ -23,21 +23,21 @@ def count(path: Path, table: str, columns: Sequence[str]) -> int:
     SourceError
         If the file does not exist or cannot be read, or has no table with these columns.
     """
-    with _opened(path, table, columns) as connection:
+    with _open_table(path, table, columns) as connection:
         return int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])  # noqa: S608 - of ours
 
 
 def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a table as dicts, in order of a column; texts are bytes. Raises as :func:`count`."""
     chosen = ", ".join(f'"{name}"' for name in columns)
-    with _opened(path, table, [*columns, order]) as connection:
+    with _open_table(path, table, [*columns, order]) as connection:
         connection.text_factory = bytes
         for row in connection.execute(f'SELECT {chosen} FROM "{table}" ORDER BY "{order}"'):  # noqa: S608 - of ours
             yield dict(zip(columns, row, strict=True))
 
 
 @contextmanager
-def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.Connection]:
+def _open_table(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """Open a file for reading, require a table with some columns, and translate SQLite's errors."""
     if not path.is_file():
         raise SourceMissing(f"{path} is not a file", "give the path of the database file")
@@ -47,12 +47,12 @@ def _opened(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
             # Views are refused: a view might run forever.
-            held = connection.execute(
+            existing = connection.execute(
                 "SELECT c.name FROM sqlite_master AS t, pragma_table_info(t.name) AS c "
                 "WHERE t.type = 'table' AND t.name = ?",
                 (table,),
             ).fetchall()
-            missing = next((name for name in columns if (name,) not in held), None)
+            missing = next((name for name in columns if (name,) not in existing), None)
             if missing is not None:
                 raise UnknownFormat(
                     f"{path} has no table {table!r} with a column {missing!r}", "give the database file of that store"

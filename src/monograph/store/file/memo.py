@@ -77,16 +77,21 @@ def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, 
     -------
     Row number of every key, new or known.
     """
-    given: dict[bytes, tuple[bytes, int]] = {}
+    values_by_key: dict[bytes, tuple[bytes, int]] = {}
     for key, value, tokens in values:
-        given.setdefault(key, (value, tokens))
-    found = rows(connection, kind, list(given))
-    fresh = dict(zip((key for key in given if key not in found), count(next_row(connection, "memo")), strict=False))
+        values_by_key.setdefault(key, (value, tokens))
+    stored = rows(connection, kind, list(values_by_key))
+    fresh = dict(
+        zip((key for key in values_by_key if key not in stored), count(next_row(connection, "memo")), strict=False)
+    )
     connection.executemany(
         "INSERT INTO memo (memo, kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?, ?)",
-        ((row, kind, key, *given[key], checksum(kind.encode(), key, given[key][0])) for key, row in fresh.items()),
+        (
+            (row, kind, key, *values_by_key[key], checksum(kind.encode(), key, values_by_key[key][0]))
+            for key, row in fresh.items()
+        ),
     )
-    return found | fresh
+    return stored | fresh
 
 
 def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
@@ -96,19 +101,19 @@ def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     """Return the keys of memo rows by row number; missing rows are left out."""
-    found = connection.execute(
+    pairs = connection.execute(
         "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
     ).fetchall()
-    return {int(row): bytes(key) for row, key in found}
+    return {int(row): bytes(key) for row, key in pairs}
 
 
 def drop_failed(connection: Connection) -> int:
     """Delete the extractions at which a model failed, so that they are derived again; return their number."""
-    failed = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
-    those = f"(SELECT memo FROM memo WHERE {failed})"  # noqa: S608
-    connection.execute(f"DELETE FROM extractions WHERE memo IN {those}", (EXTRACTION,))  # noqa: S608
-    connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE extraction IN {those}", (EXTRACTION,))  # noqa: S608
-    return connection.execute(f"DELETE FROM memo WHERE {failed}", (EXTRACTION,)).rowcount  # noqa: S608
+    condition = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
+    failed_rows = f"(SELECT memo FROM memo WHERE {condition})"  # noqa: S608
+    connection.execute(f"DELETE FROM extractions WHERE memo IN {failed_rows}", (EXTRACTION,))  # noqa: S608
+    connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE extraction IN {failed_rows}", (EXTRACTION,))  # noqa: S608
+    return connection.execute(f"DELETE FROM memo WHERE {condition}", (EXTRACTION,)).rowcount  # noqa: S608
 
 
 def drop(connection: Connection, kind: str) -> None:
@@ -173,12 +178,12 @@ def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, i
     """Store which vectors or extractions chunks have: (chunk row, memo row)."""
     # Not an upsert: in a table with constraints SQLite opens a statement journal for each, which takes fifty times as
     # long as the insert.
-    held = assigned(connection, table, [chunk for chunk, _ in pairs])
+    current = assigned(connection, table, [chunk for chunk, _ in pairs])
     connection.executemany(
         f"UPDATE {table} SET memo = ?2 WHERE chunk = ?1",  # noqa: S608 - a constant
-        (pair for pair in pairs if held.get(pair[0], pair[1]) != pair[1]),
+        (pair for pair in pairs if current.get(pair[0], pair[1]) != pair[1]),
     )
     connection.executemany(
         f"INSERT INTO {table} (chunk, memo) VALUES (?, ?)",  # noqa: S608 - a constant
-        (pair for pair in pairs if pair[0] not in held),
+        (pair for pair in pairs if pair[0] not in current),
     )

@@ -19,13 +19,13 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
-_LONGEST = "-journal"
+_LONGEST_SUFFIX = "-journal"
 """The longest suffix that SQLite adds to a file's name."""
 
-_MOST_BYTES_OF_A_PATH = 512 - len(_LONGEST)
+_PATH_LIMIT = 512 - len(_LONGEST_SUFFIX)
 """SQLite's limit of 512 bytes for a path, less the longest suffix."""
 
-_MADE_BYTES = 80
+_TEMPORARY_NAME_BYTES = 80
 """Bytes kept free for the temporary name that a file has until it is complete."""
 
 
@@ -105,8 +105,8 @@ def state_of(path: Path) -> os.stat_result | None:
         state = None
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            said = f"{path} cannot be accessed: {error.strerror}"
-            raise NotAMonograph(said, "check the path and its permissions") from error
+            message = f"{path} cannot be accessed: {error.strerror}"
+            raise NotAMonograph(message, "check the path and its permissions") from error
         state = None
     _refuse_long(path, new=state is None)
     if state is not None and not stat.S_ISREG(state.st_mode):
@@ -117,17 +117,17 @@ def state_of(path: Path) -> os.stat_result | None:
 
 
 def _refuse_long(path: Path, *, new: bool) -> None:
-    most = 255
+    name_limit = 255
     with suppress(OSError, ValueError, AttributeError):
-        most = os.pathconf(path.parent, "PC_NAME_MAX")
-    name, whole = len(os.fsencode(path.name)), len(os.path.abspath(os.fsencode(path)))  # noqa: PTH100 - of bytes
-    if name + len(_LONGEST) > most:
+        name_limit = os.pathconf(path.parent, "PC_NAME_MAX")
+    name_bytes, path_bytes = len(os.fsencode(path.name)), len(os.path.abspath(os.fsencode(path)))  # noqa: PTH100 - of bytes
+    if name_bytes + len(_LONGEST_SUFFIX) > name_limit:
         raise NotAMonograph(
-            f"{path}: its name has {name} bytes, too many for the files that SQLite creates next to it",
-            f"give a name of at most {most - len(_LONGEST)} bytes",
+            f"{path}: its name has {name_bytes} bytes, too many for the files that SQLite creates next to it",
+            f"give a name of at most {name_limit - len(_LONGEST_SUFFIX)} bytes",
         )
-    if whole + (max(0, _MADE_BYTES - name) if new else 0) > _MOST_BYTES_OF_A_PATH:
+    if path_bytes + (max(0, _TEMPORARY_NAME_BYTES - name_bytes) if new else 0) > _PATH_LIMIT:
         raise NotAMonograph(
-            f"{path}: its path has {whole} bytes, more than SQLite accepts",
-            f"put it into a folder whose path has at most {_MOST_BYTES_OF_A_PATH - _MADE_BYTES} bytes",
+            f"{path}: its path has {path_bytes} bytes, more than SQLite accepts",
+            f"put it into a folder whose path has at most {_PATH_LIMIT - _TEMPORARY_NAME_BYTES} bytes",
         )

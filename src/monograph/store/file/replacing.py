@@ -12,7 +12,7 @@ from pathlib import Path
 
 from monograph.errors import BusyFile, NotAMonograph
 
-_BESIDE = ("", "-wal", "-shm", "-journal")
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """Suffixes of a database's files: the database, its write-ahead log, the log's index, its rollback journal."""
 
 
@@ -27,16 +27,16 @@ def temporary_name(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
-    made = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:36])}.{os.getpid()}.{threading.get_ident()}.new")
+    temporary = path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:36])}.{os.getpid()}.{threading.get_ident()}.new")
     try:
-        yield made
+        yield temporary
     finally:
-        drop(made)
+        drop(temporary)
 
 
 def drop(path: Path) -> None:
     """Delete a database that no program has open, if it exists, and logs of it that a killed program left."""
-    for suffix in _BESIDE:
+    for suffix in _SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
@@ -67,11 +67,11 @@ def put(made: Path, path: Path, *, overwrite: bool) -> bool:
 
 def sync_to_disk(path: Path) -> None:
     """Flush a file, or the directory entries of a folder, to disk (fsync)."""
-    opened = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def create_like(original: Path, made: Path) -> None:

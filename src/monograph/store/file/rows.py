@@ -11,13 +11,13 @@ from monograph.store.file.errors import damaged, path_of
 from monograph.store.file.schema import MOST_DOCUMENTS
 from monograph.values.arguments import shown
 
-_ASKED_AT_ONCE = 500
+_KEYS_PER_QUERY = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
-_MOST = 1 << 62
-_ROOM = 1 << 32
+_HIGHEST_ROW = 1 << 62
+_DOCUMENT_RESERVE = 1 << 32
 """Number of documents that can still be numbered after the row number that :func:`next_row` returns."""
 
-_STEP, _MOST_BOUND = 64, 1024
+_BOUND_STEP, _BOUND_LIMIT = 64, 1024
 """Up to 1,024 texts are bound as single parameters, padded to a multiple of 64: for 370, half the time of JSON."""
 
 
@@ -25,11 +25,11 @@ def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> list[tuple[Any, ...]]:
     """Return the rows of a query that ends with ``IN``, for any number of keys; ``before`` are earlier parameters."""
-    found = []
-    for first in range(0, len(keys), _ASKED_AT_ONCE):
-        some = keys[first : first + _ASKED_AT_ONCE]
-        found += connection.execute(f"{query} ({','.join('?' * len(some))})", (*before, *some)).fetchall()
-    return found
+    rows = []
+    for first in range(0, len(keys), _KEYS_PER_QUERY):
+        batch = keys[first : first + _KEYS_PER_QUERY]
+        rows += connection.execute(f"{query} ({','.join('?' * len(batch))})", (*before, *batch)).fetchall()
+    return rows
 
 
 def lookup(
@@ -41,9 +41,9 @@ def lookup(
     """
     listed = list(keys)
     bound: list[str | int | None]
-    if listed and type(listed[0]) is str and len(listed) <= _MOST_BOUND:
+    if listed and type(listed[0]) is str and len(listed) <= _BOUND_LIMIT:
         # Padding with NULL, which equals nothing, keeps the number of statements to prepare small.
-        bound = [*listed, *[None] * (-len(listed) % _STEP)]
+        bound = [*listed, *[None] * (-len(listed) % _BOUND_STEP)]
         values = f"VALUES {','.join(['(?)'] * len(bound))}"
     else:
         # str() of a list of integers is JSON as well, and many times faster than json.dumps().
@@ -63,7 +63,9 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
     """
     column = _COLUMNS[table]
     (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
-    if highest is not None and highest >= (MOST_DOCUMENTS - _ROOM if table == "documents" else _MOST):
+    if highest is not None and highest >= (
+        MOST_DOCUMENTS - _DOCUMENT_RESERVE if table == "documents" else _HIGHEST_ROW
+    ):
         raise damaged(path_of(connection), f"the number of row {highest} of {table} is too high")
     return int(highest or 0) + 1
 
@@ -92,7 +94,7 @@ def loaded_object(text: str) -> dict[str, Any]:
     """Return a JSON object as a dict. Raises ValueError if the text is not a JSON object."""
     if text == "{}":  # Most are empty, and parsing takes 2 µs.
         return {}
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    loaded = json.loads(text)
+    if not isinstance(loaded, dict):
         raise ValueError(f"{text[:40]!r} is not a JSON object")
-    return found
+    return loaded

@@ -102,15 +102,15 @@ def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
     if text is None:
         return None
     with _decoding(connection, kind):
-        return _typed(StoredModel(**json.loads(text)))
+        return _require_types(StoredModel(**json.loads(text)))
 
 
-def _typed(stored: Stored) -> Stored:
+def _require_types(stored: Stored) -> Stored:
     """Return a stored value if each of its fields has the declared type. Raises ValueError otherwise."""
-    for one in fields(stored):
-        value = getattr(stored, one.name)
-        if type(value).__name__ != one.type:
-            raise ValueError(f"its {one.name} has the wrong type: {shown(value)}")
+    for field in fields(stored):
+        value = getattr(stored, field.name)
+        if type(value).__name__ != field.type:
+            raise ValueError(f"its {field.name} has the wrong type: {shown(value)}")
     return stored
 
 
@@ -133,7 +133,7 @@ def load_summary_counts(connection: Connection) -> SummaryCounts:
     """Return the numbers of summaries made and of tokens spent so far; all 0 if none are stored."""
     text = _get(connection, _SUMMARIES)
     with _decoding(connection, _SUMMARIES):
-        return SummaryCounts() if text is None else _typed(SummaryCounts(**json.loads(text)))
+        return SummaryCounts() if text is None else _require_types(SummaryCounts(**json.loads(text)))
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:

@@ -46,7 +46,7 @@ def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
         return ()
     totals: Counter[str] = Counter()
     for name, size in connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"):
-        prefixes = (one for one in _GROUPS if name.startswith((one, f"sqlite_autoindex_{one}")))
+        prefixes = (table for table in _GROUPS if name.startswith((table, f"sqlite_autoindex_{table}")))
         totals[_GROUPS.get(name) or _GROUPS.get(next(prefixes, ""), "other")] += size
     # dbstat counts the memo as one table. Its bytes are divided among the kinds in proportion to their values' lengths.
     query = "SELECT kind, sum(length(key) + length(value)) FROM memo GROUP BY kind"

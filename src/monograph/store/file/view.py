@@ -46,12 +46,12 @@ _TABLES = (
     "CREATE INDEX temp.view_nodes_by_chunk ON nodes(chunk) WHERE chunk IS NOT NULL",
     "CREATE INDEX temp.view_nodes_by_vector ON nodes(vector) WHERE vector IS NOT NULL",
 )
-_SHADOWED = (
+_SHADOWED_TABLES = (
     ("vectors", "chunk"), ("extractions", "chunk"), ("chunk_graphs", "chunk"), ("mentions", "chunk"),
     ("unplanted", "chunk"), ("subjects", "document"), ("aliases", "document"), ("asserted_nodes", "document"),
     ("asserted_relations", "document"),
 )  # fmt: skip
-_SHADOWS = (
+_SHADOW_VIEWS = (
     "CREATE TEMP VIEW documents AS SELECT * FROM main.documents WHERE document IN temp.view_documents",
     "CREATE TEMP VIEW chunks AS SELECT * FROM main.chunks WHERE chunk IN temp.view_chunks",
     # The unary plus (+) keeps SQLite from scanning the whole view for each row that another condition has found.
@@ -59,7 +59,7 @@ _SHADOWS = (
     "CREATE TEMP VIEW sources AS SELECT * FROM main.sources WHERE source IN temp.view_sources",
     *(
         f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE +{row} IN temp.view_{row}s"  # noqa: S608
-        for table, row in _SHADOWED
+        for table, row in _SHADOWED_TABLES
     ),
     # A view has no previous versions. A view of a snapshot has those of its moment as documents.
     *(f"CREATE TEMP VIEW {table} AS SELECT * FROM main.{table} WHERE 0" for table in ("versions", "version_chunks")),  # noqa: S608
@@ -94,31 +94,31 @@ def limited(base: Database, allowed: Allowed) -> Database:
     allowed:
         The filter of the view. A document is in the view if all of its chunks are allowed.
     """
-    found = (-1, "")  # The generation, and the documents of the view in it, as JSON; shared by all threads.
+    cached = (-1, "")  # The generation, and the documents of the view in it, as JSON; shared by all threads.
 
     def connect(_: bool) -> Connection:
         connection = base.connector.connect(True)
-        for statement in (*_TABLES, *_SHADOWS):
+        for statement in (*_TABLES, *_SHADOW_VIEWS):
             connection.execute(statement)
-        connection.set_authorizer(_read_view)
+        connection.set_authorizer(_authorize_view)
         return connection
 
     def begin(connection: Connection) -> None:
-        nonlocal found
+        nonlocal cached
         if base.connector.begin is not None:
             base.connector.begin(connection)
         generation = settings.generation(connection)
-        held = connection.execute("SELECT generation FROM temp.view_state").fetchone()
-        if held is not None and held[0] == generation:
+        state = connection.execute("SELECT generation FROM temp.view_state").fetchone()
+        if state is not None and state[0] == generation:
             return
-        connection.set_authorizer(_read_all)
+        connection.set_authorizer(_authorize_all)
         try:
-            known = found  # Another thread may set it to another generation.
-            if known[0] != generation:
-                known = found = generation, json.dumps(every(connection, allowed))
-            _fill(connection, *known)
+            current = cached  # Another thread may set it to another generation.
+            if current[0] != generation:
+                current = cached = generation, json.dumps(every(connection, allowed))
+            _fill(connection, *current)
         finally:
-            connection.set_authorizer(_read_view)
+            connection.set_authorizer(_authorize_view)
 
     return Database(
         base.path,
@@ -149,17 +149,17 @@ def snapshot_in_memory(whole: Database) -> Database:
         with whole.read() as connection:
             if settings.count_of_erasures(connection) == times:
                 return
-        made.close()
+        copy.close()
         raise ClosedFile(
             f"text of {path} was forgotten after this snapshot was opened",
             "open the snapshot again; in Python: archive.as_of(...)",
         )
 
-    made = Database(path, create=False, key=key, connector=Connector(connect, begin, in_memory=True))
-    made.read_only = False  # The copy can be written even if the file cannot.
+    copy = Database(path, create=False, key=key, connector=Connector(connect, begin, in_memory=True))
+    copy.read_only = False  # The copy can be written even if the file cannot.
     try:
         with translate_errors(path):
-            copied = made.connection()
+            copy_connection = copy.connection()
             if key is None:
                 with closing(open_connection(path, None, read_only=True)) as source:
                     source.execute("VACUUM INTO ?", (uri,))
@@ -167,30 +167,30 @@ def snapshot_in_memory(whole: Database) -> Database:
                 # SQLCipher's VACUUM writes pages of another size than it declares, so the file is exported instead. A
                 # read-only connection cannot write to attached databases, so this one is opened for writing; without
                 # permission to write, SQLite opens the file for reading.
-                asked = uri_of(path, read_only=True).replace("mode=ro", "mode=rw")
-                with closing(encryption.connect(asked, key, uri=True, timeout=BUSY_SECONDS)) as source:
+                source_uri = uri_of(path, read_only=True).replace("mode=ro", "mode=rw")
+                with closing(encryption.connect(source_uri, key, uri=True, timeout=BUSY_SECONDS)) as source:
                     encryption.export(source, uri, None)
-            times = settings.count_of_erasures(copied)
+            times = settings.count_of_erasures(copy_connection)
     except BaseException as error:
-        made.close()
+        copy.close()
         if not isinstance(error, StorageFull):
             raise
         raise StorageFull(
             f"the snapshot of {path} does not fit into memory, where SQLite holds at most 1 GiB",
             "read a single document: monograph show FILE ID --as-of TIME; in Python: archive.document(id, as_of=...)",
         ) from error
-    return made
+    return copy
 
 
-def _read_view(action: int, table: str | None, column: str | None, schema: str | None, through: str | None) -> int:
+def _authorize_view(action: int, table: str | None, column: str | None, schema: str | None, view: str | None) -> int:
     """Authorizer of a view: allow tables of ``_OPEN``, and other tables only through the view that shadows them."""
     # Counting rows reads no column: the number of rows is all that other tables reveal.
-    if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or through == table:
+    if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or view == table:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
 
 
-def _read_all(*_: object) -> int:
+def _authorize_all(*_: object) -> int:
     """Authorizer that allows everything, while the contents of a view are collected from the whole file."""
     return sqlite3.SQLITE_OK
 
@@ -221,20 +221,20 @@ def _fill_names(connection: Connection) -> None:
     packed = connection.execute(
         """SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"""
     ).fetchall()
-    named = np.frombuffer(b"".join([one for (one,) in packed]), dtype=NAMED)
-    about = connection.execute(
+    mentions = np.frombuffer(b"".join([blob for (blob,) in packed]), dtype=NAMED)
+    subject_rows = connection.execute(
         """SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"""
     ).fetchall()
-    subjects = np.array([name for (name,) in about], dtype=np.int32)
-    rows, uses = np.unique(np.concatenate([named["name"], subjects]), return_counts=True)
-    persons = np.isin(named["kind"], _PERSON)
-    taken, times = np.unique(named["name"][persons], return_counts=True)
-    counted = np.zeros(len(rows), dtype=np.int64)
-    counted[np.searchsorted(rows, taken)] = times
+    subjects = np.array([name for (name,) in subject_rows], dtype=np.int32)
+    rows, uses = np.unique(np.concatenate([mentions["name"], subjects]), return_counts=True)
+    is_person = np.isin(mentions["kind"], _PERSON)
+    person_rows, person_counts = np.unique(mentions["name"][is_person], return_counts=True)
+    persons_per_row = np.zeros(len(rows), dtype=np.int64)
+    persons_per_row[np.searchsorted(rows, person_rows)] = person_counts
     connection.executemany(
         """INSERT INTO temp.names SELECT name, key, signature, code, ?2, ?3, head, reason, checksum
         FROM main.names WHERE name = ?1""",
-        zip(rows.tolist(), uses.tolist(), counted.tolist(), strict=True),
+        zip(rows.tolist(), uses.tolist(), persons_per_row.tolist(), strict=True),
     )
 
 
@@ -303,14 +303,14 @@ def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> lis
     """Return the given ids whose documents are in the file, but not in a view."""
     query = f"""SELECT d.id FROM json_each(?) AS w CROSS JOIN main.documents AS d
         WHERE d.id = w.value AND NOT ({whole(allowed)})"""  # noqa: S608
-    return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
+    return [str(name) for (name,) in connection.execute(query, (_pack_ids(ids), *allowed.parameters))]
 
 
 def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
     """Return the given ids whose chunks are in the file, but not in a view."""
     query = f"""SELECT own.id FROM json_each(?) AS w CROSS JOIN main.chunks AS own CROSS JOIN main.documents AS d
         WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""  # noqa: S608
-    return [str(name) for (name,) in connection.execute(query, (_listed(ids), *allowed.parameters))]
+    return [str(name) for (name,) in connection.execute(query, (_pack_ids(ids), *allowed.parameters))]
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
@@ -319,5 +319,5 @@ def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
     return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
 
 
-def _listed(ids: Iterable[str]) -> str:
+def _pack_ids(ids: Iterable[str]) -> str:
     return json.dumps(list(ids), ensure_ascii=False)

@@ -43,7 +43,7 @@ class AssertionOrigin(NamedTuple):
 NOBODY = AssertionOrigin(None, None)
 
 
-_SAYS = "id = ? AND document IS ? AND chunk IS ?"
+_OF_ORIGIN = "id = ? AND document IS ? AND chunk IS ?"
 """SQL condition that a row is an origin's assertion of a node."""
 
 
@@ -68,28 +68,28 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
     else:
         rows = list(select(connection, f"{_NODES} WHERE t.id IN", list(dict.fromkeys(ids))))
     by_id: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=_number):
+    for row in sorted(rows, key=_row_number):
         by_id.setdefault(row[1], []).append(row)
-    return {name: _node(text(name), some) for name, some in by_id.items()}
+    return {name: _merge_node(text(name), group) for name, group in by_id.items()}
 
 
-def _number(row: Row) -> int:
+def _row_number(row: Row) -> int:
     return int(row[0])
 
 
-def _node(name: str, rows: Sequence[Row]) -> AssertedNode:
+def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
     """Return a node merged from its rows: implied rows first; later rows replace values of earlier ones."""
-    label, called, embedding = "", "", None
+    label, node_name, embedding = "", "", None
     properties: dict[str, Any] = {}
-    for _, _, of, said, held, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
-        label, called = text(of), text(said)
-        properties |= loaded_object(held)
+    for _, _, row_label, row_name, row_properties, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
+        label, node_name = text(row_label), text(row_name)
+        properties |= loaded_object(row_properties)
         if packed is not None:
             embedding = np.frombuffer(packed, dtype=STORED).astype(np.float32)
-    return AssertedNode(name, called, label, properties, embedding, _origins_of(rows))
+    return AssertedNode(name, node_name, label, properties, embedding, _list_origins(rows))
 
 
-def _origins_of(rows: Sequence[Row]) -> tuple[str, ...]:
+def _list_origins(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row[-1] for row in rows if row[-1] is not None))
 
 
@@ -98,50 +98,50 @@ def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple
     if ids is None:
         rows = connection.execute(_RELATIONS).fetchall()
     else:
-        asked = list(dict.fromkeys(ids))
+        unique_ids = list(dict.fromkeys(ids))
         ends = ("source", "target")
-        rows = list({row for end in ends for row in select(connection, f"{_RELATIONS} WHERE t.{end} IN", asked)})
+        rows = list({row for end in ends for row in select(connection, f"{_RELATIONS} WHERE t.{end} IN", unique_ids)})
     by_ends: dict[Ends, list[Row]] = {}
-    for row in sorted(rows, key=_number):
+    for row in sorted(rows, key=_row_number):
         by_ends.setdefault(Ends(*row[1:4]), []).append(row)
-    return tuple(_relation(ends, some) for ends, some in by_ends.items())
+    return tuple(_merge_relation(ends, group) for ends, group in by_ends.items())
 
 
-def _relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
+def _merge_relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
-    return AssertedRelation(text(ends.source), text(ends.label), text(ends.target), properties, _origins_of(rows))
+    return AssertedRelation(text(ends.source), text(ends.label), text(ends.target), properties, _list_origins(rows))
 
 
 def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
     """Yield each row as an assertion of its own: nodes, then relations, as they were added, without implied nodes."""
     rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
-    yield from (_node(text(row[1]), [row]) for row in rows)
+    yield from (_merge_node(text(row[1]), [row]) for row in rows)
     rows = connection.execute(f"{_RELATIONS} ORDER BY t.assertion").fetchall()
-    yield from (_relation(Ends(*row[1:4]), [row]) for row in rows)
+    yield from (_merge_relation(Ends(*row[1:4]), [row]) for row in rows)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertions:
     """Return the given nodes, or all; the relations from or to them; and the nodes at the other ends of these."""
-    found = relations(connection, ids)
+    edges = relations(connection, ids)
     if ids is not None:
-        ids = list(dict.fromkeys((*ids, *(end for one in found for end in (one.source, one.target)))))
-    return Assertions(nodes(connection, ids), found)
+        ids = list(dict.fromkeys((*ids, *(end for edge in edges for end in (edge.source, edge.target)))))
+    return Assertions(nodes(connection, ids), edges)
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
     """Return the keys of the names of each node that has one of the given keys, by node id."""
-    found = select(connection, "SELECT id FROM asserted_nodes WHERE key IN", list(dict.fromkeys(keys)))
-    return keys_of(connection, list({name for (name,) in found}))
+    rows = select(connection, "SELECT id FROM asserted_nodes WHERE key IN", list(dict.fromkeys(keys)))
+    return keys_of(connection, list({name for (name,) in rows}))
 
 
 def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the keys of the names of each given node, by node id; a node may have several names."""
-    found: dict[str, set[str]] = {}
+    keys_by_id: dict[str, set[str]] = {}
     for name, key in select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids):
-        found.setdefault(name, set()).add(key)
-    return found
+        keys_by_id.setdefault(name, set()).add(key)
+    return keys_by_id
 
 
 def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
@@ -149,17 +149,21 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
 
     A key with relations to more than ``most`` other keys is left out.
     """
-    asked = set(keys)
-    called = {} if is_empty(connection) else by_keys(connection, asked)
-    if not called:
+    given_keys = set(keys)
+    keys_by_id = {} if is_empty(connection) else by_keys(connection, given_keys)
+    if not keys_by_id:
         return {}
-    ends = [(one.source, one.target) for one in relations(connection, list(called)) if one.source != one.target]
-    called |= keys_of(connection, list({end for pair in ends for end in pair if end not in called}))
-    found: dict[str, set[str]] = {}
-    for one, other in (*ends, *((target, source) for source, target in ends)):
-        for key in called.get(one, set()) & asked:
-            found.setdefault(key, set()).update(called.get(other, set()) - {key})
-    return {key: sorted(some) for key, some in found.items() if len(some) <= most}
+    ends = [
+        (relation.source, relation.target)
+        for relation in relations(connection, list(keys_by_id))
+        if relation.source != relation.target
+    ]
+    keys_by_id |= keys_of(connection, list({end for pair in ends for end in pair if end not in keys_by_id}))
+    neighbours: dict[str, set[str]] = {}
+    for node, other in (*ends, *((target, source) for source, target in ends)):
+        for key in keys_by_id.get(node, set()) & given_keys:
+            neighbours.setdefault(key, set()).update(keys_by_id.get(other, set()) - {key})
+    return {key: sorted(other_keys) for key, other_keys in neighbours.items() if len(other_keys) <= most}
 
 
 def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
@@ -169,10 +173,10 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
     """
     query = "SELECT assertion, id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL"
     rows = connection.execute(query).fetchall()
-    held = {name: packed for _, name, packed in sorted(rows, key=_number)}
-    fitting = {name: packed for name, packed in sorted(held.items()) if len(packed) == dimension * STORED.itemsize}
-    made = np.frombuffer(b"".join(fitting.values()), dtype=STORED).reshape(len(fitting), dimension)
-    return list(fitting), made.astype(np.float32)
+    last_by_id = {name: packed for _, name, packed in sorted(rows, key=_row_number)}
+    by_id = {name: packed for name, packed in sorted(last_by_id.items()) if len(packed) == dimension * STORED.itemsize}
+    vectors = np.frombuffer(b"".join(by_id.values()), dtype=STORED).reshape(len(by_id), dimension)
+    return list(by_id), vectors.astype(np.float32)
 
 
 def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOrigin]:
@@ -196,18 +200,18 @@ def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
 
 def put_node(connection: Connection, node: AssertedNode, key: str, origin: AssertionOrigin) -> int:
     """Store an origin's assertion of a node in place of its earlier ones; return the number of rows replaced."""
-    replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_SAYS}", (node.id, *origin)).rowcount  # noqa: S608
+    replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_OF_ORIGIN}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
-    own = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
-    _insert(connection, "asserted_nodes", own)
+    values = (node.id, *origin, node.label, node.name or node.id, key, properties, embedding, 0)
+    _insert(connection, "asserted_nodes", values)
     return replaced
 
 
 def imply_node(connection: Connection, name: str, key: str, origin: AssertionOrigin) -> None:
     """Store an implied node for an end of an origin's relation, unless the origin has a row of that node already."""
-    known = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_SAYS} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
-    if known is None:
+    row = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_OF_ORIGIN} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
+    if row is None:
         _insert(connection, "asserted_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
 
@@ -222,9 +226,9 @@ def put_relation(connection: Connection, relation: AssertedRelation, origin: Ass
     return replaced
 
 
-def _insert(connection: Connection, table: str, own: Sequence[Value]) -> None:
+def _insert(connection: Connection, table: str, values: Sequence[Value]) -> None:
     (highest,) = connection.execute(f"SELECT max(assertion) FROM {table}").fetchone()  # noqa: S608 - constants
-    row = (int(highest or 0) + 1, *own)
+    row = (int(highest or 0) + 1, *values)
     marks = ", ".join("?" * (len(row) + 1))
     connection.execute(
         f"INSERT INTO {table} ({TABLES[table]}, checksum) VALUES ({marks})",  # noqa: S608 - constants

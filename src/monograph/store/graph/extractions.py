@@ -17,8 +17,8 @@ from monograph.values import ENTITY_KINDS, Extraction, Mention, Relation
 if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Mentions
 
-_PLACE_OF_KIND = {kind: place for place, kind in enumerate(ENTITY_KINDS)}
-_WRITTEN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_INDEX_OF_KIND = {kind: index for index, kind in enumerate(ENTITY_KINDS)}
+_encode_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _OTHER = ENTITY_KINDS.index("term")
 
 _CHUNKS = {
@@ -35,12 +35,13 @@ BEFORE_ALL = -(1 << 63)
 def pack(extraction: Extraction, text: str) -> bytes:
     """Return an extraction as the bytes that the memo stores; ``text`` is that of its chunk."""
     mentions: list[list[object]] = []
-    for one in extraction.mentions:
-        name = [one.name] if one.description or one.name != text[one.start : one.end] else []
-        described = [one.description] if one.description else []
-        mentions.append([_PLACE_OF_KIND.get(one.kind, _OTHER), one.start, one.end, *name, *described])
+    for mention in extraction.mentions:
+        name = [mention.name] if mention.description or mention.name != text[mention.start : mention.end] else []
+        described = [mention.description] if mention.description else []
+        mentions.append([_INDEX_OF_KIND.get(mention.kind, _OTHER), mention.start, mention.end, *name, *described])
     relations = [
-        [one.source, one.target, one.strength, one.description, list(one.keywords)] for one in extraction.relations
+        [relation.source, relation.target, relation.strength, relation.description, list(relation.keywords)]
+        for relation in extraction.relations
     ]
     stored: dict[str, object] = {"mentions": mentions}
     if relations:
@@ -49,7 +50,7 @@ def pack(extraction: Extraction, text: str) -> bytes:
         stored["tokens"] = extraction.tokens
     if extraction.failure:
         stored["failure"] = extraction.failure
-    return _WRITTEN(stored).encode("utf-8", "replace")
+    return _encode_json(stored).encode("utf-8", "replace")
 
 
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
@@ -58,7 +59,7 @@ def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[No
 
 
 @functools.cache
-def _mentions() -> Mentions[Mention]:
+def _mention_reader() -> Mentions[Mention]:
     """Return the compiled reader of mentions, created once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
@@ -66,11 +67,11 @@ def _mentions() -> Mentions[Mention]:
 def unpack(value: bytes, text: str) -> Extraction:
     """Return the extraction that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no extraction."""
     stored = json.loads(value)
-    listed = stored["mentions"]
-    if all(len(row) == 3 for row in listed):  # Nearly always: no mention has a name other than its text.
-        mentions = tuple(_mentions().made(text, listed))
+    mention_rows = stored["mentions"]
+    if all(len(row) == 3 for row in mention_rows):  # Nearly always: no mention has a name other than its text.
+        mentions = tuple(_mention_reader().made(text, mention_rows))
     else:
-        mentions = tuple(_read_mention(*row, text=text) for row in listed)
+        mentions = tuple(_read_mention(*row, text=text) for row in mention_rows)
     relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
     tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
@@ -107,9 +108,9 @@ def documents_lacking(
 
     At most ``most`` documents are returned; all if it is -1.
     """
-    found = connection.execute(
+    results = connection.execute(
         f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
         ORDER BY document LIMIT ?""",  # noqa: S608 - constants
         (after, most),
     ).fetchall()
-    return [int(row) for (row,) in found]
+    return [int(row) for (row,) in results]

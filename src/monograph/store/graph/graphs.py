@@ -36,7 +36,7 @@ NO_DOCUMENT = -1
 
 Records: TypeAlias = npt.NDArray[Any]
 _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
-_NAMED = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
+_NAMED_STRUCT = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
 """Number of first chunks of a document that are found by a name in its title."""
@@ -121,8 +121,10 @@ def stored(connection: Connection, document: int) -> DocumentGraph:
             "SELECT name, full FROM aliases WHERE document = ?",
         )
     )
-    about = frozenset((name, bool(by_title), qualifier) for name, by_title, qualifier in subjects)
-    return DocumentGraph({row: (words, named, links) for row, words, named, links in chunks}, about, frozenset(aliases))
+    subject_set = frozenset((name, bool(by_title), qualifier) for name, by_title, qualifier in subjects)
+    return DocumentGraph(
+        {row: (words, names, links) for row, words, names, links in chunks}, subject_set, frozenset(aliases)
+    )
 
 
 def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]:
@@ -133,25 +135,29 @@ def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
     """Return (document, word hashes as bytes of WORDS) by chunk row; (NO_DOCUMENT, b"") for chunks not in the graph."""
-    found = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
-    return {**dict.fromkeys(chunks, (NO_DOCUMENT, b"")), **{chunk: (document, some) for chunk, document, some in found}}
+    results = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
+    return {
+        **dict.fromkeys(chunks, (NO_DOCUMENT, b"")),
+        **{chunk: (document, hashes) for chunk, document, hashes in results},
+    }
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
     """Return (names, links) of chunks as NAMED and LINKED records, by chunk row."""
-    found = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
+    results = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {
-        chunk: (np.frombuffer(some, dtype=NAMED), np.frombuffer(links, dtype=LINKED)) for chunk, some, links in found
+        chunk: (np.frombuffer(names, dtype=NAMED), np.frombuffer(links, dtype=LINKED))
+        for chunk, names, links in results
     }
 
 
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that mention each name, by name; without the names that none mentions."""
-    found: dict[int, list[int]] = {}
+    by_name: dict[int, list[int]] = {}
     tables = f"mentions AS m WHERE m.name = w.value AND {allowed.on_each('m.chunk')}"
     for name, chunk in lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters):
-        found.setdefault(name, []).append(chunk)
-    return found
+        by_name.setdefault(name, []).append(chunk)
+    return by_name
 
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
@@ -232,15 +238,15 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSp
     """
     if newest(connection) is None:
         return {}
-    found = connection.execute(
+    results = connection.execute(
         f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
         CROSS JOIN chunks AS c CROSS JOIN documents AS d
         WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {TOLD}
         GROUP BY f.value""",  # noqa: S608 - a constant
         (json.dumps(members),),
     ).fetchall()
-    spans = ((entity, loaded_span(first, last)) for entity, first, last in found)
-    return {entity: one for entity, one in spans if one is not None}
+    spans = ((entity, loaded_span(first, last)) for entity, first, last in results)
+    return {entity: span for entity, span in spans if span is not None}
 
 
 def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
@@ -272,29 +278,29 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
     """Return the documents whose titles have a name of the entities, in order of document id."""
-    found = connection.execute(
+    results = connection.execute(
         """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
         WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier""",
         (json.dumps(members),),
     ).fetchall()
-    return [Titled(*row) for row in found]
+    return [Titled(*row) for row in results]
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
     """Return the rows of the first chunks of each document, at most ``most``, in reading order, by document row."""
-    found: dict[int, list[int]] = {}
+    by_document: dict[int, list[int]] = {}
     tables = "chunks AS c WHERE c.document = w.value AND c.ordinal < ? ORDER BY c.document, c.ordinal"
     for document, chunk in lookup(connection, "c.document, c.chunk", tables, documents, most):
-        found.setdefault(document, []).append(chunk)
-    return found
+        by_document.setdefault(document, []).append(chunk)
+    return by_document
 
 
 def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
     """Return the ids, documents and positions of chunks, by chunk row."""
     tables = "chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document"
-    found = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
-    return {row[0]: ChunkPlace(*row[1:]) for row in found}
+    results = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
+    return {row[0]: ChunkPlace(*row[1:]) for row in results}
 
 
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
@@ -309,38 +315,38 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
     known:
         The documents among these that may have a part already. Their former chunks must have been removed before.
     """
-    coming = dict(nodes)
+    new_parts = dict(nodes)
     for document in known:
-        held, node = stored(connection, document), nodes[document]
-        _remove_chunks(connection, [row for row, part in held.chunks.items() if node.chunks.get(row) != part], uses)
-        gone = held.subjects - node.subjects
+        previous, node = stored(connection, document), nodes[document]
+        _remove_chunks(connection, [row for row, part in previous.chunks.items() if node.chunks.get(row) != part], uses)
+        removed = previous.subjects - node.subjects
         connection.executemany(
-            "DELETE FROM subjects WHERE name = ? AND document = ?", ((name, document) for name, _, _ in gone)
+            "DELETE FROM subjects WHERE name = ? AND document = ?", ((name, document) for name, _, _ in removed)
         )
-        uses.uses.subtract(name for name, _, _ in gone)
+        uses.uses.subtract(name for name, _, _ in removed)
         connection.executemany(
             "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?",
-            ((*pair, document) for pair in held.aliases - node.aliases),
+            ((*pair, document) for pair in previous.aliases - node.aliases),
         )
-        fresh = {row: part for row, part in node.chunks.items() if held.chunks.get(row) != part}
-        coming[document] = DocumentGraph(fresh, node.subjects - held.subjects, node.aliases - held.aliases)
-    parts = [(chunk, document, *part) for document, node in coming.items() for chunk, part in node.chunks.items()]
+        changed = {row: part for row, part in node.chunks.items() if previous.chunks.get(row) != part}
+        new_parts[document] = DocumentGraph(changed, node.subjects - previous.subjects, node.aliases - previous.aliases)
+    parts = [(chunk, document, *part) for document, node in new_parts.items() for chunk, part in node.chunks.items()]
     connection.executemany(
         "INSERT INTO chunk_graphs (chunk, document, words, names, links) VALUES (?, ?, ?, ?, ?)", parts
     )
     mentions = []
     for chunk, _, _, packed, _ in parts:
-        named, persons = _named(packed)
-        uses.uses.update(named)
+        names, persons = _unpack_names(packed)
+        uses.uses.update(names)
         uses.persons.update(persons)
-        mentions += [(name, chunk) for name in named]
+        mentions += [(name, chunk) for name in names]
     connection.executemany("INSERT INTO mentions (name, chunk) VALUES (?, ?)", sorted(mentions))
-    subjects = [(document, *one) for document, node in coming.items() for one in node.subjects]
+    subjects = [(document, *subject) for document, node in new_parts.items() for subject in node.subjects]
     connection.executemany("INSERT INTO subjects (document, name, by_title, qualifier) VALUES (?, ?, ?, ?)", subjects)
     uses.uses.update(name for _, name, _, _ in subjects)
     connection.executemany(
         "INSERT INTO aliases (document, name, full) VALUES (?, ?, ?)",
-        ((document, *pair) for document, node in coming.items() for pair in node.aliases),
+        ((document, *pair) for document, node in new_parts.items() for pair in node.aliases),
     )
 
 
@@ -352,31 +358,31 @@ def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[in
     _remove_chunks(connection, chunks, uses)
     connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
     for document in documents:
-        about = connection.execute("DELETE FROM subjects WHERE document = ? RETURNING name", (document,)).fetchall()
-        uses.uses.subtract(name for (name,) in about)
+        removed = connection.execute("DELETE FROM subjects WHERE document = ? RETURNING name", (document,)).fetchall()
+        uses.uses.subtract(name for (name,) in removed)
         connection.execute("DELETE FROM aliases WHERE document = ?", (document,))
 
 
 def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) -> None:
     mentions = []
     for chunk, packed in select(connection, "SELECT chunk, names FROM chunk_graphs WHERE chunk IN", chunks):
-        named, persons = _named(packed)
-        uses.uses.subtract(named)
+        names, persons = _unpack_names(packed)
+        uses.uses.subtract(names)
         uses.persons.subtract(persons)
-        mentions += [(name, chunk) for name in named]
+        mentions += [(name, chunk) for name in names]
     connection.executemany("DELETE FROM mentions WHERE name = ? AND chunk = ?", sorted(mentions))
     connection.executemany("DELETE FROM chunk_graphs WHERE chunk = ?", ((chunk,) for chunk in chunks))
 
 
 def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
     """Return records (name, first sentence, second sentence, kind) as bytes of NAMED."""
-    return b"".join([_NAMED.pack(*one) for one in records])
+    return b"".join([_NAMED_STRUCT.pack(*record) for record in records])
 
 
-def _named(packed: bytes) -> tuple[set[int], list[int]]:
+def _unpack_names(packed: bytes) -> tuple[set[int], list[int]]:
     """Return (all names, names that are a person's here) of bytes of NAMED."""
-    records = list(_NAMED.iter_unpack(packed))
-    return {one[0] for one in records}, [name for name, _, _, kind in records if kind == _PERSON]
+    records = list(_NAMED_STRUCT.iter_unpack(packed))
+    return {record[0] for record in records}, [name for name, _, _, kind in records if kind == _PERSON]
 
 
 def clear(connection: Connection) -> None:
@@ -394,8 +400,8 @@ def embedded_keys(connection: Connection) -> list[str]:
     rows = {row for (row,) in connection.execute("SELECT DISTINCT name FROM subjects")}
     for (packed,) in connection.execute("SELECT names FROM chunk_graphs"):
         # An incomplete record at the end is skipped here; the check of the file reports it.
-        some = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)
-        rows.update(some["name"][np.isin(some["kind"], _EMBEDDED)].tolist())
+        records = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)
+        rows.update(records["name"][np.isin(records["kind"], _EMBEDDED)].tolist())
     tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.key"
     return [key for (key,) in lookup(connection, "n.key", tables, sorted(rows)) if is_embedded(key)]
 

@@ -90,10 +90,10 @@ def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
     They are marked here because no trigger marks new names.
     """
     stored = []
-    for one in new:
-        seal = None if one.code is None else checksum(one.key.encode(), one.code)
-        counts = uses.uses.pop(one.row, 0), uses.persons.pop(one.row, 0)
-        stored.append((one.row, one.key, one.signature, one.code, seal, *counts))
+    for name in new:
+        seal = None if name.code is None else checksum(name.key.encode(), name.code)
+        counts = uses.uses.pop(name.row, 0), uses.persons.pop(name.row, 0)
+        stored.append((name.row, name.key, name.signature, name.code, seal, *counts))
     connection.executemany(
         "INSERT INTO names (name, key, signature, code, checksum, uses, persons) VALUES (?, ?, ?, ?, ?, ?, ?)", stored
     )
@@ -117,8 +117,8 @@ def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
 
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
     """Return the names with the given keys that are in use, by key."""
-    found = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.key = w.value AND n.uses > 0", keys)
-    return {row[1]: NameRow._make(row) for row in found}
+    results = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.key = w.value AND n.uses > 0", keys)
+    return {row[1]: NameRow._make(row) for row in results}
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
@@ -133,15 +133,15 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
 
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
     """Return names by row."""
-    found = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.name = w.value", names)
-    return {row[0]: NameRow._make(row) for row in found}
+    results = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.name = w.value", names)
+    return {row[0]: NameRow._make(row) for row in results}
 
 
 def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
     """Return (names by row, rows of the names that are used once and are the only name of their entity)."""
     is_single = "n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)"
-    found = lookup(connection, f"{_ROW}, {is_single}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
-    return {row[0]: NameRow._make(row[:4]) for row in found}, {row[0] for row in found if row[4]}
+    results = lookup(connection, f"{_ROW}, {is_single}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
+    return {row[0]: NameRow._make(row[:4]) for row in results}, {row[0] for row in results if row[4]}
 
 
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int, str]]:
@@ -152,7 +152,7 @@ def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
     """Return the names in use of each entity, by the row of its head: first the head, then the others by key."""
-    asked = list(dict.fromkeys(heads))
+    unique_heads = list(dict.fromkeys(heads))
     # Two steps: a head may have a head itself, if it is an abbreviation.
     tables = """names AS n WHERE n.name = w.value AND n.uses > 0
         UNION ALL
@@ -161,21 +161,21 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
         UNION ALL
         SELECT n.name, n.key, n.uses, w.value FROM w CROSS JOIN names AS h CROSS JOIN names AS n
         WHERE h.head = w.value AND n.head = h.name AND n.uses > 0"""
-    found: dict[int, list[NameRow]] = {}
-    for name in lookup(connection, "n.name, n.key, n.uses, w.value", tables, asked):
-        found.setdefault(name[3], []).append(NameRow._make(name))
-    for some in found.values():
-        if len(some) > 1:
-            some.sort(key=lambda one: (one.row != one.head, one.key))
-    return found
+    by_head: dict[int, list[NameRow]] = {}
+    for row in lookup(connection, "n.name, n.key, n.uses, w.value", tables, unique_heads):
+        by_head.setdefault(row[3], []).append(NameRow._make(row))
+    for group in by_head.values():
+        if len(group) > 1:
+            group.sort(key=lambda member: (member.row != member.head, member.key))
+    return by_head
 
 
 def without_code(connection: Connection, keys: Iterable[str], dimension: int) -> list[str]:
     """Return the keys that are not stored, or have no code of an embedding of ``dimension`` values."""
-    asked = list(keys)
+    unique_keys = list(keys)
     tables = "names AS n WHERE n.key = w.value AND length(n.code) = ?"
-    coded = {key for (key,) in lookup(connection, "n.key", tables, asked, code_size(dimension))}
-    return [key for key in asked if key not in coded]
+    coded = {key for (key,) in lookup(connection, "n.key", tables, unique_keys, code_size(dimension))}
+    return [key for key in unique_keys if key not in coded]
 
 
 def code_size(dimension: int) -> int:
@@ -185,21 +185,21 @@ def code_size(dimension: int) -> int:
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
     """Store the codes of names, (code, key), and mark these names as unresolved."""
-    given = list(codes)
+    pairs = list(codes)
     connection.executemany(
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
-        ((code, checksum(key.encode(), code), key) for code, key in given),
+        ((code, checksum(key.encode(), code), key) for code, key in pairs),
     )
-    mark_unresolved(connection, (key for _, key in given))
+    mark_unresolved(connection, (key for _, key in pairs))
 
 
 def drop_codes(connection: Connection, dimension: int | None = None) -> None:
     """Delete all codes, or all except those of ``dimension`` bits; mark their names as unresolved if in use."""
     size = None if dimension is None else code_size(dimension)
-    some = "code IS NOT NULL AND length(code) IS NOT ?"
-    marked = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {some}"  # noqa: S608
-    connection.execute(marked, (size,))
-    connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {some}", (size,))  # noqa: S608 - a constant
+    condition = "code IS NOT NULL AND length(code) IS NOT ?"
+    mark = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {condition}"  # noqa: S608
+    connection.execute(mark, (size,))
+    connection.execute(f"UPDATE names SET code = NULL, checksum = NULL WHERE {condition}", (size,))  # noqa: S608 - a constant
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
@@ -217,23 +217,23 @@ def unresolved(connection: Connection) -> list[Marked]:
     connection.execute(
         "INSERT OR IGNORE INTO unresolved SELECT n.name FROM apart AS a CROSS JOIN names AS n WHERE n.key = a.key"
     )
-    found = connection.execute(
+    results = connection.execute(
         """SELECT n.key, n.signature, n.uses > 0,
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
         FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
     ).fetchall()
-    return list(map(Marked._make, found))
+    return list(map(Marked._make, results))
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
     """Return the keys of names in use, by signature."""
     # Keys have no line breaks. One row of joined keys is read in half the time of many rows.
-    found = connection.execute(
+    results = connection.execute(
         """SELECT value, (SELECT group_concat(key, char(10)) FROM names WHERE signature = value AND uses > 0)
         FROM json_each(?)""",
         (str(list(signatures)),),
     ).fetchall()
-    return {signature: keys.split("\n") for signature, keys in found if keys}
+    return {signature: keys.split("\n") for signature, keys in results if keys}
 
 
 def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[int, list[Member]]:
@@ -251,12 +251,12 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
     columns = """n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name), n.persons > 0,
         n.code, (SELECT group_concat(DISTINCT a.full) FROM aliases AS a WHERE a.name = n.name), n.head, n.reason"""
     tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.signature, n.key"
-    found: dict[int, list[Member]] = {}
+    by_signature: dict[int, list[Member]] = {}
     for signature, row, key, subject, person, code, full, head, reason in lookup(connection, columns, tables, chosen):
-        stands_for = tuple(map(int, full.split(","))) if full else ()
-        one = Member(row, key, bool(subject), bool(person), code or b"", stands_for, head or 0, reason or "")
-        found.setdefault(signature, []).append(one)
-    return found
+        full_names = tuple(map(int, full.split(","))) if full else ()
+        member = Member(row, key, bool(subject), bool(person), code or b"", full_names, head or 0, reason or "")
+        by_signature.setdefault(signature, []).append(member)
+    return by_signature
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
@@ -328,12 +328,12 @@ def most_named(connection: Connection, k: int, like: str = "", condition: str = 
 
     ``condition`` is the SQL condition that a key ``n.key`` matches ``like`` (``?1``); by default, that it contains it.
     """
-    found = connection.execute(
+    results = connection.execute(
         f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
         HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2""",  # noqa: S608
         (like, k),
     ).fetchall()
-    return [int(row) for (row,) in found]
+    return [int(row) for (row,) in results]
 
 
 def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
@@ -344,20 +344,20 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
     """
     as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
     for condition in (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0"):
-        found = most_named(connection, most, key, condition)
-        if found:
-            return found
+        entities = most_named(connection, most, key, condition)
+        if entities:
+            return entities
     return []
 
 
 def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
     """Return at most ``most`` keys of names in use that have the signature or the first letters, most used first."""
-    found = connection.execute(
+    results = connection.execute(
         """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?""",
         (signature, letters, key[:letters], most),
     ).fetchall()
-    return [str(name) for (name,) in found]
+    return [str(name) for (name,) in results]
 
 
 def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:

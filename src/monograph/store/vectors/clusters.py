@@ -25,7 +25,7 @@ SPACES = (CHUNKS, SUMMARIES)
 
 MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
 """Queries for the memo rows of the vectors of each space."""
-_BELONGS = {
+_MEMBER_CONDITIONS = {
     CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
@@ -35,7 +35,7 @@ FOLDED, RECENT = 0, 1
 INDEXED = "(SELECT space FROM vector_indexes)"
 """Query for the spaces that have an index."""
 
-_BODIES = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
+_BODIES_QUERY = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
 """One lookup for each part. IN would sort the parts first; BETWEEN would read a row in a page not read ahead."""
 
 Int64 = npt.NDArray[np.int64]
@@ -56,7 +56,7 @@ class Header:
     structure: int
 
 
-_SPACE = 1 << 32
+_ROWS_PER_SPACE = 1 << 32
 """Row numbers in ``codes`` that each index has."""
 UNCLUSTERED = -1
 """Stored as the first cluster of a vector if the index has no clusters."""
@@ -129,10 +129,10 @@ def touch(connection: Connection, space: int, *, structure: bool) -> None:
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
     """Return the bytes of all centroids' codes, and of their graph or None; None if no centroids are stored."""
-    found: tuple[bytes, bytes | None] | None = connection.execute(
+    row: tuple[bytes, bytes | None] | None = connection.execute(
         "SELECT body, graph FROM centroids WHERE space = ?", (space,)
     ).fetchone()
-    return found
+    return row
 
 
 def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
@@ -142,18 +142,18 @@ def put_searched_centroids(connection: Connection, space: int, body: bytes, grap
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
     """Return all clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster", (space,)
     ).fetchall()
-    names = np.fromiter((cluster for cluster, _ in found), dtype=np.int64, count=len(found))
-    values = np.frombuffer(b"".join(value for _, value in found), dtype=STORED)
-    return names, values.reshape(len(found), dimension).astype(np.float32, copy=False)
+    cluster_rows = np.fromiter((cluster for cluster, _ in rows), dtype=np.int64, count=len(rows))
+    values = np.frombuffer(b"".join(value for _, value in rows), dtype=STORED)
+    return cluster_rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
 def sizes(connection: Connection, space: int) -> dict[int, Size]:
     """Return the sizes of all clusters, by cluster."""
-    found = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
-    return {cluster: Size(size, dead) for cluster, size, dead in found}
+    rows = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
+    return {cluster: Size(size, dead) for cluster, size, dead in rows}
 
 
 def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
@@ -183,11 +183,11 @@ def bodies(connection: Connection, cluster: int) -> list[bytes]:
 
 def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[bytes]]:
     """Return the parts of several clusters, as :func:`bodies` does, by cluster."""
-    found: dict[int, list[bytes]] = {cluster: [] for cluster in some}
-    asked = json.dumps([part for cluster in sorted(found) for part in (2 * cluster, 2 * cluster + 1)])
-    for part, body in connection.execute(_BODIES, (asked,)).fetchall():
-        found[part >> 1].append(body)
-    return found
+    by_cluster: dict[int, list[bytes]] = {cluster: [] for cluster in some}
+    parts = json.dumps([part for cluster in sorted(by_cluster) for part in (2 * cluster, 2 * cluster + 1)])
+    for part, body in connection.execute(_BODIES_QUERY, (parts,)).fetchall():
+        by_cluster[part >> 1].append(body)
+    return by_cluster
 
 
 def part(connection: Connection, cluster: int, which: int) -> bytes | None:
@@ -242,7 +242,7 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
     """Store the placements of vectors."""
     connection.executemany(
         "INSERT OR REPLACE INTO placements VALUES (?, ?, ?, ?)",
-        ((space, *one) for one in placements),
+        ((space, *placement) for placement in placements),
     )
 
 
@@ -282,18 +282,18 @@ def clear(connection: Connection, space: int) -> None:
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
     for table in ("clusters", "centroids", "placements"):
         connection.execute(f"DELETE FROM {table} WHERE space = ?", (space,))  # noqa: S608 - constants
-    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", _places(space))
+    connection.execute("DELETE FROM codes WHERE place BETWEEN ? AND ?", _code_range(space))
     connection.execute("DELETE FROM vector_indexes WHERE space = ?", (space,))
 
 
 def code_place(space: int, memo: int) -> int:
     """Return the row number in ``codes`` of the code of a memo row's vector."""
-    return space * _SPACE + memo
+    return space * _ROWS_PER_SPACE + memo
 
 
-def _places(space: int) -> tuple[int, int]:
+def _code_range(space: int) -> tuple[int, int]:
     """Return the first and the last row number in ``codes`` that an index can have."""
-    return space * _SPACE, (space + 1) * _SPACE - 1
+    return space * _ROWS_PER_SPACE, (space + 1) * _ROWS_PER_SPACE - 1
 
 
 def put_codes(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
@@ -309,20 +309,20 @@ def drop_codes(connection: Connection, space: int, memos: Iterable[int]) -> None
 
 def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
     """Return the codes of some memo rows, in any order; missing codes are left out."""
-    places = [code_place(space, memo) for memo in memos]
-    return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", places)]
+    code_rows = [code_place(space, memo) for memo in memos]
+    return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", code_rows)]
 
 
 def every_code(connection: Connection, space: int) -> Generator[tuple[int, bytes], None, None]:
     """Yield (memo row, code) of all vectors of an index, in order of memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
-    return ((row % _SPACE, body) for row, body in connection.execute(query, _places(space)))
+    return ((row % _ROWS_PER_SPACE, body) for row, body in connection.execute(query, _code_range(space)))
 
 
 def has_codes(connection: Connection, space: int) -> bool:
     """Return whether an index has any codes."""
     query = "SELECT 1 FROM codes WHERE place BETWEEN ? AND ? LIMIT 1"
-    return connection.execute(query, _places(space)).fetchone() is not None
+    return connection.execute(query, _code_range(space)).fetchone() is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +341,7 @@ def has_stale(connection: Connection, space: int) -> bool:
 def take_stale(connection: Connection, space: int) -> Stale:
     """Return the memo rows whose placements in an index are out of date, and mark all placements as up to date."""
     rows = connection.execute(
-        f"""SELECT memo, {_BELONGS[space]},
+        f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
             EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
         FROM unplaced AS u WHERE space = ?""",  # noqa: S608 - constants
         (space, space),
@@ -355,17 +355,17 @@ def take_stale(connection: Connection, space: int) -> Stale:
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
     """Return all memo rows that belong to a space, ascending."""
-    found = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo").fetchall()  # noqa: S608 - constants
-    return [memo for (memo,) in found]
+    rows = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo").fetchall()  # noqa: S608 - constants
+    return [memo for (memo,) in rows]
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Return about ``size`` memo rows of an index, evenly spaced in ascending order."""
     step = max(1, count(connection, space) // size)
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,)
     ).fetchall()
-    return [memo for (memo,) in islice(found, 0, None, step)]
+    return [memo for (memo,) in islice(rows, 0, None, step)]
 
 
 def highest(connection: Connection, space: int) -> int:

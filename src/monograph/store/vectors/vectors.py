@@ -18,10 +18,10 @@ STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
 """Rows of ``memo`` are below this number. So many vectors would take a terabyte, and a bitmap of them takes 128 MB."""
-_ASKED_AT_ONCE = 500
+_ROWS_PER_QUERY = 500
 # All vectors in one result row: the interpreter's lock is released and taken again for each fetched row, which takes
 # longer than reading the row if other threads want the lock. CROSS JOIN keeps the order of the list; IN would sort it.
-_TOGETHER = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '') AS BLOB)
+_VALUES_QUERY = """SELECT group_concat(memo.memo), CAST(group_concat(memo.value, '') AS BLOB)
     FROM json_each(?) AS j CROSS JOIN memo ON memo.memo = j.value WHERE length(memo.value) = ?"""
 
 
@@ -37,11 +37,15 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
     -------
     (rows, vectors): int64 (n,) and float32 (n, dimension). Missing rows and values of another length are left out.
     """
-    size, wanted = dimension * STORED.itemsize, sorted(set(memos))
-    parts = [json.dumps(wanted[first : first + _ASKED_AT_ONCE]) for first in range(0, len(wanted), _ASKED_AT_ONCE)]
-    found = [connection.execute(_TOGETHER, (part, size)).fetchone() for part in parts]
-    rows = np.array([int(row) for some, _ in found if some is not None for row in some.split(",")], dtype=np.int64)
-    values = np.frombuffer(b"".join([value for _, value in found if value is not None]), dtype=STORED)
+    size, memo_rows = dimension * STORED.itemsize, sorted(set(memos))
+    parts = [
+        json.dumps(memo_rows[first : first + _ROWS_PER_QUERY]) for first in range(0, len(memo_rows), _ROWS_PER_QUERY)
+    ]
+    results = [connection.execute(_VALUES_QUERY, (part, size)).fetchone() for part in parts]
+    rows = np.array(
+        [int(row) for row_list, _ in results if row_list is not None for row in row_list.split(",")], dtype=np.int64
+    )
+    values = np.frombuffer(b"".join([value for _, value in results if value is not None]), dtype=STORED)
     return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
@@ -52,24 +56,24 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
     -------
     (chunk rows, vectors): int64 (n,) and float32 (n, dimension). Chunks without a vector of this length are left out.
     """
-    packed, held = connection.execute(
+    packed, blob = connection.execute(
         """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
         FROM json_each(?) AS c CROSS JOIN vectors AS v CROSS JOIN memo AS m
         WHERE v.chunk = c.value AND m.memo = v.memo AND length(m.value) = ?""",
         (json.dumps(list(chunks)), dimension * STORED.itemsize),
     ).fetchone()
     rows = np.array(json.loads(packed), dtype=np.int64)
-    values = np.frombuffer(held, dtype=STORED)
+    values = np.frombuffer(blob, dtype=STORED)
     return rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
     """Return (memo key, value) of the vectors of a document's chunks, by chunk id."""
-    found = connection.execute(
+    results = connection.execute(
         "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
         (document,),
     ).fetchall()
-    return {name: (key, value) for name, key, value in found}
+    return {name: (key, value) for name, key, value in results}
 
 
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
@@ -84,18 +88,18 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that have each memo row as their vector, ascending, by memo row."""
-    found: dict[int, list[int]] = {memo: [] for memo in memos}
-    for first in range(0, len(memos), _ASKED_AT_ONCE):
-        part = memos[first : first + _ASKED_AT_ONCE]
-        marks = ",".join("?" * len(part))
+    by_memo: dict[int, list[int]] = {memo: [] for memo in memos}
+    for first in range(0, len(memos), _ROWS_PER_QUERY):
+        batch = memos[first : first + _ROWS_PER_QUERY]
+        marks = ",".join("?" * len(batch))
         rows = connection.execute(
             f"""SELECT memo, chunk FROM vectors
             WHERE memo IN ({marks}) AND {allowed.on_each("vectors.chunk")} ORDER BY chunk""",  # noqa: S608
-            (*part, *allowed.parameters),
+            (*batch, *allowed.parameters),
         ).fetchall()
         for memo, chunk in rows:
-            found[memo].append(chunk)
-    return found
+            by_memo[memo].append(chunk)
+    return by_memo
 
 
 def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
@@ -127,8 +131,8 @@ def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
 
 def every(connection: Connection) -> tuple[Int64, Int64]:
     """Return all chunks that have a vector, ascending, and the memo rows of their vectors: int64 (n,) each."""
-    found = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
-    chunks, memos = np.array(found, dtype=np.int64).reshape(-1, 2).T
+    rows = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
+    chunks, memos = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     return chunks, memos
 
 
@@ -141,17 +145,17 @@ def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
     -------
     float32 (n, dimension), in order of id.
     """
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,)
     ).fetchall()
-    return in_order(connection, [memo for (memo,) in found], dimension)
+    return in_order(connection, [memo for (memo,) in rows], dimension)
 
 
 def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
     """Return the vectors in memo rows, float32 (n, dimension), in the given order; omit what :func:`load` omits."""
     rows, values = load(connection, memos, dimension)
-    places = {row: place for place, row in enumerate(rows.tolist())}
-    return np.ascontiguousarray(values[[places[memo] for memo in memos if memo in places]])
+    positions = {row: position for position, row in enumerate(rows.tolist())}
+    return np.ascontiguousarray(values[[positions[memo] for memo in memos if memo in positions]])
 
 
 def count(connection: Connection) -> int:
@@ -162,7 +166,7 @@ def count(connection: Connection) -> int:
 
 def rows_with_vector(connection: Connection, document: int) -> set[int]:
     """Return the rows of a document's chunks that have a vector."""
-    found = connection.execute(
+    rows = connection.execute(
         "SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,)
     ).fetchall()
-    return {int(row) for (row,) in found}
+    return {int(row) for (row,) in rows}

@@ -22,17 +22,17 @@ Key: TypeAlias = tuple[int | bytes, ...]
 """The first columns of an entry of an index: whole numbers, and texts or blobs as bytes."""
 Range: TypeAlias = tuple[Key, Key]
 """All entries from the first key to the second, both included."""
-_OPEN = Path("/proc/self/fd")
+_DESCRIPTORS_FOLDER = Path("/proc/self/fd")
 _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
-_DEEPEST = 12
-_MOST_LEAPS = 64
+_MAX_DEPTH = 12
+_MAX_JUMPS = 64
 """Most jumps between consecutive runs of a chain of overflow pages that are followed."""
-_HEADER = 100
-_AT_ONCE = 128 << 10
+_HEADER_BYTES = 100
+_BYTES_PER_CALL = 128 << 10
 """Bytes announced in one call: of a longer range the system reads only the beginning."""
-_MOST = 64 << 20
-_TESTED = 32
+_LONGEST_RANGE = 64 << 20
+_TESTED_PAGES = 32
 """Pages of a level, evenly spaced, that are tested for being in memory: if they are, all are assumed to be."""
 _INTEGERS = (0, 1, 2, 3, 4, 6, 8)
 """Bytes of an integer, by its serial type in a record."""
@@ -44,11 +44,11 @@ def descriptor_of(path: str) -> int | None:
     if sys.platform != "linux":
         return None
     try:
-        wanted = Path(path).stat()
-        held = [int(one.name) for one in _OPEN.iterdir()]
+        file = Path(path).stat()
+        descriptors = [int(entry.name) for entry in _DESCRIPTORS_FOLDER.iterdir()]
     except OSError:
         return None
-    return next((one for one in held if is_of(one, wanted)), None)
+    return next((descriptor for descriptor in descriptors if is_of(descriptor, file)), None)
 
 
 def is_of(descriptor: int, file: os.stat_result) -> bool:
@@ -79,10 +79,10 @@ class FilePages:
     def of(cls, descriptor: int) -> FilePages | None:
         """Return the pages of a descriptor's file; None if it is not an SQLite file, or is encrypted."""
         try:
-            header = os.pread(descriptor, _HEADER, 0)
+            header = os.pread(descriptor, _HEADER_BYTES, 0)
         except OSError:
             return None
-        if len(header) < _HEADER or not header.startswith(b"SQLite format 3\0"):
+        if len(header) < _HEADER_BYTES or not header.startswith(b"SQLite format 3\0"):
             return None
         size = int.from_bytes(header[16:18], "big")
         size = 65_536 if size == 1 else size
@@ -93,19 +93,19 @@ class FilePages:
 
         ``levels`` are the results of :meth:`levels` or :meth:`levels_of_index`. Raises as these methods.
         """
-        came = False
+        any_missing = False
         for runs in levels:
-            if all(self._is_held(page) for page, _ in runs[:: -(-len(runs) // _TESTED) or 1]):
+            if all(self._is_in_memory(page) for page, _ in runs[:: -(-len(runs) // _TESTED_PAGES) or 1]):
                 continue
-            came = True
+            any_missing = True
             for page, count in runs:
-                begin, size = (page - 1) * self.size, min(count * self.size, _MOST)
-                for at in range(begin, begin + size, _AT_ONCE):
-                    length = min(_AT_ONCE, begin + size - at)
-                    os.posix_fadvise(self.descriptor, at, length, os.POSIX_FADV_WILLNEED)
-        return came
+                begin, size = (page - 1) * self.size, min(count * self.size, _LONGEST_RANGE)
+                for offset in range(begin, begin + size, _BYTES_PER_CALL):
+                    length = min(_BYTES_PER_CALL, begin + size - offset)
+                    os.posix_fadvise(self.descriptor, offset, length, os.POSIX_FADV_WILLNEED)
+        return any_missing
 
-    def _is_held(self, page: int) -> bool:
+    def _is_in_memory(self, page: int) -> bool:
         """Return whether a page is in memory; False if the file system does not say."""
         try:
             return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
@@ -131,23 +131,23 @@ class FilePages:
         OSError, IndexError, struct.error
             If the pages are not as SQLite writes them.
         """
-        below, beyond = {root: sorted(set(rows))}, list[Run]()
-        for _ in range(_DEEPEST):
-            yield [(page, 1) for page in below]
-            if small and below and self._kind_of(next(iter(below))) == bytes([_LEAF]):
+        current, overflow = {root: sorted(set(rows))}, list[Run]()
+        for _ in range(_MAX_DEPTH):
+            yield [(page, 1) for page in current]
+            if small and current and self._page_type(next(iter(current))) == bytes([_LEAF]):
                 return
-            deeper: dict[int, list[int]] = {}
-            for page, wanted in below.items():
+            next_level: dict[int, list[int]] = {}
+            for page, page_rows in current.items():
                 body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
                 if body[0] == _INNER:
-                    for child, some in _children(body, wanted):
-                        deeper.setdefault(child, []).extend(some)
+                    for child, child_rows in _children(body, page_rows):
+                        next_level.setdefault(child, []).extend(child_rows)
                 elif body[0] == _LEAF:
-                    beyond += self._beyond(body, wanted)
-            below = deeper
-            if not below:
+                    overflow += self._overflow_runs(body, page_rows)
+            current = next_level
+            if not current:
                 break
-        yield from self._chains(beyond)
+        yield from self._chains(overflow)
 
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
         """Yield the pages of each level of an index with entries in some ranges; leaves are not read.
@@ -157,19 +157,19 @@ class FilePages:
         OSError, IndexError, struct.error, ValueError, TypeError
             If the pages are not as SQLite writes them, or the keys have other columns than the index.
         """
-        below = {root: sorted(set(ranges))}
-        for _ in range(_DEEPEST):
-            yield [(page, 1) for page in below]
-            deeper: dict[int, list[Range]] = {}
-            for page, wanted in below.items():
-                if self._kind_of(page) != bytes([_INNER_OF_INDEX]):
+        current = {root: sorted(set(ranges))}
+        for _ in range(_MAX_DEPTH):
+            yield [(page, 1) for page in current]
+            next_level: dict[int, list[Range]] = {}
+            for page, page_ranges in current.items():
+                if self._page_type(page) != bytes([_INNER_OF_INDEX]):
                     return  # All leaves are on one level.
                 body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
-                for child, some in _index_children(body, wanted):
-                    deeper.setdefault(child, []).append(some)
-            below = deeper
+                for child, child_range in _index_children(body, page_ranges):
+                    next_level.setdefault(child, []).append(child_range)
+            current = next_level
 
-    def _kind_of(self, page: int) -> bytes:
+    def _page_type(self, page: int) -> bytes:
         return os.pread(self.descriptor, 1, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
@@ -178,102 +178,102 @@ class FilePages:
         All pages of a chain are assumed to be consecutive at first, as they were written. After a page that is not, a
         single page is assumed, and twice as many after each jump for which the assumption was right.
         """
-        most = _MOST // self.size
-        waiting = [(page, min(count, most), min(count, most)) for page, count in runs]
-        for _ in range(_MOST_LEAPS):
-            yield [(page, min(left, guess)) for page, left, guess in waiting]
-            follow = (self._next(*one) for one in waiting)
-            waiting = [one for one in follow if one is not None]
-            if not waiting:
+        most = _LONGEST_RANGE // self.size
+        chains = [(page, min(count, most), min(count, most)) for page, count in runs]
+        for _ in range(_MAX_JUMPS):
+            yield [(page, min(remaining, guess)) for page, remaining, guess in chains]
+            next_chains = (self._follow_chain(*chain) for chain in chains)
+            chains = [chain for chain in next_chains if chain is not None]
+            if not chains:
                 return
 
-    def _next(self, page: int, left: int, guess: int) -> tuple[int, int, int] | None:
+    def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
         """Return (next page, pages left, pages assumed next) after a jump of a chain; None if the chain ends."""
-        for passed in range(1, min(left, guess + 1)):
+        for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
             if following <= 1:
                 return None
             if following != page + 1 or passed == guess:
-                return following, left - passed, 2 * guess if passed == guess else 1
+                return following, remaining - passed, 2 * guess if passed == guess else 1
             page = following
         return None
 
-    def _beyond(self, body: bytes, wanted: Sequence[int]) -> Iterator[Run]:
+    def _overflow_runs(self, body: bytes, rows: Sequence[int]) -> Iterator[Run]:
         """Yield the overflow pages of rows of a leaf, assumed to be consecutive."""
-        places = _cells(body, 8)
-        for row in wanted:
-            place = bisect_left(places, row, key=lambda at: _varint(body, _varint(body, at)[1])[0])
-            if place == len(places):
+        offsets = _cell_offsets(body, 8)
+        for row in rows:
+            index = bisect_left(offsets, row, key=lambda offset: _read_varint(body, _read_varint(body, offset)[1])[0])
+            if index == len(offsets):
                 continue
-            size, at = _varint(body, places[place])
-            number, begin = _varint(body, at)
+            size, offset = _read_varint(body, offsets[index])
+            number, begin = _read_varint(body, offset)
             # Section 1.6 of SQLite's file format defines how many bytes of a row are in its leaf.
             most, least = self.usable - 35, (self.usable - 12) * 32 // 255 - 23
-            held = size if size <= most else least + (size - least) % (self.usable - 4)
-            held = held if held <= most else least
-            if number == row and held < size:
-                first = int.from_bytes(body[begin + held : begin + held + 4], "big")
-                yield first, -(-(size - held) // (self.usable - 4))
+            local_size = size if size <= most else least + (size - least) % (self.usable - 4)
+            local_size = local_size if local_size <= most else least
+            if number == row and local_size < size:
+                first = int.from_bytes(body[begin + local_size : begin + local_size + 4], "big")
+                yield first, -(-(size - local_size) // (self.usable - 4))
 
 
-def _children(body: bytes, wanted: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
+def _children(body: bytes, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
     """Yield (child page, wanted rows below it) of an inner page of a table."""
-    places, place = _cells(body, 12), 0
-    while place < len(wanted):
-        at = bisect_left(places, wanted[place], key=lambda one: _varint(body, one + 4)[0])
-        page, end = int.from_bytes(body[8:12], "big"), len(wanted)
-        if at < len(places):
-            page = int.from_bytes(body[places[at] : places[at] + 4], "big")
-            end = bisect_left(wanted, _varint(body, places[at] + 4)[0] + 1, place)
-        yield page, wanted[place:end]
-        place = max(end, place + 1)
+    offsets, start = _cell_offsets(body, 12), 0
+    while start < len(rows):
+        index = bisect_left(offsets, rows[start], key=lambda offset: _read_varint(body, offset + 4)[0])
+        page, end = int.from_bytes(body[8:12], "big"), len(rows)
+        if index < len(offsets):
+            page = int.from_bytes(body[offsets[index] : offsets[index] + 4], "big")
+            end = bisect_left(rows, _read_varint(body, offsets[index] + 4)[0] + 1, start)
+        yield page, rows[start:end]
+        start = max(end, start + 1)
 
 
-def _index_children(body: bytes, wanted: Sequence[Range]) -> Iterator[tuple[int, Range]]:
+def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int, Range]]:
     """Yield (child page, range) of an inner page of an index for each child that may have entries of a range."""
-    places = _cells(body, 12)
-    pages = [int.from_bytes(body[at : at + 4], "big") for at in places]
+    offsets = _cell_offsets(body, 12)
+    pages = [int.from_bytes(body[offset : offset + 4], "big") for offset in offsets]
     pages.append(int.from_bytes(body[8:12], "big"))
 
     @cache
-    def key(at: int) -> Key:
-        return _key(body, _varint(body, at + 4)[1], len(wanted[0][0]))
+    def key(offset: int) -> Key:
+        return _read_key(body, _read_varint(body, offset + 4)[1], len(ranges[0][0]))
 
-    for low, high in wanted:
-        first = bisect_left(places, low, key=key)
-        for page in pages[first : bisect_right(places, high, first, key=key) + 1]:
+    for low, high in ranges:
+        first = bisect_left(offsets, low, key=key)
+        for page in pages[first : bisect_right(offsets, high, first, key=key) + 1]:
             yield page, (low, high)
 
 
-def _key(body: bytes, begin: int, columns: int) -> Key:
+def _read_key(body: bytes, begin: int, columns: int) -> Key:
     """Return the first columns of a record; a text that continues on another page is cut off."""
-    size, at = _varint(body, begin)
-    held = begin + size
-    found: list[int | bytes] = []
+    size, cursor = _read_varint(body, begin)
+    value_start = begin + size
+    values: list[int | bytes] = []
     for _ in range(columns):
-        kind, at = _varint(body, at)
+        kind, cursor = _read_varint(body, cursor)
         if kind in (_ZERO, _ONE):
-            found.append(kind - _ZERO)
+            values.append(kind - _ZERO)
             continue
         length = _INTEGERS[kind] if kind < _TEXTS else (kind - _TEXTS) // 2
-        value = body[held : held + length]
-        found.append(value if kind >= _TEXTS else int.from_bytes(value, "big", signed=True))
-        held += length
-    return tuple(found)
+        value = body[value_start : value_start + length]
+        values.append(value if kind >= _TEXTS else int.from_bytes(value, "big", signed=True))
+        value_start += length
+    return tuple(values)
 
 
-def _cells(body: bytes, header: int) -> tuple[int, ...]:
+def _cell_offsets(body: bytes, header: int) -> tuple[int, ...]:
     """Return the offsets of the cells of a page."""
     (count,) = struct.unpack_from(">H", body, 3)
     return struct.unpack_from(f">{count}H", body, header)
 
 
-def _varint(body: bytes, at: int) -> tuple[int, int]:
+def _read_varint(body: bytes, offset: int) -> tuple[int, int]:
     """Return (value, offset after it) of a variable-length integer of SQLite."""
     value = 0
-    for place in range(8):
-        byte = body[at + place]
+    for position in range(8):
+        byte = body[offset + position]
         value = value << 7 | byte & 0x7F
         if byte < 0x80:
-            return value, at + place + 1
-    return value << 8 | body[at + 8], at + 9
+            return value, offset + position + 1
+    return value << 8 | body[offset + 8], offset + 9

@@ -24,26 +24,26 @@ from monograph.store.words.prefetch import Prefetcher
 
 _VERSION = 4
 """Version of FTS5's format that is read here."""
-_ALL = 1 << 62
-_GROWTH = 8
+_NO_LIMIT = 1 << 62
+_GROWTH_FACTOR = 8
 _WEIGHTS = (1.0, 1.0)
 """Weights of title and text."""
-_MOST_COUNTED = 16_384
-_MOST_BLOCKS = 1_024
+_CACHED_COUNTS = 16_384
+_CACHED_BLOCKS = 1_024
 """Most cached blocks of chunk lengths: 4 MB."""
-_MOST_KEPT = 32 << 20
+_CACHED_BYTES = 32 << 20
 """Most bytes of cached postings: a word takes three bytes for each chunk that has it."""
 _IS_ONE_WORD = regex("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
 """Folded words that the tokenizer keeps as they are; it may split or change others."""
 
-_HEAD = """SELECT (SELECT v FROM words_config WHERE k = 'version'),
+_HEADER_QUERY = """SELECT (SELECT v FROM words_config WHERE k = 'version'),
     (SELECT block FROM words_data WHERE id = 1), (SELECT block FROM words_data WHERE id = 10)"""
-_FIRST_PAGES = """SELECT
+_FIRST_PAGES_QUERY = """SELECT
     (SELECT pgno FROM words_idx WHERE segid = s.value AND term <= w.term ORDER BY term DESC LIMIT 1),
     (SELECT pgno FROM words_idx WHERE segid = s.value AND term > w.term ORDER BY term LIMIT 1)
     FROM (SELECT key AS place, CAST('0' || value AS BLOB) AS term FROM json_each(?)) AS w
     CROSS JOIN json_each(?) AS s"""
-_PAGES = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_data AS d
+_PAGES_QUERY = """SELECT r.key, d.block FROM json_each(?) AS r CROSS JOIN words_data AS d
     ON d.id BETWEEN json_extract(r.value, '$[0]') AND json_extract(r.value, '$[1]')"""
 
 MOST = 16
@@ -90,22 +90,22 @@ class Postings:
             return []
         totals: tuple[float, float] = self._totals if counts is None else (counts.chunks, counts.words)
         having = None if counts is None else [counts.having[word] for word in words]
-        held = self._counted.lengths_of(connection, self._words.blocks(words))
+        lengths = self._counted.lengths_of(connection, self._words.blocks(words))
         rows = self._counted.allowed
-        among = None if allowed == EVERYTHING else rows.every(connection, allowed, self._totals[0])
-        asked = k if among is not None or allowed == EVERYTHING else 4 * k
-        kept: list[tuple[int, float]] = []
+        allowed_chunks = None if allowed == EVERYTHING else rows.every(connection, allowed, self._totals[0])
+        limit = k if allowed_chunks is not None or allowed == EVERYTHING else 4 * k
+        matching: list[tuple[int, float]] = []
         seen = 0
         while True:
-            best = self._words.best(words, held, totals, _WEIGHTS, asked, among, having)
-            if best is None or asked == k:
+            best = self._words.best(words, lengths, totals, _WEIGHTS, limit, allowed_chunks, having)
+            if best is None or limit == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best
-            may_be = rows.among(connection, allowed, [row for row, _ in best[seen:]])
-            kept += [pair for pair in best[seen:] if pair[0] in may_be]
-            if len(kept) >= k or len(best) < asked:
-                return [pair for pair in kept if pair[1] >= kept[min(k, len(kept)) - 1][1]]
-            seen, asked = len(best), asked * _GROWTH
+            allowed_rows = rows.among(connection, allowed, [row for row, _ in best[seen:]])
+            matching += [pair for pair in best[seen:] if pair[0] in allowed_rows]
+            if len(matching) >= k or len(best) < limit:
+                return [pair for pair in matching if pair[1] >= matching[min(k, len(matching)) - 1][1]]
+            seen, limit = len(best), limit * _GROWTH_FACTOR
 
 
 class Counted:
@@ -126,25 +126,25 @@ class Counted:
         self.exact: dict[str, int] = {}
         self.common: set[str] = set()
         self._lengths: dict[int, tuple[int, bytes, int]] = {}
-        self.kept = _inverted.Kept(_MOST_KEPT)
+        self.kept = _inverted.Kept(_CACHED_BYTES)
         """Postings of recently requested words."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
         """Return (block, its chunks' lengths as bytes of uint16, the shortest) of the given blocks that are stored."""
-        held = self._lengths
-        missing = [block for block in blocks if block not in held]
-        if len(held) + len(missing) > _MOST_BLOCKS:
+        cached = self._lengths
+        missing = [block for block in blocks if block not in cached]
+        if len(cached) + len(missing) > _CACHED_BLOCKS:
             # A new dict, because another thread may be reading the old one.
-            self._lengths = held = {}
+            self._lengths = cached = {}
             missing = list(blocks)
         self.ahead.lengths(connection, missing)
         for block, counts in terms.lengths(connection, missing):
-            held[block] = block, counts, _inverted.shortest(counts)
-        return [held[block] for block in blocks if block in held]
+            cached[block] = block, counts, _inverted.shortest(counts)
+        return [cached[block] for block in blocks if block in cached]
 
     def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
         """Cache exact counts of words, and words that reached the limit; a full cache is emptied first."""
-        if len(self.exact) + len(self.common) > _MOST_COUNTED:
+        if len(self.exact) + len(self.common) > _CACHED_COUNTS:
             self.exact, self.common = {}, set()
         self.exact.update(exact)
         self.common.update(common)
@@ -168,37 +168,41 @@ def read(
     -------
     The postings; None if FTS5's pages do not have the expected format.
     """
-    held = counted or Counted()
-    version, totals, layout = connection.execute(_HEAD).fetchone()
+    cache = counted or Counted()
+    version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()
     sums = terms.totals_of(totals) if isinstance(totals, bytes) else (0, 0)
     if version != _VERSION or sums[0] <= 0 or not isinstance(layout, bytes):
         return None
-    chunks = {word: held.exact[word] for word in words if held.exact.get(word, -1) >= most}
-    chunks.update((word, most) for word in few if word not in words and word in held.common)
-    asked = sorted({*words, *few}.difference(chunks))
-    limits = [most if word in few and word not in words else _ALL for word in asked]
-    known = _inverted.Words(layout, asked, limits, held.kept)
-    if not known.known:
+    chunks = {word: cache.exact[word] for word in words if cache.exact.get(word, -1) >= most}
+    chunks.update((word, most) for word in few if word not in words and word in cache.common)
+    sorted_words = sorted({*words, *few}.difference(chunks))
+    limits = [most if word in few and word not in words else _NO_LIMIT for word in sorted_words]
+    reader = _inverted.Words(layout, sorted_words, limits, cache.kept)
+    if not reader.known:
         return None
-    missing = known.missing
-    held.ahead.terms(connection, missing, known.segments)
-    first = []
+    missing = reader.missing
+    cache.ahead.terms(connection, missing, reader.segments)
+    first_pages = []
     if missing:
-        first = connection.execute(_FIRST_PAGES, (json.dumps(missing, ensure_ascii=False), known.segments)).fetchall()
-    pages = known.begin(first)
+        first_pages = connection.execute(
+            _FIRST_PAGES_QUERY, (json.dumps(missing, ensure_ascii=False), reader.segments)
+        ).fetchall()
+    pages = reader.begin(first_pages)
     while pages:
-        held.ahead.words(connection, pages)
-        pages = known.read(connection.execute(_PAGES, (pages,)).fetchall())
+        cache.ahead.words(connection, pages)
+        pages = reader.read(connection.execute(_PAGES_QUERY, (pages,)).fetchall())
     if pages is None:
         return None
-    known.keep(held.kept)
-    whole = {word: number for word, number, limit in zip(asked, known.count, limits, strict=True) if number < limit}
-    common = [word for word in asked if word not in whole]
-    held.learn(whole, common)
-    chunks.update(whole)
+    reader.keep(cache.kept)
+    exact = {
+        word: number for word, number, limit in zip(sorted_words, reader.count, limits, strict=True) if number < limit
+    }
+    common = [word for word in sorted_words if word not in exact]
+    cache.learn(exact, common)
+    chunks.update(exact)
     chunks.update((word, most) for word in common)
     chunks = {word: number for word, number in chunks.items() if number}
-    return Postings(chunks, frozenset(whole).intersection(chunks), known, sums, held)
+    return Postings(chunks, frozenset(exact).intersection(chunks), reader, sums, cache)
 
 
 class AllowedRows:
@@ -208,23 +212,26 @@ class AllowedRows:
     """
 
     def __init__(self) -> None:
-        self._held: dict[Allowed, npt.NDArray[np.int64]] = {}
-        self._looked: dict[Allowed, int] = {}
+        self._rows_by_filter: dict[Allowed, npt.NDArray[np.int64]] = {}
+        self._tested_counts: dict[Allowed, int] = {}
 
     def every(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
         """Return all allowed chunks of the ``total`` chunks, ascending; None while testing single chunks is cheaper."""
-        found = self._held.get(allowed)
-        if found is None and (allowed.indexed or WORTH * self._looked.get(allowed, 0) >= total):
-            found = filters.rows(connection, allowed)
-            if len(self._held) >= MOST or sum(map(len, self._held.values())) + len(found) > MOST_ROWS:
-                self._held = {}
-            if len(found) <= MOST_ROWS:
-                self._held[allowed] = found
-        return found
+        rows = self._rows_by_filter.get(allowed)
+        if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
+            rows = filters.rows(connection, allowed)
+            if (
+                len(self._rows_by_filter) >= MOST
+                or sum(map(len, self._rows_by_filter.values())) + len(rows) > MOST_ROWS
+            ):
+                self._rows_by_filter = {}
+            if len(rows) <= MOST_ROWS:
+                self._rows_by_filter[allowed] = rows
+        return rows
 
     def among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
         """Return the given chunks that are allowed."""
-        if len(self._looked) >= MOST and allowed not in self._looked:
-            self._looked = {}
-        self._looked[allowed] = self._looked.get(allowed, 0) + len(rows)
+        if len(self._tested_counts) >= MOST and allowed not in self._tested_counts:
+            self._tested_counts = {}
+        self._tested_counts[allowed] = self._tested_counts.get(allowed, 0) + len(rows)
         return filters.among(connection, allowed, rows)

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from monograph.store.file.database import Connection
     from monograph.store.words.pages import Key, Range, Run
 
-_BY_KEY = "sqlite_autoindex_names_1"
-_DOCUMENT = "SELECT document FROM chunks WHERE chunk = ?1"
-_BLOCK = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FROM chunks WHERE chunk = ?1"  # noqa: S608
+_NAMES_BY_KEY = "sqlite_autoindex_names_1"
+_DOCUMENT_QUERY = "SELECT document FROM chunks WHERE chunk = ?1"
+_BLOCK_QUERY = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FROM chunks WHERE chunk = ?1"  # noqa: S608
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
-_MOST = 1 << 16
+_REMEMBERED_ITEMS = 1 << 16
 """Most announced items that are remembered for each table, index or query; a full set is emptied."""
 
-_ENOUGH = 32
+_MAX_IN_MEMORY = 32
 """Announcing stops after this many successive announcements (a search or two) of pages that are all in memory."""
 
 
@@ -54,144 +54,146 @@ class Prefetcher:
 
     def centroids(self, connection: Connection, space: int) -> None:
         """Announce the centroids of a vector index."""
-        self._rows(connection, "centroids", [space])
+        self._announce_rows(connection, "centroids", [space])
 
     def clusters(self, connection: Connection, names: Iterable[int]) -> None:
         """Announce the contents of clusters."""
-        self._rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
+        self._announce_rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
 
     def codes(self, connection: Connection, space: int, memos: Iterable[int]) -> None:
         """Announce the codes of the vectors in memo rows."""
-        self._rows(connection, "codes", (code_place(space, memo) for memo in memos))
+        self._announce_rows(connection, "codes", (code_place(space, memo) for memo in memos))
 
     def memos(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce the vectors in memo rows, and the index entries of the chunks that have them."""
-        self._rows(connection, "memo", rows, small=True)
-        self._keys(connection, "vectors_by_memo", rows)
+        self._announce_rows(connection, "memo", rows, small=True)
+        self._announce_keys(connection, "vectors_by_memo", rows)
 
     def vectors(self, connection: Connection, chunks: Iterable[int]) -> None:
         """Announce the vectors of chunks."""
-        if self._is_wanted:
+        if self._is_useful:
             rows = list(chunks)
-            self._rows(connection, "vectors", rows, small=True)
-            self.memos(connection, self._ask(connection, "SELECT memo FROM vectors WHERE chunk = ?1", rows))
+            self._announce_rows(connection, "vectors", rows, small=True)
+            self.memos(connection, self._query_new(connection, "SELECT memo FROM vectors WHERE chunk = ?1", rows))
 
     def words(self, connection: Connection, ranges: str) -> None:
         """Announce rows of ``words_data``; ``ranges`` is a JSON list of [first row, last row]."""
-        if self._is_wanted:
+        if self._is_useful:
             # With the row after each range, which SQLite reads to find the end of the range.
             rows = chain(*(range(first, last + 2) for first, last in json.loads(ranges)))
-            self._rows(connection, "words_data", rows, small=True)
+            self._announce_rows(connection, "words_data", rows, small=True)
 
     def terms(self, connection: Connection, words: Iterable[str], segments: str) -> None:
         """Announce the entries of ``words_idx`` for words; ``segments`` is a JSON list of segment numbers."""
-        if self._is_wanted:
+        if self._is_useful:
             terms = [b"0" + word.encode() for word in words]
             keys: list[Key] = [(segment, term) for segment in json.loads(segments) for term in terms]
-            self._ranges(connection, "words_idx", ((key, key) for key in keys))
+            self._announce_ranges(connection, "words_idx", ((key, key) for key in keys))
 
     def lengths(self, connection: Connection, blocks: Iterable[int]) -> None:
         """Announce blocks of chunk lengths."""
-        self._rows(connection, "lengths", blocks, small=True)
+        self._announce_rows(connection, "lengths", blocks, small=True)
 
     def names(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce names and their heads."""
-        self._rows(connection, "names", rows, small=True)
-        heads = self._ask(connection, "SELECT head FROM names WHERE name = ?1 AND head IS NOT NULL", rows)
-        self._rows(connection, "names", heads, small=True)
+        self._announce_rows(connection, "names", rows, small=True)
+        heads = self._query_new(connection, "SELECT head FROM names WHERE name = ?1 AND head IS NOT NULL", rows)
+        self._announce_rows(connection, "names", heads, small=True)
 
     def subjects(self, connection: Connection) -> None:
         """Announce the whole index ``subjects_by_document``."""
-        self._ranges(connection, "subjects_by_document", [((), ())])
+        self._announce_ranges(connection, "subjects_by_document", [((), ())])
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
         """Announce names by key, and the index entries of the documents that are about them."""
-        self._ranges(connection, _BY_KEY, (((key.encode(),), (key.encode(),)) for key in keys))
-        rows = self._ask(connection, "SELECT name FROM names WHERE key = ?1", keys)
+        self._announce_ranges(connection, _NAMES_BY_KEY, (((key.encode(),), (key.encode(),)) for key in keys))
+        rows = self._query_new(connection, "SELECT name FROM names WHERE key = ?1", keys)
         self.names(connection, rows)
-        self._keys(connection, "subjects", rows)
+        self._announce_keys(connection, "subjects", rows)
 
     def called(self, connection: Connection, first: Collection[str]) -> None:
         """Announce the names that begin with one of the given words."""
-        self._ranges(connection, _BY_KEY, (((f"{word} ".encode(),), (f"{word}!".encode(),)) for word in first))
-        called = "SELECT name FROM names WHERE key > ?1 || ' ' AND key < ?1 || '!'"
-        self.names(connection, self._ask(connection, called, first))
+        self._announce_ranges(
+            connection, _NAMES_BY_KEY, (((f"{word} ".encode(),), (f"{word}!".encode(),)) for word in first)
+        )
+        query = "SELECT name FROM names WHERE key > ?1 || ' ' AND key < ?1 || '!'"
+        self.names(connection, self._query_new(connection, query, first))
 
     def leads(self, connection: Connection, heads: Collection[int]) -> None:
         """Announce all names of entities, the documents about them with their chunks, and their mentions."""
-        if not self._is_wanted:
+        if not self._is_useful:
             return
-        self._keys(connection, "names_by_head", heads)
-        names = [*heads, *self._ask(connection, "SELECT name FROM names WHERE head = ?1", heads)]
+        self._announce_keys(connection, "names_by_head", heads)
+        names = [*heads, *self._query_new(connection, "SELECT name FROM names WHERE head = ?1", heads)]
         self.names(connection, names)
-        self._keys(connection, "subjects", names)
-        self._keys(connection, "mentions", names)
-        documents = self._ask(connection, "SELECT document FROM subjects WHERE name = ?1", names)
-        self._keys(connection, "chunks_by_document", documents)
-        self.chunks(connection, self._ask(connection, "SELECT chunk FROM chunks WHERE document = ?1", documents))
+        self._announce_keys(connection, "subjects", names)
+        self._announce_keys(connection, "mentions", names)
+        documents = self._query_new(connection, "SELECT document FROM subjects WHERE name = ?1", names)
+        self._announce_keys(connection, "chunks_by_document", documents)
+        self.chunks(connection, self._query_new(connection, "SELECT chunk FROM chunks WHERE document = ?1", documents))
 
     def chunks(self, connection: Connection, rows: Iterable[int]) -> None:
         """Announce chunks, without their texts."""
-        self._rows(connection, "chunks", rows, small=True)
+        self._announce_rows(connection, "chunks", rows, small=True)
 
     def graphs(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce the rows of chunks in ``chunk_graphs``."""
-        self._rows(connection, "chunk_graphs", rows, small=True)
+        self._announce_rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce chunks, their documents, and their rows of ``extractions``."""
         self.chunks(connection, rows)
-        self._rows(connection, "extractions", rows, small=True)
-        self._rows(connection, "documents", self._ask(connection, _DOCUMENT, rows, "documents"))
+        self._announce_rows(connection, "extractions", rows, small=True)
+        self._announce_rows(connection, "documents", self._query_new(connection, _DOCUMENT_QUERY, rows, "documents"))
 
     def texts(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce chunks with their titles and texts."""
         self.titles(connection, rows)
-        self._rows(connection, "texts", self._ask(connection, _BLOCK, rows))
+        self._announce_rows(connection, "texts", self._query_new(connection, _BLOCK_QUERY, rows))
 
     def starts(self, connection: Connection, rows: Collection[int]) -> None:
         """Announce chunks with titles and texts, and the index entries of the names that their documents are about."""
         self.texts(connection, rows)
-        documents = self._ask(connection, _DOCUMENT, rows, "subjects_by_document")
-        self._keys(connection, "subjects_by_document", documents)
+        documents = self._query_new(connection, _DOCUMENT_QUERY, rows, "subjects_by_document")
+        self._announce_keys(connection, "subjects_by_document", documents)
 
     @property
-    def _is_wanted(self) -> bool:
+    def _is_useful(self) -> bool:
         """Whether further announcements may be of use: not all of the latest were of pages in memory."""
-        return self._in_memory < _ENOUGH
+        return self._in_memory < _MAX_IN_MEMORY
 
-    def _ask(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
+    def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
         """Return the results of a one-column query for the values that are new for this query and use."""
-        fresh = self._fresh(connection, query + use, values)
+        new_values = self._select_new(connection, query + use, values)
         try:
-            found = [row for value in fresh for (row,) in connection.execute(query, (value,))]
+            results = [row for value in new_values for (row,) in connection.execute(query, (value,))]
         except sqlite_errors():
             return []  # The search that reads these rows raises the error.
-        return [row for row in found if isinstance(row, int)]
+        return [row for row in results if isinstance(row, int)]
 
-    def _rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
+    def _announce_rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
         """Announce rows of a table that were not announced before."""
-        if fresh := self._fresh(connection, table, rows):
+        if fresh := self._select_new(connection, table, rows):
             self._announce(connection, table, lambda pages, root: pages.levels(root, fresh, small=small))
 
-    def _keys(self, connection: Connection, index: str, keys: Iterable[int]) -> None:
+    def _announce_keys(self, connection: Connection, index: str, keys: Iterable[int]) -> None:
         """Announce the entries of an index that begin with some numbers."""
-        self._ranges(connection, index, (((key,), (key,)) for key in keys))
+        self._announce_ranges(connection, index, (((key,), (key,)) for key in keys))
 
-    def _ranges(self, connection: Connection, index: str, ranges: Iterable[Range]) -> None:
+    def _announce_ranges(self, connection: Connection, index: str, ranges: Iterable[Range]) -> None:
         """Announce entries of an index that were not announced before."""
-        if fresh := self._fresh(connection, index, ranges):
+        if fresh := self._select_new(connection, index, ranges):
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
-    def _fresh(self, connection: Connection, what: str, wanted: Iterable[_Wanted]) -> list[_Wanted]:
+    def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
         """Return the wanted items that were not announced before for ``what``; empty if nothing is to be announced."""
-        if not self._is_wanted:
+        if not self._is_useful:
             return []
-        known = self._announced.setdefault(what, set())
-        fresh = [one for one in wanted if one not in known]
-        if len(known) > _MOST:
-            known.clear()
-        known.update(fresh)
+        announced = self._announced.setdefault(what, set())
+        fresh = [item for item in items if item not in announced]
+        if len(announced) > _REMEMBERED_ITEMS:
+            announced.clear()
+        announced.update(fresh)
         return fresh if fresh and not encryption.is_encrypted(connection) else []
 
     def _announce(
@@ -205,10 +207,10 @@ class Prefetcher:
                     self._pages = None if descriptor is None else FilePages.of(descriptor)
                     self._file = None if descriptor is None else os.fstat(descriptor)
                 if tree not in self._roots:
-                    found = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (tree,)).fetchone()
-                    self._roots[tree] = 0 if found is None else int(found[0])
+                    row = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (tree,)).fetchone()
+                    self._roots[tree] = 0 if row is None else int(row[0])
                 if self._pages is not None and self._roots[tree]:
-                    came = self._pages.announce(levels(self._pages, self._roots[tree]))
-                    self._in_memory = 0 if came else self._in_memory + 1
+                    any_missing = self._pages.announce(levels(self._pages, self._roots[tree]))
+                    self._in_memory = 0 if any_missing else self._in_memory + 1
             except (OSError, IndexError, struct.error, ValueError, TypeError):
                 return  # Changed meanwhile, or damaged: the search that reads it raises the error.

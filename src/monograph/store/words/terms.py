@@ -27,20 +27,20 @@ _UNSPACED = regex(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
 _WORD = regex(r"[\w\u0300-\u036f]+")
-_LENGTH_OF_TRIGRAM = 3
-_AT_ONCE = 1_024
+_TRIGRAM_LENGTH = 3
+_CHUNKS_PER_BATCH = 1_024
 """Chunks whose folded texts are in memory at the same time."""
-_SPARE = 16
+_EXTRA_RESULTS = 16
 """Results requested beyond the k best: usually enough to include all that tie with the last."""
 _K1, _B = 1.2, 0.75
 """Parameters of BM25, as in FTS5."""
 _LEAST_WEIGHT = 1e-6
 """Weight of a word that occurs in half of the chunks or more, as in FTS5."""
-_CHUNKS_A_ROW = 2_000
+_CHUNKS_PER_ROW = 2_000
 """Chunks whose lengths are in one row of ``lengths``, which fits a page."""
-_LONGEST = 0xFFFF
+_LONGEST_LENGTH = 0xFFFF
 """Length that is stored for chunks with this many words or more."""
-_LENGTHS = np.dtype("<u2")
+_LENGTH_TYPE = np.dtype("<u2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +86,20 @@ def has_trigrams(connection: Connection) -> bool:
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
     """Index chunks: their words, their lengths and, with ``trigrams``, their trigrams."""
-    waiting = iter(entries)
-    while some := [(one.chunk, *indexed(one)) for one in islice(waiting, _AT_ONCE)]:
+    remaining = iter(entries)
+    while batch := [(entry.chunk, *indexed(entry)) for entry in islice(remaining, _CHUNKS_PER_BATCH)]:
         connection.executemany(
             "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
-            ((chunk, title, text) for chunk, title, text, _ in some),
+            ((chunk, title, text) for chunk, title, text, _ in batch),
         )
-        _store_lengths(connection, (chunk for chunk, *_ in some))
+        _store_lengths(connection, (chunk for chunk, *_ in batch))
         if trigrams:
-            _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in some))
+            _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in batch))
 
 
 def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index the trigrams of chunks whose words are indexed already."""
-    _add_trigrams(connection, ((one.chunk, fold(one.text)) for one in entries))
+    _add_trigrams(connection, ((entry.chunk, fold(entry.text)) for entry in entries))
 
 
 def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> None:
@@ -114,13 +114,13 @@ def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
 def remove(connection: Connection, entries: Sequence[Entry]) -> None:
     """Delete chunks from the index; each entry must be as it was added."""
     rows = [entry.chunk for entry in entries]
-    whole = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
+    indexed_trigrams = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
     for entry in entries:
         title, text, folded = indexed(entry)
         connection.execute(
             "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
         )
-        if entry.chunk in whole:
+        if entry.chunk in indexed_trigrams:
             connection.execute(
                 "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
             )
@@ -172,40 +172,42 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
     FTS5 stores these numbers in a row for each chunk. Looking it up takes longer than the rest of BM25 for the chunk.
     """
-    for block, some in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_A_ROW):
-        rows = list(some)
+    for block, group in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_PER_ROW):
+        rows = list(group)
         sizes = dict(select(connection, "SELECT id, sz FROM words_docsize WHERE id IN", rows))
-        before = dict(lengths(connection, [block])).get(block)
-        packed = _pack_lengths(block, ((row, sizes.get(row, b"")) for row in rows), before)
+        previous = dict(lengths(connection, [block])).get(block)
+        packed = _pack_lengths(block, ((row, sizes.get(row, b"")) for row in rows), previous)
         if packed:
             connection.execute("INSERT OR REPLACE INTO lengths VALUES (?, ?)", (block, packed))
         else:
             connection.execute("DELETE FROM lengths WHERE block = ?", (block,))
 
 
-def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], before: bytes | None = None) -> bytes:
+def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
     """Return the bytes of a block of ``lengths`` with the numbers of words of some chunks set; empty if all are 0."""
-    made = np.zeros(_CHUNKS_A_ROW, _LENGTHS) if before is None else np.frombuffer(before, _LENGTHS).copy()
+    counts = (
+        np.zeros(_CHUNKS_PER_ROW, _LENGTH_TYPE) if previous is None else np.frombuffer(previous, _LENGTH_TYPE).copy()
+    )
     for row, size in sizes:
-        made[row - block * _CHUNKS_A_ROW] = min(sum(varints(size)), _LONGEST)
-    return made.tobytes() if made.any() else b""
+        counts[row - block * _CHUNKS_PER_ROW] = min(sum(varints(size)), _LONGEST_LENGTH)
+    return counts.tobytes() if counts.any() else b""
 
 
 def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
     """Return (block, lengths of its chunks as bytes of uint16) of the given blocks; skip missing and damaged blocks."""
-    found = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
-    whole = _CHUNKS_A_ROW * _LENGTHS.itemsize
-    return [(block, packed) for block, packed in found if isinstance(packed, bytes) and len(packed) == whole]
+    rows = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
+    expected_size = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
+    return [(block, packed) for block, packed in rows if isinstance(packed, bytes) and len(packed) == expected_size]
 
 
 def lengths_are_right(connection: Connection) -> bool:
     """Return whether the stored lengths of all chunks agree with the inverted index."""
     sizes = groupby(
-        connection.execute("SELECT id, sz FROM words_docsize ORDER BY id"), key=lambda row: row[0] // _CHUNKS_A_ROW
+        connection.execute("SELECT id, sz FROM words_docsize ORDER BY id"), key=lambda row: row[0] // _CHUNKS_PER_ROW
     )
-    wanted = ((block, packed) for block, some in sizes if (packed := _pack_lengths(block, some)))
-    held = connection.execute("SELECT block, counts FROM lengths ORDER BY block").fetchall()
-    return all(one == other for one, other in zip_longest(held, wanted))
+    expected = ((block, packed) for block, rows in sizes if (packed := _pack_lengths(block, rows)))
+    stored = connection.execute("SELECT block, counts FROM lengths ORDER BY block").fetchall()
+    return all(stored_row == expected_row for stored_row, expected_row in zip_longest(stored, expected))
 
 
 def count(connection: Connection) -> int:
@@ -227,10 +229,11 @@ def totals_of(record: bytes) -> tuple[int, int]:
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that have each folded word; words that no chunk has are left out."""
-    asked = json.dumps(sorted(set(words)), ensure_ascii=False)
+    words_json = json.dumps(sorted(set(words)), ensure_ascii=False)
     return dict(
         connection.execute(
-            "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value", (asked,)
+            "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value",
+            (words_json,),
         )
     )
 
@@ -238,8 +241,8 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that match each word, as :func:`any_of`; words that no chunk matches are left out."""
     query = "SELECT count(*) FROM words WHERE words MATCH ?"
-    found = {word: connection.execute(query, (any_of(word),)).fetchone()[0] for word in words}
-    return {word: number for word, number in found.items() if number}
+    counts = {word: connection.execute(query, (any_of(word),)).fetchone()[0] for word in words}
+    return {word: number for word, number in counts.items() if number}
 
 
 def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
@@ -261,19 +264,19 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
     if not words or k <= 0:
         return []
     match = " OR ".join(any_of(word) for word in words)
-    scored = f"""SELECT rowid, -bm25(words) AS score FROM words
+    query = f"""SELECT rowid, -bm25(words) AS score FROM words
         WHERE words MATCH ? AND {allowed.on_each("words.rowid")}"""  # noqa: S608
-    asked = (match, *allowed.parameters)
-    found = connection.execute(f"{scored} ORDER BY score DESC LIMIT ?", (*asked, k + _SPARE)).fetchall()
-    if len(found) < k:
-        return found
-    least = found[k - 1][1]
-    if len(found) == k + _SPARE and found[-1][1] == least:
+    parameters = (match, *allowed.parameters)
+    results = connection.execute(f"{query} ORDER BY score DESC LIMIT ?", (*parameters, k + _EXTRA_RESULTS)).fetchall()
+    if len(results) < k:
+        return results
+    least = results[k - 1][1]
+    if len(results) == k + _EXTRA_RESULTS and results[-1][1] == least:
         return connection.execute(
-            f"SELECT rowid, score FROM ({scored}) WHERE score >= ? ORDER BY score DESC",  # noqa: S608
-            (*asked, least),
+            f"SELECT rowid, score FROM ({query}) WHERE score >= ? ORDER BY score DESC",  # noqa: S608
+            (*parameters, least),
         ).fetchall()
-    return [pair for pair in found if pair[1] >= least]
+    return [pair for pair in results if pair[1] >= least]
 
 
 def bm25_of_all(
@@ -287,28 +290,28 @@ def bm25_of_all(
     if k <= 0:
         return []
     own_chunks, own_words = totals(connection)
-    often: dict[str, list[tuple[int, float]]] = {}
+    occurrences: dict[str, list[tuple[int, float]]] = {}
     sizes: dict[int, int] = {}
     for word in words:
         query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
-        found = connection.execute(query, (any_of(word),)).fetchall()
-        rows = [row for row, _ in found if row not in sizes]
-        sized = "SELECT r.value, d.sz FROM json_each(?) AS r CROSS JOIN words_docsize AS d WHERE d.id = r.value"
-        sizes.update((row, sum(varints(size))) for row, size in connection.execute(sized, (str(rows),)))
-        own, often[word] = _weight(own_chunks, len(found)), []
-        for row, score in found:
-            share = score / own
+        results = connection.execute(query, (any_of(word),)).fetchall()
+        rows = [row for row, _ in results if row not in sizes]
+        sizes_query = "SELECT r.value, d.sz FROM json_each(?) AS r CROSS JOIN words_docsize AS d WHERE d.id = r.value"
+        sizes.update((row, sum(varints(size))) for row, size in connection.execute(sizes_query, (str(rows),)))
+        own_weight, occurrences[word] = _weight(own_chunks, len(results)), []
+        for row, score in results:
+            share = score / own_weight
             norm = _K1 * (1 - _B + _B * sizes[row] / (own_words / own_chunks))
-            often[word].append((row, float(round(share * norm / (_K1 + 1.0 - share)))))
+            occurrences[word].append((row, float(round(share * norm / (_K1 + 1.0 - share)))))
     scores = dict.fromkeys(sorted(sizes), 0.0)
     for word in words:
         weight = _weight(counts.chunks, counts.having.get(word, 0))
-        for row, times in often[word]:
+        for row, times in occurrences[word]:
             norm = _K1 * (1 - _B + _B * float(sizes[row]) / (counts.words / counts.chunks))
             scores[row] += weight * ((times * (_K1 + 1.0)) / (times + norm))
     if allowed != EVERYTHING:
-        let_through = filters.among(connection, allowed, list(scores))
-        scores = {row: score for row, score in scores.items() if row in let_through}
+        allowed_rows = filters.among(connection, allowed, list(scores))
+        scores = {row: score for row, score in scores.items() if row in allowed_rows}
     best = sorted(scores.items(), key=lambda pair: -pair[1])
     return best if len(best) <= k else [pair for pair in best if pair[1] >= best[k - 1][1]]
 
@@ -325,22 +328,22 @@ def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[
     At most k chunks are returned; if more match, those whose ids come first.
     """
     words = words_of(text)
-    return _matching(connection, "words", _quoted(" ".join(words)), k, allowed) if words else []
+    return _select_matching(connection, "words", _quote(" ".join(words)), k, allowed) if words else []
 
 
-def _matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
+def _select_matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
     query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on_each(f'{table}.rowid')}"  # noqa: S608
-    asked = (match, *allowed.parameters)
-    found = connection.execute(f"{query} LIMIT ?", (*asked, k + 1)).fetchall()
-    if len(found) > k:
+    parameters = (match, *allowed.parameters)
+    rows = connection.execute(f"{query} LIMIT ?", (*parameters, k + 1)).fetchall()
+    if len(rows) > k:
         # Scan the index of ids: so many chunks match that the first k are found soon.
         index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # In a view, chunks is not a table.
-        found = connection.execute(
+        rows = connection.execute(
             f"""SELECT chunk FROM chunks {index}
             WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
-            (*asked, k),
+            (*parameters, k),
         ).fetchall()
-    return sorted(row for (row,) in found)
+    return sorted(row for (row,) in rows)
 
 
 def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
@@ -352,11 +355,11 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
     shorter than three characters.
     """
     folded = fold(text)
-    trigrams = {folded[at : at + _LENGTH_OF_TRIGRAM] for at in range(len(folded) - _LENGTH_OF_TRIGRAM + 1)}
+    trigrams = {folded[start : start + _TRIGRAM_LENGTH] for start in range(len(folded) - _TRIGRAM_LENGTH + 1)}
     if not trigrams:
         return []
-    match = " AND ".join(_quoted(trigram) for trigram in sorted(trigrams))
-    return _matching(connection, "trigrams", match, k, allowed)
+    match = " AND ".join(_quote(trigram) for trigram in sorted(trigrams))
+    return _select_matching(connection, "trigrams", match, k, allowed)
 
 
 def is_half(word: str) -> bool:
@@ -366,9 +369,9 @@ def is_half(word: str) -> bool:
 
 def any_of(word: str) -> str:
     """Return the FTS5 query for a folded word; for half a pair, for all pairs that begin with it."""
-    return _quoted(word) + (" *" if is_half(word) else "")
+    return _quote(word) + (" *" if is_half(word) else "")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return an FTS5 string, in which no character acts as syntax."""
     return '"' + text.replace('"', '""') + '"'

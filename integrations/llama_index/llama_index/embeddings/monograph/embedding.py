@@ -70,8 +70,8 @@ class MonographEmbedding(BaseEmbedding):
     _aget_text_embeddings = in_thread("_get_text_embeddings")
 
     def _lists(self, texts: list[str], kind: TextKind) -> list[list[float]]:
-        made: list[list[float]] = self._embedder.embed(texts, kind).tolist()
-        return made
+        vectors: list[list[float]] = self._embedder.embed(texts, kind).tolist()
+        return vectors
 
 
 def as_embedder(model: BaseEmbedding) -> Embedder:

@@ -41,8 +41,8 @@ def as_asserted_relation(relation: Relation) -> AssertedRelation:
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the id of the node, or else of the document, that the properties name as the source; empty if none."""
-    found = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
-    return (found,) if isinstance(found, str) else ()
+    source = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
+    return (source,) if isinstance(source, str) else ()
 
 
 def as_entity(node: AssertedNode) -> EntityNode:
@@ -93,4 +93,6 @@ def as_chunk(found: StoredChunk) -> ChunkNode:
 
 def has_all(properties: Mapping[str, Any], *held: Mapping[str, Any]) -> bool:
     """Whether each of ``properties`` occurs, with an equal value, in at least one of the ``held`` mappings."""
-    return all(any(name in one and one[name] == value for one in held) for name, value in properties.items())
+    return all(
+        any(name in mapping and mapping[name] == value for mapping in held) for name, value in properties.items()
+    )

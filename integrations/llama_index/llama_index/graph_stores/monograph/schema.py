@@ -15,17 +15,19 @@ def schema_of(asserted: Assertions, chunks: Mapping[str, str]) -> dict[str, Any]
     """
     nodes: dict[str, dict[str, set[str]]] = {}
     for node in asserted.nodes.values():
-        _note(nodes.setdefault(node.label, {}), node.properties)
+        _add_properties(nodes.setdefault(node.label, {}), node.properties)
     properties: dict[str, dict[str, set[str]]] = {}
     patterns: set[tuple[str, str, str]] = set()
-    for one in asserted.relations:
-        _note(properties.setdefault(one.label, {}), one.properties)
-        ends = (one.source, one.target)
+    for relation in asserted.relations:
+        _add_properties(properties.setdefault(relation.label, {}), relation.properties)
+        ends = (relation.source, relation.target)
         start, end = (chunks.get(name) or asserted.nodes.get(name, AssertedNode(name)).label for name in ends)
-        patterns.add((start, one.label, end))
+        patterns.add((start, relation.label, end))
     return {
-        "node_props": {label: _listed(some) for label, some in sorted(nodes.items())},
-        "rel_props": {label: _listed(some) for label, some in sorted(properties.items())},
+        "node_props": {label: _property_list(label_properties) for label, label_properties in sorted(nodes.items())},
+        "rel_props": {
+            label: _property_list(label_properties) for label, label_properties in sorted(properties.items())
+        },
         "relationships": [{"start": start, "type": label, "end": end} for start, label, end in sorted(patterns)],
     }
 
@@ -34,16 +36,21 @@ def described(schema: Mapping[str, Any]) -> str:
     """Return a schema as lines for the prompt of a language model."""
 
     def lines(kinds: Mapping[str, Iterable[Mapping[str, str]]]) -> list[str]:
-        had = {label: ", ".join(f"{one['property']}: {one['type']}" for one in some) for label, some in kinds.items()}
-        return [f"{label} {{{listed}}}" for label, listed in had.items()]
+        listed_by_label = {
+            label: ", ".join(f"{item['property']}: {item['type']}" for item in items) for label, items in kinds.items()
+        }
+        return [f"{label} {{{properties}}}" for label, properties in listed_by_label.items()]
 
-    patterns = [f"({one['start']})-[:{one['type']}]->({one['end']})" for one in schema["relationships"]]
+    patterns = [
+        f"({relationship['start']})-[:{relationship['type']}]->({relationship['end']})"
+        for relationship in schema["relationships"]
+    ]
     parts = (
         ("Node properties:", lines(schema["node_props"])),
         ("Relationship properties:", lines(schema["rel_props"])),
         ("The relationships:", patterns),
     )
-    return "\n".join(line for title, some in parts for line in (title, *some))
+    return "\n".join(line for title, section_lines in parts for line in (title, *section_lines))
 
 
 _TYPES: Mapping[type, str] = {
@@ -51,10 +58,10 @@ _TYPES: Mapping[type, str] = {
 }  # fmt: skip
 
 
-def _note(known: dict[str, set[str]], properties: Mapping[str, Any]) -> None:
+def _add_properties(types_by_name: dict[str, set[str]], properties: Mapping[str, Any]) -> None:
     for name, value in properties.items():
-        known.setdefault(name, set()).add(_TYPES[type(value)])
+        types_by_name.setdefault(name, set()).add(_TYPES[type(value)])
 
 
-def _listed(known: Mapping[str, set[str]]) -> list[dict[str, str]]:
-    return [{"property": name, "type": " | ".join(sorted(types))} for name, types in sorted(known.items())]
+def _property_list(types_by_name: Mapping[str, set[str]]) -> list[dict[str, str]]:
+    return [{"property": name, "type": " | ".join(sorted(types))} for name, types in sorted(types_by_name.items())]

@@ -109,11 +109,11 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         """
         chunks = self._chunks(ids, properties or {})
         nodes = self._monograph.graph.assertions(ids).nodes
-        wanted = nodes if ids is None else {name: nodes[name] for name in ids if name in nodes}
+        selected = nodes if ids is None else {name: nodes[name] for name in ids if name in nodes}
         entities = [
-            convert.as_entity(one)
-            for name, one in wanted.items()
-            if name not in chunks and convert.has_all(properties or {}, one.properties)
+            convert.as_entity(node)
+            for name, node in selected.items()
+            if name not in chunks and convert.has_all(properties or {}, node.properties)
         ]
         return [*entities, *chunks.values()]
 
@@ -137,19 +137,21 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         """
         if not (entity_names or relation_names or properties or ids):
             return []
-        named = {EntityNode(name=name).id for name in entity_names or ()}
-        asked = [*(ids or ()), *named]
-        found = self._monograph.graph.assertions(asked or None)
+        entity_ids = {EntityNode(name=name).id for name in entity_names or ()}
+        node_ids = [*(ids or ()), *entity_ids]
+        assertions = self._monograph.graph.assertions(node_ids or None)
         relations = [
-            one
-            for one in found.relations
-            if (not named or {one.source, one.target} & named)
-            and (not ids or {one.source, one.target} & set(ids))
-            and (not relation_names or one.label in relation_names)
+            relation
+            for relation in assertions.relations
+            if (not entity_ids or {relation.source, relation.target} & entity_ids)
+            and (not ids or {relation.source, relation.target} & set(ids))
+            and (not relation_names or relation.label in relation_names)
         ]
-        triplets = self._triplets(found, relations)
+        triplets = self._triplets(assertions, relations)
         if properties:
-            triplets = [one for one in triplets if convert.has_all(properties, *(part.properties for part in one))]
+            triplets = [
+                triplet for triplet in triplets if convert.has_all(properties, *(part.properties for part in triplet))
+            ]
         return triplets
 
     def get_rel_map(
@@ -167,27 +169,27 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         ignored = set(ignore_rels or ())
         seen: dict[tuple[str, str, str], None] = {}
         triplets: list[Triplet] = []
-        met = {node.id for node in graph_nodes}
+        visited = {node.id for node in graph_nodes}
         frontier = list(dict.fromkeys(node.id for node in graph_nodes))
         for _ in range(depth):
             if not frontier or len(triplets) >= limit:
                 break
-            found = self._monograph.graph.assertions(frontier)
+            assertions = self._monograph.graph.assertions(frontier)
             fresh = [
-                one
-                for one in found.relations
-                if one.label not in ignored and (one.source, one.label, one.target) not in seen
+                relation
+                for relation in assertions.relations
+                if relation.label not in ignored and (relation.source, relation.label, relation.target) not in seen
             ][: limit - len(triplets)]
-            seen |= {(one.source, one.label, one.target): None for one in fresh}
-            triplets += self._triplets(found, fresh)
-            frontier = [end for one in fresh for end in (one.source, one.target) if end not in met]
+            seen |= {(relation.source, relation.label, relation.target): None for relation in fresh}
+            triplets += self._triplets(assertions, fresh)
+            frontier = [end for relation in fresh for end in (relation.source, relation.target) if end not in visited]
             frontier = list(dict.fromkeys(frontier))
-            met.update(frontier)
+            visited.update(frontier)
         return triplets[: max(0, limit)]
 
     def get_llama_nodes(self, node_ids: list[str]) -> list[BaseNode]:
         """Return LlamaIndex's nodes as they were stored, in the order of ``node_ids``; skip ids that are not stored."""
-        return [as_node(one) for one in self._monograph.fetch(node_ids)]
+        return [as_node(chunk) for chunk in self._monograph.fetch(node_ids)]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
         """Store entities and chunks; a source's new assertion of a node replaces its previous one.
@@ -201,7 +203,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         """
         chunks = [node for node in nodes if isinstance(node, ChunkNode)]
         entities = [convert.as_asserted_node(node) for node in nodes if not isinstance(node, ChunkNode)]
-        self.upsert_llama_nodes([convert.as_base_node(one) for one in chunks])
+        self.upsert_llama_nodes([convert.as_base_node(chunk) for chunk in chunks])
         if entities:
             to_write(self._monograph).graph.add(entities, missing_ok=True)
 
@@ -209,15 +211,15 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         """Store relations; an end node that does not exist is created."""
         if relations:
             graph = to_write(self._monograph).graph
-            graph.add((), [convert.as_asserted_relation(one) for one in relations], missing_ok=True)
+            graph.add((), [convert.as_asserted_relation(relation) for relation in relations], missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
         """Store LlamaIndex's nodes as chunks; skip a node if a chunk of another source has its id and text."""
         if not llama_nodes:
             return
         file = to_write(self._monograph)
-        own = {one.chunk.id: one for one in file.fetch([node.node_id for node in llama_nodes])}
-        fresh = [node for node in llama_nodes if node.node_id not in own or _is_ours(own[node.node_id], node)]
+        existing = {chunk.chunk.id: chunk for chunk in file.fetch([node.node_id for node in llama_nodes])}
+        fresh = [node for node in llama_nodes if node.node_id not in existing or _is_ours(existing[node.node_id], node)]
         if fresh:
             warn_of_problems(file.put(as_documents(fresh)))
 
@@ -239,16 +241,18 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         chunks = list(ids or ())
         relations: list[AssertedRelation] = []
         if relation_names or properties:
-            every = graph.assertions()
-            relations += [one for one in every.relations if one.label in (relation_names or ())]
+            assertions = graph.assertions()
+            relations += [relation for relation in assertions.relations if relation.label in (relation_names or ())]
             if properties:
-                names += [one.id for one in every.nodes.values() if convert.has_all(properties, one.properties)]
-                relations += [one for one in every.relations if convert.has_all(properties, one.properties)]
+                names += [node.id for node in assertions.nodes.values() if convert.has_all(properties, node.properties)]
+                relations += [
+                    relation for relation in assertions.relations if convert.has_all(properties, relation.properties)
+                ]
                 chunks += self._chunks(None, properties)
         if chunks:
             warn_of_problems(file.remove_chunks(chunks))
         if names or relations:
-            graph.remove(names, [(one.source, one.label, one.target) for one in relations])
+            graph.remove(names, [(relation.source, relation.label, relation.target) for relation in relations])
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
         """Delete chunks by their ids or by the ids of their documents, with everything that they assert.
@@ -256,16 +260,24 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         Assertions of other sources about the same entities stay.
         """
         file = to_write(self._monograph)
-        gone = [*(node_ids or ()), *(ref_doc_ids or ())]
+        sources = [*(node_ids or ()), *(ref_doc_ids or ())]
         if node_ids:
             warn_of_problems(file.remove_chunks(node_ids))
         if ref_doc_ids:
             warn_of_problems(file.remove_chunks(where={"$document": {"in": list(ref_doc_ids)}}))
         # Assertions without a stored source name their source in their properties only.
-        every = file.graph.assertions()
-        nodes = [one.id for one in every.nodes.values() if not one.origins and _came_from(one.properties, gone)]
-        relations = [one for one in every.relations if not one.origins and _came_from(one.properties, gone)]
-        file.graph.remove([*gone, *nodes], [(one.source, one.label, one.target) for one in relations])
+        assertions = file.graph.assertions()
+        nodes = [
+            node.id for node in assertions.nodes.values() if not node.origins and _came_from(node.properties, sources)
+        ]
+        relations = [
+            relation
+            for relation in assertions.relations
+            if not relation.origins and _came_from(relation.properties, sources)
+        ]
+        file.graph.remove(
+            [*sources, *nodes], [(relation.source, relation.label, relation.target) for relation in relations]
+        )
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
         """Raise InputError: a file has no graph query language."""
@@ -296,15 +308,15 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             vector = self._monograph.embedder.embed([query.query_str], "query")[0].tolist()
         narrowed = bool(query.node_ids or query.doc_ids)
         k = query.similarity_top_k
-        found = self._monograph.graph.nearest_assertions(
+        nearest = self._monograph.graph.nearest_assertions(
             vector, len(self._monograph.graph.assertions().nodes) if narrowed else k, where=as_where(query.filters)
         )
         if query.node_ids:
-            found = [one for one in found if one[0].id in query.node_ids]
+            nearest = [pair for pair in nearest if pair[0].id in query.node_ids]
         if query.doc_ids:
-            found = [one for one in found if self._documents(one[0].origins) & set(query.doc_ids)]
-        found = found[:k]
-        return [convert.as_entity(one) for one, _ in found], [max(0.0, cosine) for _, cosine in found]
+            nearest = [pair for pair in nearest if self._documents(pair[0].origins) & set(query.doc_ids)]
+        nearest = nearest[:k]
+        return [convert.as_entity(node) for node, _ in nearest], [max(0.0, cosine) for _, cosine in nearest]
 
     def persist(self, persist_path: str = "", fs: AbstractFileSystem | None = None) -> None:
         """Do nothing: every addition is already in the file."""
@@ -312,8 +324,8 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
         """Return the labels of nodes and relations, their properties, and the pairs of labels that relations join."""
         asserted = self._monograph.graph.assertions()
-        ends = dict.fromkeys(end for one in asserted.relations for end in (one.source, one.target))
-        chunks = {one.chunk.id: convert.as_chunk(one).label for one in self._monograph.fetch(list(ends))}
+        ends = dict.fromkeys(end for relation in asserted.relations for end in (relation.source, relation.target))
+        chunks = {chunk.chunk.id: convert.as_chunk(chunk).label for chunk in self._monograph.fetch(list(ends))}
         return schema_of(asserted, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
@@ -334,21 +346,23 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
     aget_schema_str = in_thread("get_schema_str")
 
     def _chunks(self, ids: Iterable[str] | None, properties: dict[str, Any]) -> dict[str, ChunkNode]:
-        asked = None if ids is None else list(ids)
-        found = (convert.as_chunk(one) for one in self._monograph.fetch(asked, vectors=True))
-        return {one.id: one for one in found if convert.has_all(properties, one.properties)}
+        chunk_ids = None if ids is None else list(ids)
+        chunks = (convert.as_chunk(stored) for stored in self._monograph.fetch(chunk_ids, vectors=True))
+        return {chunk.id: chunk for chunk in chunks if convert.has_all(properties, chunk.properties)}
 
-    def _triplets(self, found: Assertions, relations: Sequence[AssertedRelation]) -> list[Triplet]:
-        ends = dict.fromkeys(end for one in relations for end in (one.source, one.target))
+    def _triplets(self, assertions: Assertions, relations: Sequence[AssertedRelation]) -> list[Triplet]:
+        ends = dict.fromkeys(end for relation in relations for end in (relation.source, relation.target))
         nodes: dict[str, LabelledNode] = {
-            name: convert.as_entity(found.nodes.get(name, AssertedNode(name, name))) for name in ends
+            name: convert.as_entity(assertions.nodes.get(name, AssertedNode(name, name))) for name in ends
         }
-        nodes.update((one.chunk.id, convert.as_chunk(one)) for one in self._monograph.fetch(list(ends)))
-        return [(nodes[one.source], convert.as_relation(one), nodes[one.target]) for one in relations]
+        nodes.update((chunk.chunk.id, convert.as_chunk(chunk)) for chunk in self._monograph.fetch(list(ends)))
+        return [
+            (nodes[relation.source], convert.as_relation(relation), nodes[relation.target]) for relation in relations
+        ]
 
     def _documents(self, origins: Iterable[str]) -> set[str]:
         names = list(origins)
-        return {*names, *(one.chunk.document_id for one in self._monograph.fetch(names))}
+        return {*names, *(chunk.chunk.document_id for chunk in self._monograph.fetch(names))}
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:

@@ -79,11 +79,11 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         index_struct: EraRAGStruct | None = None,
         **options: Any,
     ) -> None:
-        given = monograph if monograph is not None or index_struct is None else index_struct.path
-        if given is None:
+        source = monograph if monograph is not None or index_struct is None else index_struct.path
+        if source is None:
             raise InputError("an index needs a file", 'give its path: EraRAGIndex(nodes, "notes.mono")')
-        archive = opened(given, embed_model, LlamaIndexEmbedder, key)
-        self._own = is_address(given)
+        archive = opened(source, embed_model, LlamaIndexEmbedder, key)
+        self._own = is_address(source)
         try:
             file = to_write(archive)
             if not isinstance(file, Monograph):
@@ -93,8 +93,8 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
                 archive.close()
             raise
         self._monograph = file
-        begun = list(nodes or []) if index_struct is None else None
-        super().__init__(nodes=begun, index_struct=index_struct, **options)
+        first_nodes = list(nodes or []) if index_struct is None else None
+        super().__init__(nodes=first_nodes, index_struct=index_struct, **options)
 
     def close(self) -> None:
         """Close the file if it was opened here."""
@@ -144,15 +144,15 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
 
         The hashes in the file are compared, so this works after any deletion and without a persisted docstore.
         """
-        done = []
+        changed = []
         for document in documents:
-            known = self._known_hash(document.id_)
-            if known is None:
+            stored_hash = self._known_hash(document.id_)
+            if stored_hash is None:
                 self.insert(document, **update_kwargs.get("insert_kwargs", {}))
-            elif known != document.hash:
+            elif stored_hash != document.hash:
                 self.update_ref_doc(document, **update_kwargs.get("update_kwargs", {}))
-            done.append(known != document.hash)
-        return done
+            changed.append(stored_hash != document.hash)
+        return changed
 
     ainsert_nodes = in_thread("insert_nodes")
     adelete_nodes = in_thread("delete_nodes")
@@ -169,12 +169,12 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         """Node ids and metadata of every document, by document id."""
-        found: dict[str, RefDocInfo] = {}
-        for one in self._monograph.fetch():
-            node = as_node(one)
-            known = found.setdefault(one.chunk.document_id, RefDocInfo(metadata=dict(node.metadata)))
-            known.node_ids.append(one.chunk.id)
-        return found
+        infos: dict[str, RefDocInfo] = {}
+        for chunk in self._monograph.fetch():
+            node = as_node(chunk)
+            info = infos.setdefault(chunk.chunk.document_id, RefDocInfo(metadata=dict(node.metadata)))
+            info.node_ids.append(chunk.chunk.id)
+        return infos
 
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
         """Return a :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
@@ -204,7 +204,7 @@ def _engine_arguments() -> frozenset[str]:
     from llama_index.core.query_engine import RetrieverQueryEngine
 
     chats = (CondensePlusContextChatEngine, CondenseQuestionChatEngine, ContextChatEngine, SimpleChatEngine)
-    makers = [RetrieverQueryEngine.from_args, *(one.from_defaults for one in chats)]
+    makers = [RetrieverQueryEngine.from_args, *(engine.from_defaults for engine in chats)]
     return frozenset(name for maker in makers for name in signature(maker).parameters) - {"kwargs"}
 
 

@@ -44,5 +44,5 @@ class LlamaIndexModel(BorrowedModel):
 
 
 def _usage(response: CompletionResponse) -> tuple[int, int]:
-    told = response.additional_kwargs or {}
-    return int(told.get("prompt_tokens") or 0), int(told.get("completion_tokens") or 0)
+    counts = response.additional_kwargs or {}
+    return int(counts.get("prompt_tokens") or 0), int(counts.get("completion_tokens") or 0)

@@ -26,6 +26,6 @@ class LlamaIndexReranker(BorrowedReranker):
         super().__init__(f"llama-index/{name}", self._scores, weight)
 
     def _scores(self, question: str, texts: list[str]) -> list[float]:
-        nodes = [NodeWithScore(node=TextNode(id_=str(place), text=text)) for place, text in enumerate(texts)]
+        nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(texts)]
         scored = self._postprocessor.postprocess_nodes(nodes, query_str=question)
-        return all_scores(self.key, {int(one.node.node_id): one.score for one in scored}, len(texts))
+        return all_scores(self.key, {int(node.node.node_id): node.score for node in scored}, len(texts))

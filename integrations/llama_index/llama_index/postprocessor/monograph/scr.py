@@ -56,28 +56,30 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         if query_bundle is None:
             raise InputError("nodes cannot be reduced without a question", "give query_bundle or query_str")
-        texts = [one.node.get_content(metadata_mode=MetadataMode.NONE) for one in nodes]
+        texts = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=len(nodes), model_name="SCR"))
         reduced = reduce_texts(self._file, query_bundle.query_str, texts, self.cut)
-        kept = [_cut(nodes[place], text, spans) for place, text, spans in reduced]
-        done = _in_order(kept + [one for one, text in zip(nodes, texts, strict=True) if not text.strip()])
-        lengths = sum(len(texts[place]) for place, *_ in reduced), sum(len(text) for _, text, _ in reduced)
+        reduced_nodes = [_reduced_node(nodes[index], text, spans) for index, text, spans in reduced]
+        ordered = _with_descending_scores(
+            reduced_nodes + [node for node, text in zip(nodes, texts, strict=True) if not text.strip()]
+        )
+        lengths = sum(len(texts[index]) for index, *_ in reduced), sum(len(text) for _, text, _ in reduced)
         dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
-        dispatcher.event(ReRankEndEvent(nodes=done))
-        return done
+        dispatcher.event(ReRankEndEvent(nodes=ordered))
+        return ordered
 
 
-def _in_order(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+def _with_descending_scores(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
     """Return the nodes with their scores reassigned in descending order; a node without a score keeps none."""
-    scores = iter(sorted((one.score for one in nodes if one.score is not None), reverse=True))
-    return [one if one.score is None else one.model_copy(update={"score": next(scores)}) for one in nodes]
+    scores = iter(sorted((node.score for node in nodes if node.score is not None), reverse=True))
+    return [node if node.score is None else node.model_copy(update={"score": next(scores)}) for node in nodes]
 
 
-def _cut(one: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:
-    node = one.node.model_copy(deep=True)
+def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:
+    node = scored.node.model_copy(deep=True)
     node.set_content(text)
     node.metadata[SPANS] = spans  # The next lines exclude this key from the texts for embedders and models.
     for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
         if SPANS not in keys:
             keys.append(SPANS)
-    return one.model_copy(update={"node": node})
+    return scored.model_copy(update={"node": node})

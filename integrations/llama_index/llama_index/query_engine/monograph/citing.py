@@ -88,8 +88,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         embedder = None if embed_model is None else as_embedder(embed_model)
         self._file = FileHandle(monograph, key=key, embedder=embedder)
         self._streaming = streaming
-        searched = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
-        self._choices: dict[str, Any] = searched
+        search_options = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
+        self._choices: dict[str, Any] = search_options
         if isinstance(llm, LLM):
             self._choices |= {"model": LlamaIndexModel(llm, llm.class_name()), "remember": False}
         elif llm is not None:
@@ -146,8 +146,8 @@ async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
 
 def _sources(answer: Answer) -> list[NodeWithScore]:
     # The values are logarithms.
-    best = max((one.value for one in answer.context.citations), default=0.0)
-    return [_as_source(one, math.exp(min(0.0, one.value - best))) for one in answer.citations]
+    best = max((citation.value for citation in answer.context.citations), default=0.0)
+    return [_as_source(citation, math.exp(min(0.0, citation.value - best))) for citation in answer.citations]
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
@@ -155,21 +155,21 @@ def _facts(answer: Answer) -> dict[str, Any]:
     return {**metadata, "unknown": list(answer.unknown)}
 
 
-def _as_source(one: Citation, share: float) -> NodeWithScore:
-    spans = [[span.document_id, span.start, span.end] for span in one.spans]
-    own = {
-        "monograph_number": one.number,
-        "monograph_title": one.title,
-        "monograph_uri": one.uri,
+def _as_source(citation: Citation, share: float) -> NodeWithScore:
+    spans = [[span.document_id, span.start, span.end] for span in citation.spans]
+    metadata = {
+        "monograph_number": citation.number,
+        "monograph_title": citation.title,
+        "monograph_uri": citation.uri,
         "monograph_spans": spans,
     }
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=one.spans[0].document_id)} if one.spans else {}
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=citation.spans[0].document_id)} if citation.spans else {}
     node = TextNode(
-        id_=one.chunks[0] if one.chunks else f"citation/{one.number}",
-        text=one.text,
-        metadata=own,
-        excluded_embed_metadata_keys=list(own),
-        excluded_llm_metadata_keys=list(own),
+        id_=citation.chunks[0] if citation.chunks else f"citation/{citation.number}",
+        text=citation.text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=list(metadata),
+        excluded_llm_metadata_keys=list(metadata),
         relationships=dict(source),
     )
     return NodeWithScore(node=node, score=share)

@@ -41,12 +41,12 @@ class MonographReader(BaseReader):
         NotFound
             If a name matches no document, or more than one.
         """
-        for found in whole_documents(self._file, names):
-            own = {"monograph_title": found.title, "monograph_uri": found.uri}
+        for document in whole_documents(self._file, names):
+            title_and_uri = {"monograph_title": document.title, "monograph_uri": document.uri}
             yield Document(
-                id_=found.id,
-                text=found.text,
-                metadata={**own, **found.metadata},
-                excluded_embed_metadata_keys=list(own),
-                excluded_llm_metadata_keys=list(own),
+                id_=document.id,
+                text=document.text,
+                metadata={**title_and_uri, **document.metadata},
+                excluded_embed_metadata_keys=list(title_and_uri),
+                excluded_llm_metadata_keys=list(title_and_uri),
             )

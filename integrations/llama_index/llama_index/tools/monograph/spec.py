@@ -30,7 +30,7 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
         self._tools = {tool.name: tool for tool in offered(self._file.open(), notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():
-            setattr(self, name, tool.answering(as_json, _said))
+            setattr(self, name, tool.answering(as_json, _error_text))
 
     def close(self) -> None:
         """Close the file if it was given as a path; after that the tools reply with an error."""
@@ -43,12 +43,12 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
     ) -> list[FunctionTool]:
         """Return the tools for an agent; parameters as for LlamaIndex's ``BaseToolSpec``."""
         # By default LlamaIndex would describe the tools by their Python signatures.
-        described = {
+        metadata = {
             name: ToolMetadata(name=name, description=tool.description, fn_schema=tool.arguments())
             for name, tool in self._tools.items()
         }
-        return list(super().to_tool_list(spec_functions, {**described, **(func_to_metadata_mapping or {})}))
+        return list(super().to_tool_list(spec_functions, {**metadata, **(func_to_metadata_mapping or {})}))
 
 
-def _said(fault: str) -> str:
+def _error_text(fault: str) -> str:
     return f"error: {fault}"

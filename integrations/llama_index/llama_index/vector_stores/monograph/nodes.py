@@ -48,10 +48,10 @@ def as_documents(nodes: Iterable[BaseNode]) -> list[Document]:
 def _as_passage(node: BaseNode) -> Passage:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     # Without its text, a Node cannot be restored with the same kind of text.
-    whole = not text.strip() or type(node) is Node
+    keeps_text = not text.strip() or type(node) is Node
     _check_numbers(node)
-    metadata = node_to_metadata_dict(node, remove_text=not whole, flat_metadata=False)
-    if whole:
+    metadata = node_to_metadata_dict(node, remove_text=not keeps_text, flat_metadata=False)
+    if keeps_text:
         metadata[_WHOLE] = True
     if not text.strip():
         text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id.strip() or node.class_name()
@@ -85,13 +85,16 @@ class HitNode(NodeWithScore):
 def as_node(found: Hit | StoredChunk) -> BaseNode:
     """Convert a chunk to a node: its original node if it was stored from LlamaIndex, but without the embedding."""
     if _CONTENT in found.metadata:
-        whole = _WHOLE in found.metadata
-        return metadata_dict_to_node(dict(found.metadata), text=None if whole else found.chunk.text)
-    own = dict(zip(OWN_KEYS, (found.title, found.uri), strict=True))
+        keeps_text = _WHOLE in found.metadata
+        return metadata_dict_to_node(dict(found.metadata), text=None if keeps_text else found.chunk.text)
+    title_and_uri = dict(zip(OWN_KEYS, (found.title, found.uri), strict=True))
     return TextNode(
         id_=found.chunk.id,
         text=found.chunk.text,
-        metadata={**own, **{name: value for name, value in found.metadata.items() if name != tools.COLLECTION}},
+        metadata={
+            **title_and_uri,
+            **{name: value for name, value in found.metadata.items() if name != tools.COLLECTION},
+        },
         excluded_embed_metadata_keys=list(OWN_KEYS),
         excluded_llm_metadata_keys=list(OWN_KEYS),
         start_char_idx=found.chunk.start,
@@ -107,12 +110,12 @@ def as_scored_node(hit: Hit) -> HitNode:
 
 
 def _summary_node(summary: Summary) -> TextNode:
-    own = {"monograph_layer": summary.layer}
+    metadata = {"monograph_layer": summary.layer}
     return TextNode(
         id_=summary.id,
         text=summary.text,
-        metadata=own,
-        excluded_embed_metadata_keys=list(own),
-        excluded_llm_metadata_keys=list(own),
+        metadata=metadata,
+        excluded_embed_metadata_keys=list(metadata),
+        excluded_llm_metadata_keys=list(metadata),
         relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=name) for name in summary.chunks]},
     )

@@ -254,10 +254,10 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
         Each has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
         """
-        found = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
-        nodes = [as_node(one) for one in found]
-        for node, one in zip(nodes, found, strict=True):
-            node.embedding = None if one.vector is None else one.vector.tolist()
+        chunks = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
+        nodes = [as_node(chunk) for chunk in chunks]
+        for node, chunk in zip(nodes, chunks, strict=True):
+            node.embedding = None if chunk.vector is None else chunk.vector.tolist()
         return nodes
 
     @dispatcher.span
@@ -330,13 +330,13 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         vector, words = query.query_embedding, query.query_str
         if vector is None and words is None and not where:
             words = _words(query)
-        found: list[Hit] = []
+        hits: list[Hit] = []
         if vector is None and words is not None and not where:
             tools.require_query_vector(self._monograph, "dense", PLACE)
         if vector is not None or words is not None:
-            found = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
+            hits = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
         # A filtered dense search returns nothing if the query's vector is zero.
-        return found or (tools.allowed_hits(self._monograph, where, k) if where else [])
+        return hits or (tools.allowed_hits(self._monograph, where, k) if where else [])
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
@@ -353,7 +353,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold
-        return [by_id[one] for one in tools.most_diverse(self._monograph, list(by_id), vector, k, threshold)]
+        return [
+            by_id[identifier] for identifier in tools.most_diverse(self._monograph, list(by_id), vector, k, threshold)
+        ]
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
@@ -361,9 +363,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         if vector is None:
             tools.require_query_vector(self._monograph, "hybrid", PLACE)
         if query.sparse_top_k is not None:
-            found = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
-            found += self._dense(query, query.similarity_top_k, where)
-            where = {"$chunk": {"in": sorted({hit.chunk.id for hit in found})}}
+            hits = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
+            hits += self._dense(query, query.similarity_top_k, where)
+            where = {"$chunk": {"in": sorted({hit.chunk.id for hit in hits})}}
         return self._monograph.search(words, k, how=library.Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 

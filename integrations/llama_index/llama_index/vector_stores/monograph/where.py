@@ -52,23 +52,23 @@ def _group(filters: MetadataFilters) -> dict[str, Any]:
     if not filters.filters:
         return _ALL
     condition = filters.condition or FilterCondition.AND
-    parts = [_group(one) if isinstance(one, MetadataFilters) else _leaf(one) for one in filters.filters]
+    parts = [_group(item) if isinstance(item, MetadataFilters) else _leaf(item) for item in filters.filters]
     return {condition.value: parts}
 
 
-def _leaf(one: MetadataFilter) -> dict[str, Any]:
-    if one.key.removeprefix("$").lower() in ("and", "or", "not"):
+def _leaf(leaf: MetadataFilter) -> dict[str, Any]:
+    if leaf.key.removeprefix("$").lower() in ("and", "or", "not"):
         raise InvalidFilter(
-            f"a filter on the metadata key {one.key!r} looks like a condition of Monograph", "rename the key"
+            f"a filter on the metadata key {leaf.key!r} looks like a condition of Monograph", "rename the key"
         )
-    if one.operator in _TEXT_OPERATORS and not isinstance(one.value, str):
+    if leaf.operator in _TEXT_OPERATORS and not isinstance(leaf.value, str):
         raise NoTextToMatch(
-            f"the operator {one.operator.value!r} on {one.key!r} compares texts, not a {type(one.value).__name__}",
+            f"the operator {leaf.operator.value!r} on {leaf.key!r} compares texts, not a {type(leaf.value).__name__}",
             "give a text, or the operator ==",
         )
     # In LlamaIndex a missing key equals nothing, not even None.
-    if one.value is None and one.operator == FilterOperator.EQ:
+    if leaf.value is None and leaf.operator == FilterOperator.EQ:
         return _NONE
-    if one.value is None and one.operator == FilterOperator.NE:
+    if leaf.value is None and leaf.operator == FilterOperator.NE:
         return _ALL
-    return {one.key: {one.operator.value: one.value}}
+    return {leaf.key: {leaf.operator.value: leaf.value}}
