@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/how-to/page.md and docs/how-to/gallery.md of the texts that ship here, as Debian's chromium draws them.
+"""Draw the pictures of docs/how-to/page.md and docs/how-to/gallery.md from the texts that ship here, in chromium.
 
     PYTHONPATH=tests python tools/page_pictures.py
 

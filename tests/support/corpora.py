@@ -145,7 +145,7 @@ def bounds(most: int) -> Iterator[None]:
     """Cut small files where large ones are cut."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
-            (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (words, "TFIDF_CANDIDATES"), (terms, "_SPARE"),
+            (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (words, "TFIDF_CANDIDATES"), (terms, "_EXTRA_RESULTS"),
             (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"), (graph, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
