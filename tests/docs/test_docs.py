@@ -196,6 +196,7 @@ def check_output(block: str, folder: Path) -> None:
         assert re.fullmatch(pattern, said), f"{command}\nsaid\n{said}\nnot\n{expected}"
 
 
+@pytest.mark.long
 def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
     """All its commands and examples in one folder, with a scripted model in the place of the one that it names."""
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")

@@ -332,7 +332,8 @@ def print_report(report: Report, path: str) -> None:
         f"vectors {report.embedded} embedded, {report.remembered} remembered",
     ]
     if report.extracted or report.fell_back:
-        parts.append(f"names extracted from {report.extracted} chunks{failed}")
+        chunks = "1 chunk" if report.extracted == 1 else f"{report.extracted} chunks"
+        parts.append(f"names extracted from {chunks}{failed}")
     if report.summarized:
         parts.append(f"summaries {report.summarized} made")
     if report.described:
