@@ -15,8 +15,8 @@ LEADS = """\
 Without a model, an answer begins with the sentence most likely to answer (`answer.best`). The columns show the share
 of questions whose expected answer is in this sentence, in this sentence shortened to 40 tokens, in the first passage
 found, and in any of the ten passages found; more is better. Confidence is the mean of `answer.best.confidence`. For
-some questions Monograph also picks a name, date or number from the sentence (`answer.best.within`): the last two columns
-show how many, and the share of these whose expected answer is in it.
+some questions Monograph also picks a name, date or number from the sentence (`answer.best.within`). The last two columns
+show the number of such questions, and the share of them whose expected answer is in the picked text.
 
 The weights were chosen on a training half of SQuAD, the questions whose id has an even SHA-256, and on the other three
 sets. The other half of SQuAD is held out. One sentence rarely answers questions of MuSiQue, which take several steps,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from page import NOISE, write_page
+from page import write_page
 
 Results = dict[str, Any]
 WAYS = ("lexical", "hybrid", "graph", "faithful")
@@ -23,6 +23,8 @@ MARKS = {
 
 ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuilt": (0.0, None)}
 """Floor and goal of the other sets: points above hybrid."""
+
+NOISE_BY_MACHINE = " Times on the same machine that differ by less than 1.5x are noise."
 
 RECALL = """\
 Recall@5 in percent, counted by document; more is better. Modes use static word vectors, names found by patterns and no
@@ -50,17 +52,19 @@ name. A *mention link* leads to another chunk that has the name. Without *resolu
 Without *clauses* a question is one clause. Without the *coverage order* chunks are ordered by probability alone.
 Without a *hop* the search uses only the question's names. {usual}
 
-*faithful* without entity–entity edges has paths of one entity; without entity–chunk edges no path leads to a chunk,
-and only dense search remains."""
+*N starts* follows the links of the N most probable chunks in each hop. The *faithful* rows search by MiniRAG's own
+formulas (`faithful=True`). Without entity–entity edges, each of their paths has only one entity. Without entity–chunk
+edges, no path leads to a chunk, and only dense search remains."""
 CONTEXTUAL = """\
 Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. *graph* also
 embeds the question together with chunks that it found; *one step* does not. *auto* is the default mode. *faithful* is
 MiniRAG by its own formulas."""
 SENSITIVITY = """\
-*faithful* with one parameter changed, on the first 100 questions of two sets. R@5 is in percent; more is better. The
-parameters: hop radius (Eq. 2), paths kept for each start, path length (the paper's n). The paper's k sets radius and
-number of paths. Its Tables A3 and A4 give accuracy as judged by a model: 48 / 54 / 64 % for k = 4 / 10 / 50, and 52 /
-54 / 50 % for n = 2 / 4 / 8."""
+*faithful* (MiniRAG's own formulas) with one parameter changed, on the first 100 questions of two sets. R@5 is recall@5
+in percent; more is better. There are three parameters: the hop radius of Eq. 2, the number of paths kept for each
+starting entity, and the length of a path. The paper calls the length n. It has one number k for both the radius and the
+number of paths; a row *k = …* sets both to k. The paper's Tables A3 and A4 give accuracy as judged by a model: 48 / 54
+/ 64 % for k = 4 / 10 / 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
 BUILD = """\
 Passages of HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order; after {distinct:,} they repeat with a serial
 number. Times are medians of the runs. *no names s* is `add()` with an extractor that finds nothing. *graph s*, the
@@ -102,7 +106,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         "edit": ("Edit latency", edit),
         "model": ("What a language model is asked", model),
     }
-    written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE)
+    written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE_BY_MACHINE)
     if "recall" in results:
         picture = folder / "graph-recall.png"
         plot(results["recall"]["found"], picture)

@@ -34,11 +34,14 @@ def write_page(
         Text at the end of the page's first paragraph.
     """
     figures = path.with_suffix(".json")
-    machines = "; ".join(dict.fromkeys(one["machine"] for one in results.values()))
+    machines = list(dict.fromkeys(one["machine"] for one in results.values()))
+    measured_on = f"Machine: {'; '.join(machines)}."
+    if len(machines) > 1:
+        measured_on = f"Machines: {'; '.join(machines)}. Each section was measured on one of them, which the file of figures names."
     seconds = sum(one["seconds"] for one in results.values())
     parts = [
         f"# {title}",
-        f"Machine: {machines}. Written by `make bench-{path.stem}` in {seconds / 60:.0f} minutes; the figures are in"
+        f"{measured_on} Written by `make bench-{path.stem}` in {seconds / 60:.0f} minutes; the figures are in"
         f" [{figures.name}]({figures.name}).{remark}",
     ]
     for section, (heading, made) in sections.items():

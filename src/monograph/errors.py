@@ -217,7 +217,7 @@ class ShelfUnreachable(ShelfError):
 
 
 class ShardLost(ShelfError):
-    """A shard cannot be read before the timeout, or at all. The message names the shard and the reason."""
+    """A shard cannot be read, or does not answer within the timeout. The message names the shard and the reason."""
 
 
 class ObjectMissing(ShelfError):

@@ -127,9 +127,11 @@ class GraphState:
         return names.stated(self.names, keys)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, written form) by row of the name.
+        """Return (entity id, spelling) of each name, by the row of the name.
 
-        ``where`` gives for each name the chunk in which it is looked up.
+        ``where`` maps the row of each name to the row of a chunk. The spelling is taken from the title of the chunk's
+        document if that title is the name, else from the chunk's text. If the chunk lacks the name, it is the name's
+        key.
         """
         return Names(self.names).written(where)
 

@@ -125,7 +125,10 @@ def upright(image: Image) -> Pixels:
 
 
 def is_icon(image: Image) -> bool:
-    """Return whether an image is so small that its words are not recognised if it is part of another file."""
+    """Return whether an image has the size of an icon: a side below 32 pixels or an area below 20,000 pixels.
+
+    Callers do not recognise the words of an icon inside another file.
+    """
     return min(image.size) < _ICON_SIDE or image.size[0] * image.size[1] < _ICON_PIXELS
 
 

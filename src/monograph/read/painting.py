@@ -170,7 +170,10 @@ def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple
 
 
 def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) -> Box:
-    """Return a rectangle in a page's own coordinates as shares of the page as it is displayed, rotated or not."""
+    """Return a rectangle of a PDF page in shares (0 to 1) of the displayed page's width and height.
+
+    ``corners`` are its (left, bottom, right, top) in PDF coordinates. The rotation of the page is applied.
+    """
     left, bottom, right, top = corners
     points = [_device_share(page, x, y) for x, y in ((left, top), (right, bottom))]
     across, down = (sorted(min(max(point[axis], 0.0), 1.0) for point in points) for axis in (0, 1))

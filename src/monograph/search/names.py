@@ -313,10 +313,11 @@ class Names:
         return LinkRequest(heads, members, joined, [name.row for name in name_rows], rare)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, written form of the name) by row of the name.
+        """Return (entity id, spelling) of each name, by the row of the name.
 
-        ``where`` gives for each name the chunk of this file in which it is looked up. The form is the title of that
-        chunk's document if the title is the name, else the form in the chunk, else the name's key.
+        ``where`` maps the row of each name to the row of a chunk of this file. The spelling is taken from the title of
+        the chunk's document if that title is the name, else from the chunk's text. If the chunk lacks the name, it is
+        the name's key.
         """
         heads, keys = self.entities(where)
         return as_entities(heads, keys, written(self.connection, where, keys))
@@ -376,7 +377,17 @@ def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int,
 def as_entities(
     heads: Mapping[int, int], keys: Mapping[int, str], written: Mapping[int, str]
 ) -> dict[int, tuple[str, str]]:
-    """Return (entity id, written form or else key) of names by row; see :meth:`Names.entities` for the arguments."""
+    """Return (entity id, spelling) of each name in ``written``, by the row of the name.
+
+    Parameters
+    ----------
+    heads:
+        Row of the entity of each name, by the row of the name.
+    keys:
+        Key of each name and of each entity, by its row.
+    written:
+        Spelling of each name, by the row of the name. If it is empty, the name's key is returned as its spelling.
+    """
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()
     }

@@ -115,7 +115,7 @@ class _Token:
 
 @telemetry.traced("monograph.search.question")
 def parse(reader: Reader, query: Query) -> Question:
-    """Return the parsed question of a query, with the counts of its words."""
+    """Parse the text of a query: return its words, names and clauses, and the number of chunks that have each word."""
     text = query.text
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     tokens: list[_Token] = []

@@ -136,7 +136,7 @@ class ClusterEdit:
         self._deleted |= remaining
 
     def entries(self) -> Entries | None:
-        """Return the entries that are not deleted; None if there are none."""
+        """Return the coded vectors of the cluster, without the deleted ones; None if none are left."""
         folded = store.part(self._connection, self._cluster, FOLDED)
         return self._join_alive(None if folded is None else unpack(folded))
 

@@ -75,7 +75,10 @@ class VectorQuery:
 
     @property
     def pool(self) -> int:
-        """Number of results that are ranked at the end: somewhat more than k if their vectors are compared."""
+        """Number of candidates in the final ranking.
+
+        This is k; with ``rerank``, it is k plus a quarter of k, and at least k + 3. With ``ties`` it is one more.
+        """
         size = self.k + max(3, self.k // 4) if self.rerank else self.k
         return size + 1 if self.ties else size  # One more shows whether the last result ties with dropped ones.
 

@@ -113,7 +113,7 @@ class Stored:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts of its chunks by id."""
+        """The text of each chunk of the document, by chunk id."""
         return {name: self.text[start:end] for name, (_, start, end) in self.chunks.items()}
 
 
@@ -137,7 +137,7 @@ class Target:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts of its chunks by id."""
+        """The text of each chunk of the document, by chunk id."""
         return {chunk.id: chunk.text for chunk in self.prepared.chunks}
 
 

@@ -169,7 +169,7 @@ def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
 
 
 def of_index(index: EcoVectorIndex) -> Rule:
-    """Return the rule for a vector index."""
+    """Return the rule that finds damage in a vector index; its remedy rebuilds the index."""
 
     def find(checked: Checked) -> Iterator[str]:
         yield from verify_vectors.faults(checked.connection, index.space)

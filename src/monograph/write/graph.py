@@ -295,7 +295,10 @@ def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequen
 
 
 def complete_codes(pipeline: Pipeline) -> None:
-    """Derive missing codes of names, and resolve again which of these names are one entity."""
+    """Compute the embedding codes of names that lack one, and resolve again which of these names are one entity.
+
+    A code is the signs of the values of a name's embedding, one bit each.
+    """
     codes = name_codes(pipeline.embedder)
 
     def complete() -> None:

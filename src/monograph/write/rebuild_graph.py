@@ -262,9 +262,17 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
 
 
 def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
-    """Return the pairs of keys to keep apart: for a short form, with every name of the entity that it may stand for.
+    """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
 
-    Raises as :func:`keep_apart`; without ``known_only``, names that the file does not have are allowed.
+    One pair is the keys of the two names. If one of them may be a short form of other names of the other's entity, it
+    is also paired with each of these names.
+
+    Raises
+    ------
+    InputError
+        If the names differ only in case, accents, signs or an article.
+    NotFound
+        If ``known_only`` is set and the file lacks one of the names.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:

@@ -160,7 +160,10 @@ def index_anew(connection: Connection) -> None:
 
 
 def entries(connection: Connection) -> Iterator[terms.Entry]:
-    """Yield the index entries of all chunks; bytes of texts that are no UTF-8 are replaced."""
+    """Yield the inverted index's entry of each chunk: its row, title and text.
+
+    Bytes of a title or text that are not valid UTF-8 are replaced by U+FFFD.
+    """
     return chain.from_iterable(entries_of(connection, row) for row in documents.numbers(connection))
 
 

@@ -115,7 +115,11 @@ def _merge_relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
 
 
 def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield each row as an assertion of its own: nodes, then relations, as they were added, without implied nodes."""
+    """Yield one assertion for each stored row, without merging rows of the same node or relation.
+
+    All nodes come first, then all relations, each in the order in which they were added. Implied nodes are skipped:
+    those that are stored only because a relation has them as an end.
+    """
     rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
     yield from (_merge_node(text(row[1]), [row]) for row in rows)
     rows = connection.execute(f"{_RELATIONS} ORDER BY t.assertion").fetchall()
