@@ -10,7 +10,7 @@ from monograph.app import output
 if TYPE_CHECKING:
     from monograph.values import Answer, BestSentence, Citation, Context, Hit
 
-NO_MODEL = "No model is set: these passages may contain the answer. Let a model answer: --model openai:URL#MODEL."
+NO_MODEL = "No model is set. To let one answer: --model openai:URL#MODEL."
 NOTHING_RELEVANT = "nothing relevant was found; the nearest passages:"
 OTHER_WORDS = "perhaps nothing relevant: these passages are nearest in meaning, but contain no word of the query:"
 NEAREST = 3
