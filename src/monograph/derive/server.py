@@ -102,7 +102,8 @@ class Server:
 
     def __reduce__(self) -> NoReturn:
         raise InputError(
-            "a model behind a server cannot be pickled: its key would go with it", "create it again where it is needed"
+            "a model behind a server cannot be pickled: the pickle would contain its key",
+            "create it again where it is needed",
         )
 
     def post(self, asked: dict[str, Any]) -> dict[str, Any]:
