@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from page import write_page
+from page import NOISE, write_page
 
 Results = dict[str, Any]
 WAYS = ("lexical", "hybrid", "graph", "faithful")
@@ -23,8 +23,6 @@ MARKS = {
 
 ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuilt": (0.0, None)}
 """Floor and goal of the other sets: points above hybrid."""
-
-NOISE_BY_MACHINE = " Times on the same machine that differ by less than 1.5x are noise."
 
 RECALL = """\
 Recall@5 in percent, counted by document; more is better. Modes use static word vectors, names found by patterns and no
@@ -106,7 +104,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         "edit": ("Edit latency", edit),
         "model": ("What a language model is asked", model),
     }
-    written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE_BY_MACHINE)
+    written = write_page(results, folder / "graph.md", "The graph, measured", sections, remark=NOISE)
     if "recall" in results:
         picture = folder / "graph-recall.png"
         plot(results["recall"]["found"], picture)

@@ -60,7 +60,7 @@ def main() -> None:
             now[0] += 10
             changed = seconds(lambda archive=archive: archive.add(edited))  # type: ignore[misc]
             size = archive.stats().file_bytes / 1e6
-            said = "keeps former versions" if kept else "keeps none"
+            said = "keeps previous versions" if kept else "keeps none"
             console.print(
                 f"{said}: stored in {stored:.2f} s, {len(edited):,} changed in {changed:.2f} s, {size:.1f} MB"
             )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-NOISE = " Times that differ by less than 1.5x are noise on this machine."
+NOISE = " Times on the same machine that differ by less than 1.5x are noise."
 
 
 def write_page(
