@@ -74,7 +74,7 @@ SCRIPTS = $(filter-out %.min.js,$(wildcard src/monograph/app/*/*.js src/monograp
 lint: $(VENV)/test ## Check style, types, spelling and commit subjects
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@$(BIN)/oxlint --quiet $(SCRIPTS)
+	$(BIN)/oxlint --quiet src
 	@$(BIN)/oxfmt --check $(SCRIPTS)
 	@$(BIN)/clang-format --dry-run -Werror $(filter %.cpp %.hpp,$(BUILT_FROM))
 	$(BIN)/codespell src integrations docs benchmarks tools README.md CHANGELOG.md CONTRIBUTING.md
