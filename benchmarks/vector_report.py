@@ -170,7 +170,7 @@ TRIED = """\
 - **Inserting and deleting.** Kept: arrays record which vectors moved, a cluster's newest entries stay decoded within a
   batch, and deleted entries are marked in place. The remaining time is spent on three things: coding each vector once
   for each of its clusters, SQLite, and rewriting the newest entries of half of all clusters for a thousand vectors.
-- **A dense search through the public class.** Kept: two SQL statements read all hits, instead of two for each hit. This
+- **A dense search through the public class.** Tried: two SQL statements for all hits, instead of two for each hit. This
   made no difference at ten hits."""
 
 
