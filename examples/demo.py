@@ -27,21 +27,20 @@ def program() -> str:
     return shlex.quote(os.path.relpath(beside))
 
 
-console = output.console()
 with Monograph.open(FILE) as monograph:
     with output.progress("sync", quiet=False) as on_progress:
         report = monograph.sync(TEXTS, progress=on_progress)
     stats = monograph.stats()
-    console.print(
+    output.print_line(
         f"{FILE}: {stats.documents} documents, {stats.chunks} chunks, {stats.file_bytes / 1e6:.1f} MB;"
         f" {report.embedded} embedded in {report.seconds:.2f} s"
     )
     for question in QUESTIONS:
-        console.print()
-        console.print(f"? {question}", style="bold green")
+        output.print_line()
+        output.print_line(f"? {question}", style="bold green")
         document_output.print_hits(monograph.search(question, k=2), explain=False)
 
-console.print("Next, type:", style="bold")
+output.print_line("Next, type:", style="bold")
 for command in (
     'search demo.mono "What did the lightning damage?" --explain',
     'search demo.mono "comet" --where "year >= 1963"',
@@ -51,6 +50,6 @@ for command in (
     f"sync demo.mono {shlex.quote(os.path.relpath(TEXTS))}  # nothing changed: nothing is done",
     "--help",
 ):
-    console.print(f"  {program()} {command}")
-console.print('And look at it in the browser (pip install "monograph[serve]"):', style="bold")
-console.print(f"  {program()} serve demo.mono --open")
+    output.print_line(f"  {program()} {command}")
+output.print_line('And look at it in the browser (pip install "monograph[serve]"):', style="bold")
+output.print_line(f"  {program()} serve demo.mono --open")

@@ -31,30 +31,31 @@ def ask(shelf: Shelf) -> list[str]:
     for question in QUESTIONS:
         begun = time.perf_counter()
         (hit,) = shelf.search(question, k=1)
-        console.print(f"? {question}", style="bold green")
-        console.print(f"  {hit.title or hit.uri}: {hit.text[:80]!r} ({(time.perf_counter() - begun) * 1e3:.0f} ms)")
+        output.print_line(f"? {question}", style="bold green")
+        output.print_line(f"  {hit.title or hit.uri}: {hit.text[:80]!r} ({(time.perf_counter() - begun) * 1e3:.0f} ms)")
         found.append(hit.chunk.id)
     return found
 
 
-console = output.console()
 for folder in (SHELF, HOME):
     shutil.rmtree(folder, ignore_errors=True)
 build(SHELF, sources=[TEXTS], shards=3, home=HOME)
 with Shelf.open(SHELF, home=HOME) as made:
     stats = made.stats()
-console.print(f"{SHELF}: version {stats.version}, {stats.documents} documents in shards of {stats.documents_by_shard}")
+output.print_line(
+    f"{SHELF}: version {stats.version}, {stats.documents} documents in shards of {stats.documents_by_shard}"
+)
 with Shelf.open(SHELF, home=HOME, engines=OnRay) as shelf:
     before = ask(shelf)
     processes = holders()
     killed = processes[0]
     os.kill(killed, signal.SIGKILL)
-    console.print()
-    console.print(f"process {killed} of {len(processes)}, which held a shard, is killed", style="bold red")
+    output.print_line()
+    output.print_line(f"process {killed} of {len(processes)}, which held a shard, is killed", style="bold red")
     if ask(shelf) != before:
         raise SystemExit("the answers are others than before")
-    console.print()
-    console.print(f"The same answers; process {(set(holders()) - set(processes)).pop()} holds it now.")
-console.print("Next, type:", style="bold")
-console.print(f'  monograph search {SHELF} "What did the lightning damage?"')
-console.print(f"  monograph shelf stats {SHELF}")
+    output.print_line()
+    output.print_line(f"The same answers; process {(set(holders()) - set(processes)).pop()} holds it now.")
+output.print_line("Next, type:", style="bold")
+output.print_line(f'  monograph search {SHELF} "What did the lightning damage?"')
+output.print_line(f"  monograph shelf stats {SHELF}")

@@ -1,14 +1,14 @@
-"""Output of answers and their sources, as text and as JSON."""
+"""Output of answers and their sources."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monograph.app import output
 
 if TYPE_CHECKING:
-    from monograph.values import Answer, BestSentence, Citation, Context, Hit
+    from monograph.values import Answer, BestSentence, Citation, Hit
 
 NO_MODEL = "No model is set. To let one answer: --model openai:URL#MODEL."
 NOTHING_RELEVANT = "nothing relevant was found; the nearest passages:"
@@ -20,7 +20,7 @@ def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr
     """Print a warning before passages that may be irrelevant to the question."""
     warning = doubt_of(question, hits, confidence)
     if warning:
-        output.console(stderr=stderr).print_text(f"{warning}\n")
+        output.print_text(f"{warning}\n", stderr=stderr)
 
 
 def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
@@ -36,29 +36,28 @@ def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
 
 def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
     """Print the remarks and the sources after an answer."""
-    out = output.console()
-    out.print()
+    output.print_line()
     if answer.unknown:
         numbers = ", ".join(f"[{number}]" for number in answer.unknown)
-        out.print()
-        out.print(f"{numbers}: no passage has this number")
+        output.print_line()
+        output.print_line(f"{numbers}: no passage has this number")
     if answer.best is not None and not answer.model:
-        out.print()
-        out.print(f"most likely: {best(answer.best)}")
+        output.print_line()
+        output.print_line(f"most likely: {best(answer.best)}")
     if answer.citations:
-        out.print_text("\nsources:")
+        output.print_text("\nsources:")
         for citation in answer.citations:
-            out.print(f"  {source(citation)}")
+            output.print_line(f"  {source(citation)}")
     elif answer.context.citations and (answer.model or answer.abstained):
-        out.print_text("\nnearest passages:" if answer.abstained else "\nthe answer cites nothing; the model read:")
+        output.print_text("\nnearest passages:" if answer.abstained else "\nthe answer cites nothing; the model read:")
         for citation in answer.context.citations[:NEAREST]:
-            out.print(f"  {source(citation)}")
+            output.print_line(f"  {source(citation)}")
     if not with_model:
-        out.print_text(f"\n{NO_MODEL}")
+        output.print_text(f"\n{NO_MODEL}")
     if explain:
-        out.print()
+        output.print_line()
         for line in explanation(answer):
-            out.print(line)
+            output.print_line(line)
 
 
 def source(citation: Citation) -> str:
@@ -90,15 +89,3 @@ def explanation(answer: Answer) -> list[str]:
         spent = f"{answer.tokens_in} tokens read, {answer.tokens_out} written"
         lines.append(f"{answer.model}: " + ("remembered" if answer.remembered else f"{took} · {spent}"))
     return lines
-
-
-def as_object(value: Answer | Context) -> dict[str, Any]:
-    """Convert an answer or a context to JSON types, without the hits of the context."""
-    from monograph.values import Answer
-
-    result: dict[str, Any] = output.as_json(value)
-    (result["context"] if isinstance(value, Answer) else result).pop("hits")
-    if isinstance(value, Answer):
-        result["confidence"] = value.confidence
-        result["best"] = result["context"].pop("best") if value.best else None
-    return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -13,29 +13,25 @@ from monograph.app.command import (
     HowOption,
     JsonOption,
     RerankerOption,
+    Result,
     TrustOption,
     WhereOption,
     WithinOption,
     command,
-    query_of,
-    warn_of_keys,
+    query_and_filter,
     warn_of_no_hits,
-    where_of,
 )
-from monograph.app.opening import ArchiveArgument, narrowed_archive, opened_archive
+from monograph.app.opening import ArchiveArgument, opened_archive
 from monograph.errors import InputError
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
 
 if TYPE_CHECKING:
     from monograph.models import LanguageModel
 
-QuestionArgument = Annotated[
-    str, typer.Argument(metavar="QUESTION", help="In plain words; - reads standard input.", show_default=False)
-]
+QuestionArgument = Annotated[str, typer.Argument(metavar="QUESTION", help="In plain words; - reads standard input.")]
 BudgetOption = Annotated[int, typer.Option("--budget", "-b", help="Maximum number of tokens in the passages.")]
 ThresholdOption = Annotated[
-    float | None,
-    typer.Option("--threshold", help="Minimum confidence, 0 to 1; below it there is no answer.", show_default=False),
+    float | None, typer.Option("--threshold", help="Minimum confidence, 0 to 1; below it there is no answer.")
 ]
 FoundOption = Annotated[int, typer.Option("-k", "-n", help="Maximum number of hits to take passages from.")]
 ModelOption = Annotated[
@@ -44,7 +40,6 @@ ModelOption = Annotated[
         "--model",
         envvar="MONOGRAPH_MODEL",
         help="Model that answers: openai:URL#MODEL, for Ollama, llama.cpp, vLLM and similar servers.",
-        show_default=False,
     ),
 ]
 
@@ -77,14 +72,11 @@ def ask(
           --model "openai:http://localhost:11434/v1#qwen3:1.7b"
     """
     language_model = load(model, api_key)
-    with opened_archive(file, trust=trust, create=False, model=language_model, reranker=reranker) as full_archive:
-        archive = narrowed_archive(full_archive, within, as_of)
-        query, condition = query_of(question), where_of(where or [])
-        warn_of_no_hits(k, query)
-        warn_of_keys(archive, condition)
+    with opened_archive(file, within, as_of, trust=trust, model=language_model, reranker=reranker) as archive:
+        query, condition = query_and_filter(archive, question, where, k)
         choices: dict[str, Any] = {"k": k, "how": how, "where": condition, "threshold": threshold}
         if json_output:
-            output.print_json(answer_output.as_object(archive.ask(query, budget, **choices)))
+            output.print_json(archive.ask(query, budget, **choices))
             return
         from monograph.values import Answer
 
@@ -114,8 +106,7 @@ def context(
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt for a model.")] = False,
     reranker: RerankerOption = "",
     trust: TrustOption = False,
-    json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Print the passages that a model needs to answer a question.
 
     They are cut down and packed into a budget of tokens.
@@ -123,11 +114,10 @@ def context(
     monograph context notes.mono "who repaired the generator?" --budget 500
     monograph context notes.mono "who repaired the generator?" --prompt | llm
     """
-    with opened_archive(file, trust=trust, create=False, reranker=reranker) as full_archive:
-        archive = narrowed_archive(full_archive, within, as_of)
-        query, condition = query_of(question), where_of(where or [])
-        warn_of_no_hits(k, query)
-        warn_of_keys(archive, condition)
+    if order not in get_args(PassageOrder):
+        raise InputError(f"unknown order {order!r}", "orders are relevance, edges")
+    with opened_archive(file, within, as_of, trust=trust, reranker=reranker) as archive:
+        query, condition = query_and_filter(archive, question, where, k)
         result = archive.context(
             query,
             budget,
@@ -135,16 +125,17 @@ def context(
             how=how,
             where=condition,
             cut=cut,
-            order=_order(order),
+            order=cast("PassageOrder", order),
             threshold=threshold or 0.0,
         )
-        if json_output:
-            output.print_json(answer_output.as_object(result))
-            return
+
+    def show() -> None:
         # Standard output may be piped to a model, so the warning goes to standard error.
         answer_output.print_doubt(query, result.hits, result.relevance, stderr=True)
         text = result.prompt() if prompt else result.markdown() if markdown else result.text
-        output.console().print_text(text or "nothing found")
+        output.print_text(text or "nothing found")
+
+    return Result(result, show)
 
 
 @command
@@ -174,13 +165,10 @@ def chat(
     """
     from monograph.app.chat import Chat
 
-    with opened_archive(file, trust=trust, create=False, model=load(model, api_key), reranker=reranker) as full_archive:
+    language_model = load(model, api_key)
+    with opened_archive(file, within, as_of, trust=trust, model=language_model, reranker=reranker) as archive:
         warn_of_no_hits(k)
-        Chat(
-            narrowed_archive(full_archive, within, as_of),
-            {"budget": budget, "k": k, "how": how},
-            with_model=bool(model),
-        ).run(as_json=json_output)
+        Chat(archive, {"budget": budget, "k": k, "how": how}, with_model=bool(model)).run(as_json=json_output)
 
 
 def load(model: str, api_key: str) -> LanguageModel | None:
@@ -188,11 +176,3 @@ def load(model: str, api_key: str) -> LanguageModel | None:
     from monograph.derive.loading import load_model
 
     return load_model(model, api_key) if model else None
-
-
-def _order(name: str) -> PassageOrder:
-    orders: tuple[PassageOrder, ...] = get_args(PassageOrder)
-    for order in orders:
-        if order == name:
-            return order
-    raise InputError(f"unknown order {name!r}", "orders are relevance, edges")

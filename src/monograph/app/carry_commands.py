@@ -25,7 +25,7 @@ from monograph.carry.taken import KINDS
 @command
 def export(
     file: FileArgument,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing export.")] = False,
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave out the graph, which takes longest.")] = False,
     quiet: QuietOption = False,
@@ -39,19 +39,18 @@ def export(
       monograph import jsonl notes-export again.mono
     """
     with (
-        opened(file, create=False) as monograph,
+        opened(file) as monograph,
         working("export", quiet=quiet) as on_progress,
     ):
         exported = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
 
     def show() -> None:
-        out = output.console()
         counts = f"{exported.documents:,} documents, {exported.chunks:,} chunks, {exported.vectors:,} vectors"
         if exported.graph:
             counts += f", {exported.entities:,} entities"
-        out.print(f"{exported.path}: {counts}; {output.in_bytes(exported.size)}")
+        output.print_line(f"{exported.path}: {counts}; {output.in_bytes(exported.size)}")
         if not exported.graph and not no_graph:
-            out.print(f"no graph; to build it: monograph build {file}")
+            output.print_line(f"no graph; to build it: monograph build {file}")
 
     return Result(exported, show)
 
@@ -63,22 +62,16 @@ def kinds() -> list[str]:
 
 @command
 def take_over(
-    kind: Annotated[
-        str,
-        typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds, show_default=False),
-    ],
-    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder of that store.", show_default=False)],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds)],
+    source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder of that store.")],
     file: FileArgument,
-    collection: Annotated[
-        str, typer.Option("--collection", help="Chroma's collection, if it has several.", show_default=False)
-    ] = "",
+    collection: Annotated[str, typer.Option("--collection", help="Chroma's collection, if it has several.")] = "",
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Compute all vectors again.")] = False,
     embedder: Annotated[
         str,
         typer.Option(
             "--embedder",
             help="Embedder of a new file, for questions and for texts without a vector: static, onnx:FOLDER, …",
-            show_default=False,
         ),
     ] = "",
     history: HistoryOption = False,
@@ -110,6 +103,7 @@ def take_over(
             file,
             trust=trust,
             named=[embedder],
+            create=True,
             embedder=loaded_embedder,
             settings=settings,
             vector_index=vector_index or None,
@@ -122,7 +116,7 @@ def take_over(
     def show() -> None:
         output.print_report(report, str(file))
         if has_given_vectors:
-            output.console().print(
+            output.print_line(
                 "the vectors were imported, but no model embeds questions: searches use words and names. To search by"
                 " meaning too, import into a new file with --embedder or --no-vectors, or run"
                 f" monograph reembed {file} static"

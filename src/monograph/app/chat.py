@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from monograph.app import answer_output, document_output, output
 from monograph.errors import ModelError, MonographError
 from monograph.shelf import place_of
-from monograph.values import Answer, Citation, Turn
+from monograph.values import Answer, Turn
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -28,25 +27,24 @@ class Chat:
         self._choices = choices
         self._with_model = with_model
         self._turns: list[Turn] = []
-        self._commands: dict[str, Callable[[str], None]] = {
-            "/sources": self._sources,
-            "/open": self._open,
-            "/why": self._why,
-            "/new": self._new,
-        }
 
     def run(self, *, as_json: bool) -> None:
         """Read and answer lines until the input ends or ``/quit`` is entered."""
-        if not as_json and sys.stdin.isatty():
-            output.console().print(f"{place_of(self._archive)}: type a question.  {_HELP}")
-        for line in _read_lines():
-            if line == "/quit":
+        is_terminal = sys.stdin.isatty()
+        if not as_json and is_terminal:
+            output.print_line(f"{place_of(self._archive)}: type a question.  {_HELP}")
+        while True:
+            if is_terminal:
+                output.print_piece("\n? ")
+            line = sys.stdin.readline()
+            if not line or line.strip() == "/quit":
                 return
-            if as_json:
+            line = line.strip()
+            if as_json and line:
                 self._answer_as_json(line)
             elif line.startswith("/"):
-                self._command(line)
-            else:
+                self._command(*line.partition(" ")[::2])
+            elif line:
                 self._answer(line)
 
     def _answer(self, question: str) -> None:
@@ -59,73 +57,48 @@ class Chat:
                     output.print_piece(piece)
         except ModelError as error:
             output.print_piece("\n")
-            output.console(stderr=True).print(f"error: {error}", style="red")
+            output.print_line(f"error: {error}", style="red", stderr=True)
 
     def _answer_as_json(self, question: str) -> None:
         try:
             answer = self._archive.ask(question, history=self._turns, **self._choices)
-            self._add_turn(question, answer)
-            reply = answer_output.as_object(answer)
         except MonographError as error:
-            reply = {"error": error.message, "hint": error.hint, "kind": type(error).__name__}
-        output.print_json(reply, indent=None)
+            output.print_json({"error": error.message, "hint": error.hint, "kind": type(error).__name__}, indent=None)
+        else:
+            self._add_turn(question, answer)
+            output.print_json(answer, indent=None)
 
     def _add_turn(self, question: str, answer: Answer) -> None:
         self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
 
-    def _command(self, line: str) -> None:
-        name, _, rest = line.partition(" ")
-        run_command = self._commands.get(name)
-        if run_command is None:
-            output.console().print(_HELP)
-        elif not self._turns and name != "/new":
-            output.console().print("no question was asked yet")
+    def _command(self, name: str, argument: str) -> None:
+        if name not in ("/sources", "/open", "/why", "/new"):
+            output.print_line(_HELP)
+        elif name == "/new":
+            self._turns = []
+        elif not self._turns:
+            output.print_line("no question was asked yet")
+        elif name == "/sources":
+            for citation in self._turns[-1].answer.context.citations:
+                output.print_line(answer_output.source(citation))
+        elif name == "/open":
+            self._open(argument)
         else:
-            run_command(rest.strip())
-
-    def _citations(self) -> tuple[Citation, ...]:
-        return self._turns[-1].answer.context.citations
-
-    def _sources(self, _: str) -> None:
-        for citation in self._citations():
-            output.console().print(answer_output.source(citation))
+            answer = self._turns[-1].answer
+            for line in answer_output.explanation(answer):
+                output.print_line(line)
+            for hit in answer.context.hits:
+                output.print_line(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}")
 
     def _open(self, number: str) -> None:
-        citation = next(
-            (candidate for candidate in self._citations() if str(candidate.number) == number.strip("[]")), None
-        )
-        if citation is None or not self._print_chunks(citation):
-            output.console().print(f"/open takes a number from 1 to {len(self._citations())}")
-
-    def _print_chunks(self, citation: Citation) -> bool:
-        """Print the chunks of a citation with their neighbours; return False if they are not stored."""
-        stored = self._archive.fetch(citation.chunks[:1])
-        for chunk in (stored_chunk.chunk for stored_chunk in stored):
-            chunks = self._archive.chunks(chunk.document_id)
-            neighbours = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(citation.chunks) + 1]
-            document_output.print_neighbours(chunk, neighbours, len(chunks))
-        return bool(stored)
-
-    def _why(self, _: str) -> None:
-        answer = self._turns[-1].answer
-        out = output.console()
-        for line in answer_output.explanation(answer):
-            out.print(line)
-        for hit in answer.context.hits:
-            out.print(f"{hit.rank + 1}. {hit.title or hit.uri}: {hit.explain()}")
-
-    def _new(self, _: str) -> None:
-        self._turns = []
-
-
-def _read_lines() -> Iterator[str]:
-    """Yield the entered lines, without empty ones."""
-    is_terminal = sys.stdin.isatty()
-    while True:
-        if is_terminal:
-            output.print_piece("\n? ")
-        line = sys.stdin.readline()
-        if not line:
+        """Print the chunks of a citation of the last answer with their neighbours."""
+        citations = self._turns[-1].answer.context.citations
+        chosen = [citation for citation in citations if str(citation.number) == number.strip("[] ")]
+        stored = self._archive.fetch(chosen[0].chunks[:1]) if chosen else []
+        if not stored:
+            output.print_line(f"/open takes a number from 1 to {len(citations)}")
             return
-        if line.strip():
-            yield line.strip()
+        chunk = stored[0].chunk
+        chunks = self._archive.chunks(chunk.document_id)
+        neighbours = chunks[max(0, chunk.ordinal - 1) : chunk.ordinal + len(chosen[0].chunks) + 1]
+        document_output.print_neighbours(chunk, neighbours, len(chunks))

@@ -36,7 +36,6 @@ from monograph.search.strategies import strategies
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
-    from monograph.library import Reader
     from monograph.shelf import Archive
     from monograph.values import OnProgress, Report
 
@@ -50,24 +49,15 @@ INTERRUPTED = 130
 _FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
 """Input errors that depend on the file: the typed value is valid for other files."""
 
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.", show_default=False)]
+FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.")]
 QueryArgument = Annotated[
-    str,
-    typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.", show_default=False),
+    str, typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no progress; by default it goes to standard error.")]
-HtmlOption = Annotated[
-    Path | None, typer.Option("--html", help="Write a drawing: one HTML page that works offline.", show_default=False)
-]
+HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write a drawing: one HTML page that works offline.")]
 ApiKeyOption = Annotated[
-    str,
-    typer.Option(
-        "--api-key",
-        envvar="MONOGRAPH_API_KEY",
-        help="API key of the model's server; never stored.",
-        show_default=False,
-    ),
+    str, typer.Option("--api-key", envvar="MONOGRAPH_API_KEY", help="API key of the model's server; never stored.")
 ]
 
 RerankerOption = Annotated[
@@ -76,7 +66,6 @@ RerankerOption = Annotated[
         "--reranker",
         envvar="MONOGRAPH_RERANKER",
         help="Reranker of the first hits: onnx:FOLDER, rerank:URL#MODEL, or embedder:EMBEDDER.",
-        show_default=False,
     ),
 ]
 
@@ -103,7 +92,6 @@ WhereOption = Annotated[
         "-w",
         metavar="FILTER",
         help="Only hits that match: 'year >= 2020', since=2026-03, or a JSON filter. May be repeated.",
-        show_default=False,
     ),
 ]
 
@@ -113,7 +101,6 @@ WithinOption = Annotated[
         "--within",
         metavar="KEY=VALUE",
         help="Use only documents that match: owner=ann, or a filter as for --where. May be repeated.",
-        show_default=False,
     ),
 ]
 
@@ -121,53 +108,46 @@ WithinOption = Annotated[
 HistoryOption = Annotated[
     bool, typer.Option("--history", help="Create FILE with history: it keeps previous versions of documents.")
 ]
-VectorIndexOption = Annotated[
-    str,
-    typer.Option("--vector-index", help="Vector index of a new FILE: codes or graph.", show_default=False),
-]
+VectorIndexOption = Annotated[str, typer.Option("--vector-index", help="Vector index of a new FILE: codes or graph.")]
 AsOfOption = Annotated[
     str,
     typer.Option(
         "--as-of",
         metavar="TIME",
         help="Use FILE as it was then: 2026-03 or 2026-03-01T09:30:00Z. FILE must have been made with --history.",
-        show_default=False,
     ),
 ]
 
 
-def narrowed(file: Reader, within: list[str] | None, as_of: str = "") -> Reader:
-    """Return a file, limited to the snapshot or view that --as-of and --within ask for."""
-    where = where_of(within or [])
-    part = file.as_of(as_of) if as_of else file
-    return part if where is None else part.within(where)
-
-
-def warn_of_keys(archive: Archive, where: dict[str, Any] | None) -> None:
-    """Warn of keys in a filter that no document has, with keys of similar spelling. Shelves are not checked."""
-    missing = getattr(archive, "missing_keys", None)
-    if where is None or missing is None:
-        return
-    out = output.console(stderr=True)
-    for key, similar in missing(where).items():
-        out.print(
-            f"no document has the key {shown(key)}" + (f"; perhaps {', '.join(map(shown, similar))}" if similar else "")
-        )
-
-
-def warn_of_no_hits(k: int, query: str = "x") -> None:
-    """Warn that nothing will be found if no hits are requested, or the query is empty."""
+def warn_of_no_hits(k: int) -> None:
+    """Warn that nothing will be found if no hits are requested."""
     if k == 0:
-        output.console(stderr=True).print("-k 0 asks for no hits: nothing will be found")
-    elif not query.strip():
-        output.console(stderr=True).print("the query is empty: nothing will be found")
+        output.print_line("-k 0 asks for no hits: nothing will be found", stderr=True)
+
+
+def query_and_filter(
+    archive: Archive, query: str, where: list[str] | None, k: int
+) -> tuple[str, dict[str, Any] | None]:
+    """Return the query (of standard input for ``-``) and the filter, after warnings why nothing may be found.
+
+    It warns of keys in the filter that no document of a file has, with keys of similar spelling.
+    """
+    question, condition = query_of(query), where_of(where or [])
+    warn_of_no_hits(k)
+    if k and not question.strip():
+        output.print_line("the query is empty: nothing will be found", stderr=True)
+    missing = getattr(archive, "missing_keys", None)
+    for key, similar in (missing(condition) if condition is not None and missing is not None else {}).items():
+        perhaps = f"; perhaps {', '.join(map(shown, similar))}" if similar else ""
+        output.print_line(f"no document has the key {shown(key)}{perhaps}", stderr=True)
+    return question, condition
 
 
 class Result(NamedTuple):
-    """Result of a command: its value, a function that prints it, and whether the exit code is 3."""
+    """Result of a command: its value, a message or a function that prints it, and whether the exit code is 3."""
 
     value: Any
-    show: Callable[[], None]
+    show: str | Callable[[], None]
     problems: bool = False
 
 
@@ -201,7 +181,12 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
             result = work(**arguments)
             if result is None:
                 return
-            output.print_json(result.value) if json_output else result.show()
+            if json_output:
+                output.print_json(result.value)
+            elif isinstance(result.show, str):
+                output.print_line(result.show)
+            else:
+                result.show()
             if result.problems:
                 raise typer.Exit(DONE_WITH_PROBLEMS)
 
@@ -223,16 +208,14 @@ def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
         if as_json:
             output.print_json({"error": error.message, "hint": hint, "kind": type(error).__name__})
         else:
-            out = output.console(stderr=True)
-            out.print(f"error: {error.message}", style="red")
+            output.print_line(f"error: {error.message}", style="red", stderr=True)
             if hint:
-                out.print(f"  try: {hint}")
+                output.print_line(f"  try: {hint}", stderr=True)
         is_wrong_usage = isinstance(error, InputError) and not isinstance(error, _FILE_DEPENDENT)
         raise typer.Exit(WRONG_USAGE if is_wrong_usage else FAILED) from None
     except KeyboardInterrupt:
-        output.console(stderr=True).print(
-            "interrupted: everything stored so far is safe; run the same command to continue"
-        )
+        message = "interrupted: everything stored so far is safe; run the same command to continue"
+        output.print_line(message, stderr=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -281,17 +264,14 @@ def _opens(address: str) -> bool:
 @contextmanager
 def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     """Show the progress of long work. SIGTERM interrupts it as Ctrl-C does: stored work is kept and reported."""
-    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if _in_main_thread() else None
+    is_main = threading.current_thread() is threading.main_thread()
+    previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
     try:
         with output.progress(phase, quiet=quiet) as on_progress:
             yield on_progress
     finally:
         if previous_handler is not None:
             signal.signal(signal.SIGTERM, previous_handler)
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def query_of(written: str) -> str:

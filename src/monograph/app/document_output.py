@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from monograph.app.output import SHOWN_CHARACTERS, Table, console
+from monograph.app.output import SHOWN_CHARACTERS, print_line, print_table, print_text
 
 if TYPE_CHECKING:
     from monograph.values import Chunk, Document, Hit, Metadata, Version
@@ -13,24 +13,22 @@ if TYPE_CHECKING:
 
 def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
     """Print hits with their sources, best first."""
-    out = console()
     if not hits:
-        out.print("nothing found")
+        print_line("nothing found")
     for hit in hits:
-        out.print(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
+        print_line(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
         if hit.summary is None:
             place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
             former = "" if hit.valid is None or hit.valid.until is None else f"  (as it was {hit.valid})"
-            out.print(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
+            print_line(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
         else:
             under = f"summary of {len(hit.summary.chunks):,} passages, layer {hit.summary.layer}"
-            out.print(f"   {under}  [{hit.summary.id}]", style="dim")
+            print_line(f"   {under}  [{hit.summary.id}]", style="dim")
         if explain:
-            out.print(f"   {hit.explain()}", style="dim")
+            print_line(f"   {hit.explain()}", style="dim")
         elif hit.path is not None:
-            out.print(f"   {hit.path}", style="dim")
-        out.print_text(_indented(_shortened(hit.text)))
-        out.print()
+            print_line(f"   {hit.path}", style="dim")
+        print_passage(hit.text)
 
 
 def headed(title: str, metadata: Metadata) -> str:
@@ -58,51 +56,49 @@ def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
     return f"{position} of {place}" if position else place
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS].rstrip() + " …"
+def print_passage(text: str, limit: int | None = SHOWN_CHARACTERS) -> None:
+    """Print the text of a passage, indented, up to ``limit`` characters, and an empty line."""
+    shown = text if limit is None else ellipsis(text, limit)
+    print_text("\n".join(f"   {line}" for line in shown.split("\n") if line.strip()) + "\n")
 
 
-def _indented(text: str) -> str:
-    return "\n".join(f"   {line}" for line in text.split("\n") if line.strip())
+def ellipsis(text: str, limit: int) -> str:
+    """Return the first ``limit`` characters of a text, with an ellipsis if there are more."""
+    return text if len(text) <= limit else text[:limit].rstrip() + " …"
 
 
 def print_documents(documents: Sequence[Document]) -> None:
     """Print one line for each document."""
-    table = Table("id", "title", "uri", folding=["id", "title", "uri"])
-    for document in documents:
-        table.add_row(document.id, document.title, document.uri)
-    console().print(table)
+    headings = ("id", "title", "uri")
+    print_table(headings, [(document.id, document.title, document.uri) for document in documents], folding=headings)
 
 
 def print_document(document: Document) -> None:
     """Print a document with its text."""
-    out = console()
-    out.print(document.title, style="bold")
-    out.print(f"{document.uri}  [{document.id}]", style="dim")
+    print_line(document.title, style="bold")
+    print_line(f"{document.uri}  [{document.id}]", style="dim")
     if document.date is not None:
-        out.print(f"from {document.date} (by its {document.date.told_by})", style="dim")
+        print_line(f"from {document.date} (by its {document.date.told_by})", style="dim")
     if document.valid is not None:
-        out.print(f"valid {document.valid}", style="dim")
+        print_line(f"valid {document.valid}", style="dim")
     for key, value in document.metadata.items():
-        out.print(f"{key}: {value}", style="dim")
-    out.print()
-    out.print_text(document.text)
+        print_line(f"{key}: {value}", style="dim")
+    print_line()
+    print_text(document.text)
 
 
 def print_versions(versions: Sequence[Version]) -> None:
     """Print one line for each version of a document, oldest first."""
     for version in versions:
-        console().print(f"{version.valid}  {version.title}  {version.characters:,} characters  [{version.id}]")
+        print_line(f"{version.valid}  {version.title}  {version.characters:,} characters  [{version.id}]")
 
 
 def print_neighbours(chunk: Chunk, near: Sequence[Chunk], count: int) -> None:
     """Print a chunk among the chunks before and after it."""
-    out = console()
     for neighbour in near:
         mark = "▶" if neighbour.id == chunk.id else " "
-        out.print(
+        print_line(
             f"{mark} {neighbour.ordinal + 1} of {count}  {neighbour.start}-{neighbour.end}  [{neighbour.id}]",
             style="bold" if neighbour.id == chunk.id else "dim",
         )
-        out.print_text(_indented(neighbour.text))
-        out.print()
+        print_passage(neighbour.text, None)

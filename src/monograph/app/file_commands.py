@@ -18,22 +18,21 @@ from monograph.app.command import (
     TrustOption,
     WithinOption,
     command,
-    narrowed,
     report_result,
     working,
 )
-from monograph.app.opening import ArchiveArgument, key_of, key_to_decrypt, new_key, opened, opened_archive
+from monograph.app.opening import ArchiveArgument, key_of, key_to_decrypt, narrowed, new_key, opened, opened_archive
 from monograph.app.source_commands import ForgetOption
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
-    from monograph.values import LedgerEntry
+    from monograph.values import LedgerEntry, Stats
 
 
 @command
 def backup(
     file: FileArgument,
-    copy: Annotated[Path, typer.Argument(metavar="COPY", help="Path of the copy.", show_default=False)],
+    copy: Annotated[Path, typer.Argument(metavar="COPY", help="Path of the copy.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
     quiet: QuietOption = False,
 ) -> Result:
@@ -53,8 +52,7 @@ def backup(
     ):
         copied = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
     size = copied.stat().st_size
-    message = f"{copied}: {output.in_bytes(size)}, checked"
-    return Result({"copy": str(copied), "bytes": size}, lambda: output.console().print(message))
+    return Result({"copy": str(copied), "bytes": size}, f"{copied}: {output.in_bytes(size)}, checked")
 
 
 @command
@@ -76,7 +74,7 @@ def encrypt(file: FileArgument) -> Result:
         f"{file}: encrypted. Earlier copies and backups are not encrypted, and the disk may still contain old bytes, "
         "which Monograph cannot erase"
     )
-    return Result({"file": str(file), "encrypted": True}, lambda: output.console().print(message))
+    return Result({"file": str(file), "encrypted": True}, message)
 
 
 @command
@@ -92,14 +90,13 @@ def decrypt(file: FileArgument) -> Result:
     from monograph.library import copies
 
     copies.decrypt(file, key_to_decrypt(file))
-    message = f"{file}: decrypted"
-    return Result({"file": str(file), "encrypted": False}, lambda: output.console().print(message))
+    return Result({"file": str(file), "encrypted": False}, f"{file}: decrypted")
 
 
 @command
 def remove(
     file: FileArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.")],
     forget: ForgetOption = None,
     trust: TrustOption = False,
 ) -> Result:
@@ -111,23 +108,20 @@ def remove(
 
 
 def _remove(file: Path, names: list[str], forget: bool | None, *, trust: bool) -> Result:
-    with opened(file, trust=trust, create=False) as monograph:
+    with opened(file, trust=trust) as monograph:
         return report_result(monograph.remove(names, forget=forget), file)
 
 
 @command
 def forget(
     file: FileArgument,
-    names: Annotated[
-        list[str] | None, typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)
-    ] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids or paths of documents.")] = None,
     versions_before: Annotated[
         str,
         typer.Option(
             "--versions-before",
             metavar="TIME",
             help="Only previous versions that ended before TIME, of these documents or of all.",
-            show_default=False,
         ),
     ] = "",
     trust: TrustOption = False,
@@ -144,20 +138,68 @@ def forget(
         if not names:
             raise typer.BadParameter("name documents, or give --versions-before TIME")
         return _remove(file, names, True, trust=trust)
-    with opened(file, trust=trust, create=False) as monograph:
+    with opened(file, trust=trust) as monograph:
         forgotten = monograph.forget_versions(names, before=versions_before)
-    message = f"{forgotten:,} previous versions forgotten"
-    return Result({"forgotten": forgotten}, lambda: output.console().print(message))
+    return Result({"forgotten": forgotten}, f"{forgotten:,} previous versions forgotten")
 
 
 @command
 def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "") -> Result:
     """Print counts and sizes of FILE."""
-    from monograph.app.stats_output import print_stats
-
-    with opened(file, create=False) as monograph:
+    with opened(file) as monograph:
         counts = narrowed(monograph, within, as_of).stats()
-    return Result(counts, lambda: print_stats(counts))
+
+    def show() -> None:
+        models = f"embedder {counts.embedder or '(none yet)'}  extractor {counts.extractor or '(none yet)'}"
+        models += f"  summarizer {counts.summarizer}" if counts.summarizer else ""
+        models += f"  opens {', '.join(counts.addresses)}" if counts.addresses else ""
+        output.print_line(f"{counts.path}  format {counts.format}  {models}")
+        output.print_table(("what", "value"), _stats_rows(counts), right=["value"])
+        if not counts.has_graph:
+            output.print_line(f"no graph; to build it: monograph build {counts.path}")
+
+    return Result(counts, show)
+
+
+def _stats_rows(stats: Stats) -> list[tuple[str, str]]:
+    index, tree = stats.index, stats.tree
+    loads = "all" if index.expected_loads is None else f"{index.expected_loads:.1f}"
+    if index.expected_recall is not None and index.expected_recall < index.target_recall:
+        loads += f" (reach {index.expected_recall:g})"
+    tree_rows = [("summaries", "no tree")]
+    if tree is not None:
+        tree_rows = [
+            ("summaries", f"{tree.summaries:,}"),
+            ("  by layer", " ".join(f"{count:,}" for count in tree.layers) or "-"),
+            ("  segments by size", " ".join(f"{size}:{count}" for size, count in tree.sizes) or "-"),
+            ("  cosine in a segment", f"{tree.cosine:.3f}"),
+            ("  planes", f"learned from {tree.learned_from:,} chunks" if tree.learned_from else "random"),
+            ("  made last / ever", f"{tree.last_made:,} / {tree.ever_made:,}"),
+            ("  tokens last / ever", f"{tree.last_tokens:,} / {tree.ever_tokens:,}"),
+            *([("  places that wait for summaries", f"{tree.waiting:,}")] if tree.waiting else []),
+        ]
+    return [
+        ("documents", f"{stats.documents:,}"),
+        ("files read", f"{stats.sources:,}"),
+        ("characters", f"{stats.characters:,}"),
+        ("chunks", f"{stats.chunks:,}"),
+        ("vectors", f"{stats.vectors:,}"),
+        ("  clusters", f"{index.clusters:,}"),
+        ("  entries / deleted", f"{index.entries:,} / {index.dead:,}"),
+        ("  in memory", output.in_bytes(index.memory)),
+        (f"  loads a query for recall {index.target_recall:g}", loads),
+        ("different words", f"{stats.terms:,}"),
+        ("entities", f"{stats.entities:,}"),
+        ("  names merged into them", f"{stats.merged:,}"),
+        ("  mentions", f"{stats.mentions:,}"),
+        *tree_rows,
+        ("remembered values", f"{stats.memo:,}"),
+        ("  of these unused", f"{stats.memo_unused:,}"),
+        ("chunk tokens / overlap", f"{stats.chunk_tokens} / {stats.chunk_overlap}"),
+        ("dimension", f"{stats.dimension}"),
+        ("file", output.in_bytes(stats.file_bytes)),
+        *((f"  {name}", output.in_bytes(size)) for name, size in stats.tables),
+    ]
 
 
 @command
@@ -167,7 +209,7 @@ def check(
     trust: TrustOption = False,
 ) -> Result:
     """Compare every table with every other, and report faults."""
-    with opened(file, trust=trust, create=False) as monograph:
+    with opened(file, trust=trust) as monograph:
         findings = monograph.check(repair=repair)
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
@@ -178,27 +220,24 @@ def compact(file: FileArgument) -> Result:
 
     Derivations are values computed from content, such as vectors. Free space is returned to the disk.
     """
-    with opened(file, create=False) as monograph:
+    with opened(file) as monograph:
         before = monograph.stats().file_bytes
         monograph.compact()
         after = monograph.stats().file_bytes
-    message = f"{file}: {before:,} bytes before, {after:,} after"
-    return Result({"before_bytes": before, "after_bytes": after}, lambda: output.console().print(message))
+    counts = {"before_bytes": before, "after_bytes": after}
+    return Result(counts, f"{file}: {before:,} bytes before, {after:,} after")
 
 
 @command
 def costs(
     file: ArchiveArgument,
-    since: Annotated[
-        str, typer.Option("--since", metavar="DAY", help="Only from this day on: 2026-11-01.", show_default=False)
-    ] = "",
+    since: Annotated[str, typer.Option("--since", metavar="DAY", help="Only from this day on: 2026-11-01.")] = "",
     price: Annotated[
         list[str] | None,
         typer.Option(
             "--price",
             metavar="MODEL=READ/WRITTEN",
             help="Price of a million tokens read, and of a million written. May be repeated for other models.",
-            show_default=False,
         ),
     ] = None,
 ) -> Result:
@@ -212,7 +251,7 @@ def costs(
     from monograph.shelf import whole_file
 
     prices = [_price(text) for text in price or ()]
-    with opened_archive(file, create=False) as archive:
+    with opened_archive(file) as archive:
         entries = [entry for entry in whole_file(archive, "ledger of costs", "costs").costs() if entry.day >= since]
     priced = [output.as_json(entry) | {"price": _price_of(entry, prices)} for entry in entries]
     return Result(priced if prices else entries, lambda: _print_costs(entries, prices))
@@ -239,22 +278,20 @@ def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) ->
 
 
 def _print_costs(entries: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
-    out = output.console()
     if not entries:
-        out.print("no model was called")
+        output.print_line("no model was called")
         return
     numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
-    table = output.Table("day", "model", "for", *numbers, right=numbers)
-    total = 0.0
+    rows, total = [], 0.0
     for entry in entries:
         cost = _price_of(entry, prices)
         total += cost or 0.0
         price_cells = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
         counts = (f"{entry.calls:,}", f"{entry.tokens_in:,}", f"{entry.tokens_out:,}")
-        table.add_row(entry.day, entry.model, entry.purpose, *counts, *price_cells)
-    out.print(table)
+        rows.append((entry.day, entry.model, entry.purpose, *counts, *price_cells))
+    output.print_table(("day", "model", "for", *numbers), rows, right=numbers)
     calls, read, written = (
         sum(getattr(entry, name) for entry in entries) for name in ("calls", "tokens_in", "tokens_out")
     )
     message = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
-    out.print(message + (f", {total:,.4f} in total" if prices else ""))
+    output.print_line(message + (f", {total:,.4f} in total" if prices else ""))

@@ -18,10 +18,9 @@ from monograph.app.command import (
     Result,
     WithinOption,
     command,
-    narrowed,
     warn_of_no_hits,
 )
-from monograph.app.opening import ArchiveArgument, narrowed_archive, opened, opened_archive
+from monograph.app.opening import ArchiveArgument, narrowed, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,18 +32,17 @@ if TYPE_CHECKING:
 @command
 def graph(
     file: ArchiveArgument,
-    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name, as texts write it.", show_default=False)],
+    entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name, as texts write it.")],
     hops: Annotated[int, typer.Option("--hops", help="Maximum number of hops from it.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Maximum number of entities around it.")] = 60,
     html: HtmlOption = None,
     graphml: Annotated[
-        Path | None,
-        typer.Option("--graphml", help="Write a file for Gephi or Cytoscape (extra graph).", show_default=False),
+        Path | None, typer.Option("--graphml", help="Write a file for Gephi or Cytoscape (extra graph).")
     ] = None,
     within: WithinOption = None,
     as_of: AsOfOption = "",
     json_output: JsonOption = False,
-) -> None:
+) -> Result:
     """Show what is named together with an entity.
 
     It prints the neighbours hop by hop, and the passages that name them. If several entities share the name, it shows
@@ -53,18 +51,14 @@ def graph(
       monograph graph notes.mono "Mrs Grubb"
       monograph graph notes.mono boiler --hops 2 --html boiler.html
     """
-    with opened_archive(file, create=False) as full_archive:
-        archive = narrowed_archive(full_archive, within, as_of)
+    with opened_archive(file, within, as_of) as archive:
         neighbourhood = archive.graph.neighbourhood(entity, hops, limit)
-        if json_output:
-            output.print_json(neighbourhood)
-        else:
-            graph_output.print_neighbourhood(neighbourhood)
         if html is not None:
             _write_page(archive, neighbourhood, (), entity, html, quiet=json_output)
         if graphml is not None:
             archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
+    return Result(neighbourhood, lambda: graph_output.print_neighbourhood(neighbourhood))
 
 
 @command
@@ -73,10 +67,8 @@ def entities(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
     k: Annotated[int, typer.Option("-k", "-n", help="Maximum number of entities.")] = 50,
     why: Annotated[bool, typer.Option("--why", help="Print which names were merged, and why.")] = False,
-    apart: Annotated[
-        str, typer.Option("--apart", metavar="OTHER", help="Never merge NAME and OTHER.", show_default=False)
-    ] = "",
-    unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Undo --apart.", show_default=False)] = "",
+    apart: Annotated[str, typer.Option("--apart", metavar="OTHER", help="Never merge NAME and OTHER.")] = "",
+    unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Undo --apart.")] = "",
     within: WithinOption = None,
     as_of: AsOfOption = "",
 ) -> Result:
@@ -90,12 +82,10 @@ def entities(
     """
     from monograph.shelf import whole_file
 
-    with opened_archive(file, create=False) as full_archive:
-        archive = narrowed_archive(full_archive, within, as_of)
+    with opened_archive(file, within, as_of) as archive:
         if (apart or unite) and not name:
-            raise InputError(
-                "--apart and --unite need two names", "write one before the option, and the other after it"
-            )
+            hint = "write one before the option, and the other after it"
+            raise InputError("--apart and --unite need two names", hint)
         if apart:
             whole_file(archive, "names that are kept apart", "graph.keep_apart").graph.keep_apart(name, apart)
         if unite:
@@ -109,9 +99,7 @@ def entities(
 @command
 def outline(
     file: FileArgument,
-    node: Annotated[
-        str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.", show_default=False)
-    ] = "",
+    node: Annotated[str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.")] = "",
     layers: Annotated[int, typer.Option("--layers", "-l", help="Number of layers to show below it.")] = 1,
     within: WithinOption = None,
     as_of: AsOfOption = "",
@@ -123,7 +111,7 @@ def outline(
     monograph outline notes.mono
     monograph outline notes.mono 3f9a --layers 2
     """
-    with opened(file, create=False) as monograph:
+    with opened(file) as monograph:
         branches = narrowed(monograph, within, as_of).tree.outline(node, layers)
     return Result(branches, lambda: graph_output.print_outline(branches))
 
@@ -160,4 +148,4 @@ def _write_page(
 
 def _say_written(path: Path, *, quiet: bool) -> None:
     if not quiet:
-        output.console(stderr=True).print(f"written: {path}")
+        output.print_line(f"written: {path}", stderr=True)

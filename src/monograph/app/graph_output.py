@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from monograph.app.document_output import headed, placed, title_and_place
-from monograph.app.output import SHOWN_CHARACTERS, SHOWN_LINES, Table, console
+from monograph.app.document_output import ellipsis, headed, placed, print_passage, title_and_place
+from monograph.app.output import SHOWN_LINES, print_line, print_table
 
 if TYPE_CHECKING:
-    from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood, OutlineNode
+    from monograph.values import Entity, Link, Merge, Neighbourhood, OutlineNode
 
 SHOWN_NAMES = 8
 SHOWN_CHUNKS = 5
@@ -22,52 +22,51 @@ OUTLINE_CHARACTERS = 100
 
 def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
     """Print the requested entity, its neighbours by hops, and the most relevant chunks with their sources."""
-    out = console()
     entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     documents = {document.id: document for document in neighbourhood.documents}
     if not neighbourhood.entities:
-        out.print("nothing found")
+        print_line("nothing found")
         return
     for entity in neighbourhood.entities:
         if entity.id in neighbourhood.centre:
-            _print_entity(entity, documents)
+            print_line(_name(entity.name), style="bold")
+            dates = f", {_dates_seen(entity)}" if entity.first_seen else ""
+            print_line(f"{_name(entity.kind)}, named in {_count(entity.chunks, 'chunk')}{dates}", style="dim")
+            if other_names := _others(entity):
+                print_line(f"also {other_names}")
+            if entity.documents:
+                subjects = (title_and_place(documents, identifier) for identifier in entity.documents)
+                print_line(f"the subject of {_join_names([title or place for title, place in subjects])}")
     _print_neighbours(neighbourhood, entities_by_id)
     for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
-        _print_chunk(chunk, *title_and_place(documents, chunk.document_id))
+        title, where = title_and_place(documents, chunk.document_id)
+        if heading := headed(title, chunk.metadata):
+            print_line(heading, style="bold")
+        print_line(placed(where, chunk, chunk.metadata), style="dim")
+        print_passage(chunk.text)
     remaining = len(neighbourhood.chunks) - SHOWN_CHUNKS
     if remaining > 0:
-        out.print(f"and {_count(remaining, 'chunk')} more", style="dim")
+        print_line(f"and {_count(remaining, 'chunk')} more", style="dim")
 
 
 def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> None:
     """Print one line for each entity, then one for each merge: the merged names and the reason."""
-    out = console()
     if not entities and not merges:
-        out.print("nothing found")
+        print_line("nothing found")
     if entities:
-        table = Table("name", "kind", "chunks", "also", "id", right=["chunks"], folding=["name", "also"])
-        for entity in entities:
-            table.add_row(_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
-        out.print(table)
+        rows = [
+            (_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
+            for entity in entities
+        ]
+        print_table(("name", "kind", "chunks", "also", "id"), rows, right=["chunks"], folding=["name", "also"])
     if merges:
-        table = Table("name", "merged into", "why", "merge", folding=["name", "merged into", "why"])
+        lines = []
         for merge in merges:
-            why = f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason
-            undone = " (undone)" if merge.undone else ""
-            table.add_row(_name(merge.other), _name(merge.name), _line(why, DESCRIPTION_CHARACTERS) + undone, merge.id)
-        out.print(table)
-
-
-def _print_entity(entity: Entity, documents: Mapping[str, Document]) -> None:
-    out = console()
-    out.print(_name(entity.name), style="bold")
-    dates = f", {_dates_seen(entity)}" if entity.first_seen else ""
-    out.print(f"{_name(entity.kind)}, named in {_count(entity.chunks, 'chunk')}{dates}", style="dim")
-    if other_names := _others(entity):
-        out.print(f"also {other_names}")
-    if entity.documents:
-        subjects = (title_and_place(documents, identifier) for identifier in entity.documents)
-        out.print(f"the subject of {_join_names([title or place for title, place in subjects])}")
+            why = _line(f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason, DESCRIPTION_CHARACTERS)
+            why += " (undone)" if merge.undone else ""
+            lines.append((_name(merge.other), _name(merge.name), why, merge.id))
+        headings = ("name", "merged into", "why", "merge")
+        print_table(headings, lines, folding=headings[:3])
 
 
 def _dates_seen(entity: Entity) -> str:
@@ -79,35 +78,34 @@ def _dates_seen(entity: Entity) -> str:
 
 def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:
     """Print one line for each neighbour, with the heaviest of the links that lead to it from one hop nearer."""
-    out = console()
     nearest = _nearest_links(neighbourhood)
-    table = Table(
-        "hop", "name", "kind", "weight", "shared", "through", right=["hop", "weight", "shared"], folding=["name"]
-    )
-    descriptions = []
+    rows, descriptions = [], []
     around = [entity for entity in neighbourhood.entities if entity.id in nearest]
     for entity in sorted(around, key=lambda item: nearest[item.id][0]):
         hop, link = nearest[entity.id]
         via = entities_by_id[link.source if link.target == entity.id else link.target]
         through = "" if hop == 1 and len(neighbourhood.centre) == 1 else _name(via.name)
         shared = f"{len(link.chunks):,}"
-        table.add_row(f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through)
+        rows.append((f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through))
         if link.description:
-            descriptions.append(f"{_name(via.name)} — {_name(entity.name)}: {_describe(link)}")
+            keywords = f" ({_join_names(link.keywords)})" if link.keywords else ""
+            described = _line(link.description, DESCRIPTION_CHARACTERS) + keywords
+            descriptions.append(f"{_name(via.name)} — {_name(entity.name)}: {described}")
     unlinked = [
         entity.name
         for entity in neighbourhood.entities
         if entity.id not in nearest and entity.id not in neighbourhood.centre
     ]
     if nearest:
-        out.print(table)
+        headings = ("hop", "name", "kind", "weight", "shared", "through")
+        print_table(headings, rows, right=["hop", "weight", "shared"], folding=["name"])
     if unlinked:
-        out.print(f"not linked to these: {_join_names(unlinked)}")
+        print_line(f"not linked to these: {_join_names(unlinked)}")
     if neighbourhood.cut:
-        out.print(f"{_count(neighbourhood.cut, 'neighbour')} left out", style="dim")
+        print_line(f"{_count(neighbourhood.cut, 'neighbour')} left out", style="dim")
     for line in descriptions[:SHOWN_LINES]:
-        out.print(line)
-    out.print()
+        print_line(line)
+    print_line()
 
 
 def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
@@ -128,21 +126,6 @@ def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
         edge = {other for other, _ in steps}
         reached |= edge
     return nearest
-
-
-def _describe(link: Link) -> str:
-    keywords = f" ({_join_names(link.keywords)})" if link.keywords else ""
-    return _line(link.description, DESCRIPTION_CHARACTERS) + keywords
-
-
-def _print_chunk(chunk: Chunk, title: str, where: str) -> None:
-    out = console()
-    if heading := headed(title, chunk.metadata):
-        out.print(heading, style="bold")
-    out.print(placed(where, chunk, chunk.metadata), style="dim")
-    text = chunk.text if len(chunk.text) <= SHOWN_CHARACTERS else chunk.text[:SHOWN_CHARACTERS].rstrip() + " …"
-    out.print_text("\n".join(f"   {line}" for line in text.split("\n") if line.strip()))
-    out.print()
 
 
 def _others(entity: Entity) -> str:
@@ -170,23 +153,21 @@ def _count(count: int, what: str) -> str:
 
 def print_outline(branches: Sequence[OutlineNode]) -> None:
     """Print branches as a numbered table of contents, with their texts, passage counts, and ids to open them."""
-    out = console()
     if not branches:
-        out.print("nothing to outline: the tree has no chunks yet")
+        print_line("nothing to outline: the tree has no chunks yet")
     for number, branch in enumerate(branches, start=1):
         _print_branch(branch, f"{number}" if len(branches) > 1 else "", 0)
 
 
 def _print_branch(branch: OutlineNode, number: str, depth: int) -> None:
-    out = console()
     text = " ".join(branch.text.split())
-    text = text if len(text) <= OUTLINE_CHARACTERS or not depth else text[:OUTLINE_CHARACTERS].rstrip() + " …"
+    text = ellipsis(text, OUTLINE_CHARACTERS) if depth else text
     head = f"{'  ' * depth}{number + ' ' if number else ''}"
     if branch.layer:
-        out.print(f"{head}{text}", style="bold" if not depth else None)
-        out.print(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
+        print_line(f"{head}{text}", style="bold" if not depth else None)
+        print_line(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
     else:
         title = f"{branch.title}: " if branch.title else ""
-        out.print(f"{head}{title}{text}  [{branch.id}]")
+        print_line(f"{head}{title}{text}  [{branch.id}]")
     for index, child in enumerate(branch.children, start=1):
         _print_branch(child, f"{number}.{index}" if number else f"{index}", depth + 1)

@@ -1,13 +1,22 @@
-"""The command that measures retrieval."""
+"""The command that measures retrieval: ``eval``."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from monograph.app import output
 from monograph.app.command import JsonOption, RerankerOption, Result, command, how_to_search
+from monograph.app.opening import opened
+from monograph.errors import InputError
+
+if TYPE_CHECKING:
+    from monograph.evaluate.datasets import EvaluationQuestion
+    from monograph.evaluate.run import Result as Measured
 
 DEFAULT_HOWS = ("auto", "lexical", "dense", "hybrid")
 
@@ -19,7 +28,6 @@ def evaluate(
         typer.Argument(
             metavar="SET",
             help="A folder with corpus.jsonl(.gz) and queries.jsonl(.gz); not needed with --file and --queries.",
-            show_default=False,
         ),
     ] = None,
     how: Annotated[
@@ -28,26 +36,21 @@ def evaluate(
             "--how",
             metavar="HOW",
             help=f"A search mode; repeat it to compare several. By default {', '.join(DEFAULT_HOWS)}.",
-            show_default=False,
             autocompletion=how_to_search,
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", "-n", help="Documents for recall@k, chunks for the context.")] = 5,
     queries: Annotated[
-        Path | None,
-        typer.Option("--queries", help="Your own questions, one JSON object per line.", show_default=False),
+        Path | None, typer.Option("--queries", help="Your own questions, one JSON object per line.")
     ] = None,
     file: Annotated[
-        Path | None,
-        typer.Option(
-            "--file", help="Measure this .mono file instead of one built from the set's corpus.", show_default=False
-        ),
+        Path | None, typer.Option("--file", help="Measure this .mono file instead of one built from the set's corpus.")
     ] = None,
     embedder: Annotated[
         str, typer.Option("--embedder", help="Embedder for the set's corpus: static, onnx:FOLDER, …")
     ] = "static",
     reranker: RerankerOption = "",
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw a PNG (extra bench).", show_default=False)] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw a PNG (extra bench).")] = None,
     json_output: JsonOption = False,
 ) -> Result:
     """Measure retrieval on a set of questions.
@@ -59,12 +62,63 @@ def evaluate(
       monograph eval ../shared/data/lihuaworld --how lexical --how graph
       monograph eval ../shared/data/lihuaworld --file lihua.mono -k 10
     """
-    from monograph.app import measure
+    from monograph.derive.loading import load_embedder
+    from monograph.evaluate import run
+    from monograph.evaluate.datasets import load_dataset
+    from monograph.evaluate.evidence import resolve
+    from monograph.library import Monograph
 
-    task = measure.MeasureTask(dataset, queries, file, embedder, how or DEFAULT_HOWS, k, reranker=reranker)
-    results, name = measure.run(task, quiet=json_output)
+    hows = how or DEFAULT_HOWS
+    if file is not None:
+        questions = _questions(dataset, queries, file)
+        with opened(file, create=False, reranker=reranker) as archive:
+            results = run.compare(archive, resolve(questions, archive.documents(), str(archive.path)), hows, k)
+        name = dataset.resolve().name if dataset is not None else queries.name if queries is not None else ""
+    elif dataset is not None:
+        corpus = load_dataset(dataset)
+        questions, name = _questions(dataset, queries, file), corpus.name
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            Monograph.open(Path(folder) / f"{name}.mono", load_embedder(embedder), reranker=reranker) as archive,
+            output.progress("index", quiet=json_output) as on_progress,
+        ):
+            archive.add(corpus.documents, progress=on_progress)
+            questions = resolve(questions, archive.documents(), f"the corpus of {dataset}")
+            results = run.compare(archive, questions, hows, k)
+    else:
+        raise InputError("there is nothing to search", "give a question set, or --file FILE and --queries QUESTIONS")
     if plot is not None:
-        from monograph.evaluate.run import save_plot
+        run.save_plot(results, name, plot)
+    return Result(results, lambda: _print_results(results, name))
 
-        save_plot(results, name, plot)
-    return Result(results, lambda: measure.print_results(results, name))
+
+def _questions(dataset: Path | None, queries: Path | None, file: Path | None) -> tuple[EvaluationQuestion, ...]:
+    """Return the questions to ask: those of ``queries`` if given, else those of the set."""
+    from monograph.evaluate.datasets import load_questions, questions_of
+
+    if queries is not None:
+        questions = load_questions(queries)
+    elif dataset is not None:
+        questions = questions_of(dataset)
+    else:
+        raise InputError(f"there are no questions for {file}", "give --queries QUESTIONS, or a question set")
+    if not questions:
+        raise InputError(f"{queries or dataset} contains no question", "write one JSON object per line")
+    return questions
+
+
+def _print_results(results: Sequence[Measured], name: str) -> None:
+    """Print the counts, the cost, and the recall by type of question, one line for each search mode."""
+    from monograph.evaluate import run
+
+    first, k = results[0], results[0].k
+    output.print_line(f"{name}: {first.scores.questions} questions with evidence, {first.without_evidence} without")
+    tables = [
+        (run.headings(k), [run.row(result) for result in results]),
+        (run.COST_HEADINGS, [run.cost_row(result) for result in results]),
+    ]
+    if len(first.by_type) > 1:
+        rows = [(result.how, *run.type_row(kind, scores, k)) for result in results for kind, scores in result.by_type]
+        tables.append((("how", "type", "questions", f"R@{k}", f"all@{k}", "MRR"), rows))
+    for headings, rows in tables:
+        output.print_table(headings, rows, right=set(headings) - {"how", "type"})

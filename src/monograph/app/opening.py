@@ -7,28 +7,26 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from monograph.app import output
-from monograph.app.command import narrowed
+from monograph.app.command import where_of
 from monograph.derive.loading import normal
 from monograph.errors import InputError, MonographError
 
 if TYPE_CHECKING:
+    from monograph.library import Reader
     from monograph.library.monograph import Monograph
     from monograph.shelf import Archive, Shelf
 
-ArchiveArgument = Annotated[
-    str,
-    typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.", show_default=False),
-]
+ArchiveArgument = Annotated[str, typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.")]
 
 UrlArgument = Annotated[
-    str,
-    typer.Argument(metavar="URL", help="The shelf: a folder, or s3://bucket/path, gs://, az://.", show_default=False),
+    str, typer.Argument(metavar="URL", help="The shelf: a folder, or s3://bucket/path, gs://, az://.")
 ]
 
 KEY_VARIABLE = "MONOGRAPH_KEY"
@@ -38,53 +36,74 @@ TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
 _writing = threading.Lock()
 
 
+@contextmanager
 def opened_archive(
-    address: str, *, trust: bool = False, named: Iterable[str] = (), engine: str = "", **options: Any
-) -> Archive:
-    """Open the file or shelf at an address; its own models may open trusted addresses only, as in :func:`opened`.
+    address: str,
+    within: list[str] | None = None,
+    as_of: str = "",
+    *,
+    trust: bool = False,
+    engine: str = "",
+    **options: Any,
+) -> Iterator[Archive]:
+    """Open the file or shelf at an address for the time of a context; see :func:`opened`.
 
-    ``engine`` names the engine of a shelf (:mod:`monograph.app.shelf_engine`); by default the environment variable
-    does. ``options`` are those of :meth:`monograph.Monograph.open`; a shelf uses only ``model`` and ``reranker``.
+    Parameters
+    ----------
+    within, as_of:
+        Limit a file to a view or a snapshot; for a shelf they raise NotOnShelf.
+    engine:
+        Engine of a shelf (:mod:`monograph.app.shelf_engine`); by default the environment variable names it.
+    options:
+        As for :meth:`monograph.Monograph.open`; a shelf uses only ``model`` and ``reranker``.
     """
     # The modules of shelves are not imported for a file.
     if "://" in address or os.path.isdir(address):  # noqa: PTH112 - it need not be a path
-        from monograph.shelf import is_shelf
+        from monograph.shelf import is_shelf, only_file
 
         if is_shelf(address):
             from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
 
             shelf_options = {name: options[name] for name in ("model", "reranker") if name in options}
             engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
-            return opened_shelf(address, trust=trust, named=named, engines=engines, **shelf_options)
-    return opened(Path(address), trust=trust, named=named, **options)
+            with opened_shelf(address, trust=trust, engines=engines, **shelf_options) as shelf:
+                if within or as_of:
+                    only_file(shelf, "history" if as_of else "views")
+                yield shelf
+            return
+    with opened(Path(address), trust=trust, **options) as file:
+        yield narrowed(file, within, as_of)
 
 
-def opened_shelf(url: str, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Shelf:
-    """Open a shelf; its own models may call only the servers that its user has trusted.
+def narrowed(file: Reader, within: list[str] | None, as_of: str) -> Reader:
+    """Return a file, limited to the snapshot or view that --as-of and --within ask for."""
+    where = where_of(within or [])
+    part = file.as_of(as_of) if as_of else file
+    return part if where is None else part.within(where)
 
-    With ``trust`` the servers of the models in ``named`` (specs) become trusted permanently.
-    """
+
+def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
+    """Open a shelf; its own models may call only the servers that its user has trusted."""
     from monograph.shelf import Shelf
 
+    return Shelf.open(url, trusted=permission_of_shelf(url, trust=trust), **options)
+
+
+def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> Callable[[str, str], bool]:
+    """Return whether a shelf may open an address; with ``trust``, the servers of the models in ``named`` are trusted.
+
+    The list of trusted addresses has the address of the shelf, because each of its shards has an id of its own.
+    """
+    name = url.rstrip("/") if "://" in url else os.path.abspath(url)  # noqa: PTH100 - it need not be a path
     if trust:
-        from monograph.derive.loading import addresses
-
-        remember(known_as(url), dict.fromkeys(address for spec in named for address in addresses(spec)))
-    return Shelf.open(url, trusted=permission(trust=trust, name=known_as(url)), **options)
+        remember(name, _addresses(named))
+    return permission(trust=trust, name=name)
 
 
-def known_as(address: str) -> str:
-    """Return the name of a shelf in the list of trusted addresses: its address, because each shard has its own id."""
-    return address.rstrip("/") if "://" in address else os.path.abspath(address)  # noqa: PTH100 - as above
+def _addresses(specs: Iterable[str]) -> list[str]:
+    from monograph.derive.loading import addresses
 
-
-def narrowed_archive(archive: Archive, within: list[str] | None, as_of: str = "") -> Archive:
-    """Return a file limited by --as-of and --within, or a shelf. Raises NotOnShelf for a shelf with either option."""
-    if not within and not as_of:
-        return archive
-    from monograph.shelf import only_file
-
-    return narrowed(only_file(archive, "history" if as_of else "views"), within, as_of)
+    return [address for spec in specs for address in addresses(spec)]
 
 
 def list_of_trusted() -> Path:
@@ -92,7 +111,9 @@ def list_of_trusted() -> Path:
     return Path(typer.get_app_dir("monograph")) / "trusted.jsonl"
 
 
-def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **options: Any) -> Monograph:
+def opened(
+    file: Path, *, trust: bool = False, named: Iterable[str] = (), create: bool = False, **options: Any
+) -> Monograph:
     """Open a file with its key; its own models may open only the addresses that its user has trusted.
 
     Parameters
@@ -103,7 +124,7 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
         Trust the file permanently with all addresses of its own models, and of the models in ``named``.
     named:
         Specs of the models that the command was given.
-    options:
+    create, options:
         As for :meth:`monograph.Monograph.open`.
     """
     if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
@@ -115,15 +136,11 @@ def opened(file: Path, *, trust: bool = False, named: Iterable[str] = (), **opti
             )
     from monograph.library.monograph import Monograph
 
-    monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), **options)
+    monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), create=create, **options)
     try:
         if trust:
-            from monograph.derive.loading import addresses
-
             stats = monograph.stats()
-            remember(
-                stats.id, dict.fromkeys((*stats.addresses, *(address for spec in named for address in addresses(spec))))
-            )
+            remember(stats.id, [*stats.addresses, *_addresses(named)])
     except BaseException:
         monograph.close()
         raise
@@ -160,27 +177,22 @@ def remember(identity: str, wanted: Iterable[str]) -> None:
     path = list_of_trusted()
     with _writing:
         trusted = set(_trusted())
-        new = [address for address in wanted if (identity, address) not in trusted]
-        if not (new and identity):
-            _print_addresses("trusted this time only, because the file cannot be written", new)
-            return
+        new = [address for address in dict.fromkeys(wanted) if (identity, address) not in trusted]
         lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # A single appending write keeps the lines of several processes apart.
-            with path.open("ab", buffering=0) as file:
-                file.write(lines.encode())
+            if new and identity:
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # A single appending write keeps the lines of several processes apart.
+                with path.open("ab", buffering=0) as file:
+                    file.write(lines.encode())
         except OSError as error:
             raise MonographError(
                 f"cannot write {path}: {error.strerror or error}",
                 f"list the addresses in the variable {TRUSTED_VARIABLE}, separated by spaces",
             ) from error
-    _print_addresses("trusted from now on", new)
-
-
-def _print_addresses(what: str, addresses: Iterable[str]) -> None:
-    for address in addresses:
-        output.console(stderr=True).print(f"{what}: {address}")
+    message = "from now on" if identity else "this time only, because the file cannot be written"
+    for address in new:
+        output.print_line(f"trusted {message}: {address}", stderr=True)
 
 
 def _trusted() -> Iterator[tuple[str, str]]:

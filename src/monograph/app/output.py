@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as RichTable
 
-    from monograph.values import (
-        ChangeKind,
-        Cost,
-        Finding,
-        Move,
-        OnProgress,
-        Plan,
-        Problem,
-        Progress,
-        Report,
-    )
+    from monograph.values import ChangeKind, Cost, Finding, Move, OnProgress, Plan, Problem, Progress, Report
 
 SHOWN_CHARACTERS = 400
 SHOWN_LINES = 20
@@ -42,17 +31,31 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
 def as_json(value: Any) -> Any:
-    """Convert a value made of dataclasses to plain JSON types: dicts, lists, strings, numbers."""
+    """Convert a value made of dataclasses to JSON types: an answer or a context without the hits of the context."""
+    from monograph.values import Answer, Context
+
+    result = _plain(value)
+    if isinstance(value, Answer | Context):
+        context = result["context"] if isinstance(value, Answer) else result
+        del context["hits"]
+        if isinstance(value, Answer):
+            result["confidence"] = value.confidence
+            result["best"] = context.pop("best") if value.best else None
+    return result
+
+
+def _plain(value: Any) -> Any:
+    """Convert a value to dicts, lists, strings and numbers, field by field."""
     from monograph.dates.span import TimeSpan
 
     if isinstance(value, TimeSpan):
         return str(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: as_json(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
+        return [_plain(item) for item in value]
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
@@ -65,65 +68,40 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     )
 
 
-class Table:
-    """A table of headings and rows; ``right`` names right-aligned columns, ``folding`` columns that may wrap."""
-
-    def __init__(self, *headings: str, right: Iterable[str] = (), folding: Iterable[str] = ()) -> None:
-        self._headings, self._right, self._folding = headings, set(right), set(folding)
-        self._rows: list[tuple[str, ...]] = []
-
-    def add_row(self, *cells: str) -> None:
-        """Add a row, a cell for each heading."""
-        self._rows.append(cells)
-
-    def rendered(self) -> RichTable:
-        """Return the table for rich, with each cell on one line."""
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table as RichTable
-
-        table = RichTable(box=SIMPLE_HEAD, pad_edge=False)
-        for heading in self._headings:
-            side: Literal["left", "right"] = "right" if heading in self._right else "left"
-            table.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in self._folding)
-        for row in self._rows:
-            table.add_row(*map(visible, row))
-        return table
+def print_line(text: str = "", style: str | None = None, *, stderr: bool = False) -> None:
+    """Print one line with escaped control characters, literally: never interpreted as markup."""
+    stream = sys.stderr if stderr else sys.stdout
+    # rich is slow to load, so it is imported only for tables and for styles that are visible.
+    if style is not None and (stream.isatty() or any(map(os.environ.get, _STYLE_VARIABLES))):
+        rich_console(stderr=stderr).print(visible(text), style=style)
+    else:
+        _write(stream, f"{visible(text)}\n")
 
 
-class Lines:
-    """Printer of lines and tables, which escapes control characters in everything that it prints.
-
-    It imports rich, which is slow to load, only for tables and terminals.
-    """
-
-    def __init__(self, *, stderr: bool) -> None:
-        self._stderr = stderr
-        self._stream = sys.stderr if stderr else sys.stdout
-        self._plain = not self._stream.isatty() and not any(map(os.environ.get, _STYLE_VARIABLES))
-
-    def print(self, what: str | Table = "", style: str | None = None) -> None:
-        """Print one line, or a table. Text is printed literally, never interpreted as markup."""
-        self._print(visible(what) if isinstance(what, str) else what.rendered(), style)
-
-    def print_text(self, text: str) -> None:
-        """Print a text of several lines."""
-        self._print(safe(text), None)
-
-    def _print(self, what: str | RichTable, style: str | None) -> None:
-        if self._plain and isinstance(what, str):
-            _write(self._stream, f"{what}\n")
-        else:
-            rich_console(stderr=self._stderr).print(what, style=style)
-
-
-def console(*, stderr: bool = False) -> Lines:
-    """Return the printer for standard output, or for standard error."""
-    return Lines(stderr=stderr)
+def print_text(text: str, *, stderr: bool = False) -> None:
+    """Print a text of several lines with escaped control characters."""
+    _write(sys.stderr if stderr else sys.stdout, f"{safe(text)}\n")
 
 
 def print_piece(text: str) -> None:
     """Print a piece of a text at once, without a line break."""
     _write(sys.stdout, safe(text))
+
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[str] = (), folding: Iterable[str] = ()
+) -> None:
+    """Print a table; ``right`` names right-aligned columns, ``folding`` columns whose cells may wrap."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in headings:
+        side: Literal["left", "right"] = "right" if heading in right else "left"
+        table.add_column(heading, justify=side, overflow="fold", no_wrap=heading not in folding)
+    for row in rows:
+        table.add_row(*map(visible, row))
+    rich_console(stderr=False).print(table)
 
 
 def _write(stream: TextIO, text: str) -> None:
@@ -183,18 +161,35 @@ def progress(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
     """Show the progress of work on standard error: a bar, or without a terminal a line every ten seconds."""
     if quiet:
         yield None
-    elif sys.stderr.isatty():
-        with _bar(phase) as watch:
-            yield watch
-    else:
+        return
+    if not sys.stderr.isatty():
         with progress_lines(phase) as watch:
             yield watch
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=rich_console(stderr=True), transient=True) as bar:
+        task = bar.add_task(phase, total=None, unit="")
+
+        def show(progress: Progress) -> None:
+            unit = _unit(progress)
+            bar.update(task, description=progress.phase, completed=progress.done, total=progress.total, unit=unit)
+
+        yield show
 
 
 @contextmanager
 def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProgress]:
     """Print a line of progress to standard error every ``seconds`` seconds."""
-    status, finished, out = phase, threading.Event(), console(stderr=True)
+    status, finished = phase, threading.Event()
 
     def watch(progress: Progress) -> None:
         nonlocal status
@@ -204,7 +199,7 @@ def progress_lines(phase: str, seconds: float = LINE_SECONDS) -> Iterator[OnProg
     def print_lines() -> None:
         with suppress(OSError):  # Standard error may be closed.
             while not finished.wait(seconds):
-                out.print(status)
+                print_line(status, stderr=True)
 
     printer = threading.Thread(target=print_lines, name="progress", daemon=True)
     printer.start()
@@ -220,51 +215,24 @@ def _unit(progress: Progress) -> str:
     return progress.unit + read
 
 
-@contextmanager
-def _bar(phase: str) -> Iterator[OnProgress]:
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[unit]}", markup=False),
-    )
-    with Bar(*columns, TimeRemainingColumn(), console=rich_console(stderr=True), transient=True) as bar:
-        task = bar.add_task(phase, total=None, unit="")
-
-        def watch(progress: Progress) -> None:
-            unit = _unit(progress)
-            bar.update(task, description=progress.phase, completed=progress.done, total=progress.total, unit=unit)
-
-        yield watch
-
-
 def print_problems(problems: Sequence[Problem]) -> None:
-    """Print one line for each source that could not be read, grouped if the cause is the same."""
+    """Print one line for each source that could not be read; files that lack the same extra share a line."""
     if not problems:
         return
-    out = console(stderr=True)
-    out.print(f"{len(problems)} not stored:" if len(problems) > 1 else "1 not stored:")
-    groups = _group_problems(problems)
-    for first, *rest in groups[:SHOWN_LINES]:
-        hint = f"  ({shell_hint(first.hint)})" if shell_hint(first.hint) else ""
-        if rest:
-            out.print(f"  {len(rest) + 1:,} files, {first.uri} and others: {_cause(first)}{hint}")
-        else:
-            out.print(f"  {first.uri}: {first.reason}{hint}")
-    if len(groups) > SHOWN_LINES:
-        out.print(f"  … and {sum(map(len, groups[SHOWN_LINES:])):,} more (--json lists all)")
-
-
-def _group_problems(problems: Sequence[Problem]) -> list[list[Problem]]:
-    """Group files of one kind that cannot be read because an extra is missing; every other problem is a group alone."""
     groups: dict[tuple[str, ...], list[Problem]] = {}
     for problem in problems:
         key = (_cause(problem), problem.hint) if problem.needs else (problem.uri, problem.reason, problem.hint)
         groups.setdefault(key, []).append(problem)
-    return list(groups.values())
+    print_line(f"{len(problems)} not stored:", stderr=True)
+    for first, *rest in list(groups.values())[:SHOWN_LINES]:
+        hint = f"  ({shell_hint(first.hint)})" if shell_hint(first.hint) else ""
+        if rest:
+            print_line(f"  {len(rest) + 1:,} files, {first.uri} and others: {_cause(first)}{hint}", stderr=True)
+        else:
+            print_line(f"  {first.uri}: {first.reason}{hint}", stderr=True)
+    if len(groups) > SHOWN_LINES:
+        count = sum(map(len, list(groups.values())[SHOWN_LINES:]))
+        print_line(f"  … and {count:,} more (--json lists all)", stderr=True)
 
 
 def _cause(problem: Problem) -> str:
@@ -274,22 +242,21 @@ def _cause(problem: Problem) -> str:
 
 def print_plan(plan: Plan) -> None:
     """Print the changes of a plan, and its cost."""
-    out = console()
     print_moves(plan.moved)
     for kind, sign in zip(_KINDS, "+~-", strict=False):
         changes = plan.of(kind)
         for change in changes[:SHOWN_LINES]:
-            out.print(f"{sign} {change.uri}  {in_bytes(change.size)}")
+            print_line(f"{sign} {change.uri}  {in_bytes(change.size)}")
         if len(changes) > SHOWN_LINES:
-            out.print(f"{sign} … and {len(changes) - SHOWN_LINES} more")
-    out.print(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
+            print_line(f"{sign} … and {len(changes) - SHOWN_LINES} more")
+    print_line(", ".join(f"{len(plan.of(kind))} {kind}" for kind in _KINDS))
     if plan.cost is not None:
-        print_cost(plan.cost)
+        print_line(described_cost(plan.cost))
 
 
-def print_cost(cost: Cost) -> None:
-    """Print the values that would be derived."""
-    console().print(
+def described_cost(cost: Cost) -> str:
+    """Return the counts of the values that would be derived, on one line."""
+    return (
         f"to make: {cost.chunks:,} chunks, {cost.embeddings:,} embeddings"
         f" ({cost.embedding_tokens:,} tokens), {cost.extractions:,} extractions, "
         + (f"about {cost.typical_summaries:,} summaries (at most {cost.summaries:,}), " if cost.summaries else "")
@@ -299,30 +266,14 @@ def print_cost(cost: Cost) -> None:
     )
 
 
-def print_embedding_cost(cost: Cost, path: str) -> None:
-    """Print the cost of computing all vectors again."""
-    model_cost = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
-    console().print(
-        f"{path}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
-        + (f", at most {cost.summaries:,} summaries, each embedded too{model_cost}" if cost.summaries else "")
-    )
-
-
-def print_summaries_cost(cost: Cost, path: str) -> None:
-    """Print the cost of building the tree of summaries."""
-    model_cost = f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
-    console().print(f"{path}: about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}{model_cost}")
-
-
 def print_moves(moves: Sequence[Move]) -> None:
     """Print one line for each root whose folder was moved."""
     for move in moves:
-        console().print(f"{move.root} was moved: {move.old} is now {move.new}")
+        print_line(f"{move.root} was moved: {move.old} is now {move.new}")
 
 
 def print_report(report: Report, path: str) -> None:
     """Print the report of an apply."""
-    out = console()
     print_moves(report.moved)
     failed = f" ({report.fell_back} by patterns: the model failed)" if report.fell_back else ""
     parts = [
@@ -338,17 +289,15 @@ def print_report(report: Report, path: str) -> None:
         parts.append(f"summaries {report.summarized} made")
     if report.described:
         parts.append(f"images {report.described} described")
-    out.print(f"{path}: {'; '.join(parts)}; {report.seconds:.2f} s")
+    print_line(f"{path}: {'; '.join(parts)}; {report.seconds:.2f} s")
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
     """Print one line for each fault."""
-    out = console()
     for finding in findings:
         default_hint = shell_hint(finding.hint) or "restore the file from a copy, or sync a new one"
-        hint = "--repair fixes it" if finding.repairable else default_hint
-        out.print(f"{finding.table}: {finding.fault}  ({hint})")
-    out.print("all is well" if not findings else f"{len(findings)} faults")
+        print_line(f"{finding.table}: {finding.fault}  ({'--repair fixes it' if finding.repairable else default_hint})")
+    print_line("all is well" if not findings else f"{len(findings)} faults")
 
 
 def in_bytes(size: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,9 @@ from monograph.app.command import (
 )
 from monograph.app.opening import opened
 
+if TYPE_CHECKING:
+    from monograph.values import Cost
+
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what it would cost; write nothing.")]
 
 
@@ -30,7 +33,6 @@ def reembed(
         typer.Argument(
             metavar="EMBEDDER",
             help="static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER, or sentence-transformers:NAME.",
-            show_default=False,
         ),
     ],
     dry_run: DryRunOption = False,
@@ -48,13 +50,15 @@ def reembed(
     from monograph.derive.loading import load_embedder
 
     with (
-        opened(file, trust=trust, named=[embedder], create=False) as monograph,
+        opened(file, trust=trust, named=[embedder]) as monograph,
         working("reembed", quiet=quiet) as on_progress,
     ):
         loaded_embedder = load_embedder(embedder, api_key=api_key)
         if dry_run:
             cost = monograph.vectors.price(loaded_embedder)
-            return Result(cost, lambda: output.print_embedding_cost(cost, str(file)))
+            summaries = f", at most {cost.summaries:,} summaries, each embedded too{_model_cost(cost)}"
+            said = f"{file}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
+            return Result(cost, said + (summaries if cost.summaries else ""))
         return report_result(monograph.vectors.rebuild(loaded_embedder, progress=on_progress), file)
 
 
@@ -62,8 +66,7 @@ def reembed(
 def reextract(
     file: FileArgument,
     extractor: Annotated[
-        str,
-        typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."),
+        str, typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.")
     ] = "",
     api_key: ApiKeyOption = "",
     trust: TrustOption = False,
@@ -78,7 +81,7 @@ def reextract(
 
     loaded_extractor = load_extractor(extractor, api_key) if extractor else None
     with (
-        opened(file, trust=trust, named=[extractor], create=False) as monograph,
+        opened(file, trust=trust, named=[extractor]) as monograph,
         working("reextract", quiet=quiet) as on_progress,
     ):
         return report_result(monograph.graph.rebuild(loaded_extractor, progress=on_progress), file)
@@ -90,9 +93,7 @@ def resummarize(
     summarizer: Annotated[
         str,
         typer.Argument(
-            metavar="SUMMARIZER",
-            help="extractive, or llm:openai:URL#MODEL; by default the file's own, or extractive.",
-            show_default=False,
+            metavar="SUMMARIZER", help="extractive, or llm:openai:URL#MODEL; by default the file's own, or extractive."
         ),
     ] = "",
     dry_run: DryRunOption = False,
@@ -112,12 +113,17 @@ def resummarize(
     from monograph.derive.loading import load_summarizer
 
     loaded_summarizer = load_summarizer(summarizer, api_key) if summarizer else None
-    with opened(file, trust=trust, named=[summarizer], create=False) as monograph:
+    with opened(file, trust=trust, named=[summarizer]) as monograph:
         if dry_run:
             cost = monograph.tree.price(loaded_summarizer)
-            return Result(cost, lambda: output.print_summaries_cost(cost, str(file)))
+            counts = f"about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}"
+            return Result(cost, f"{file}: {counts}{_model_cost(cost)}")
         with working("resummarize", quiet=quiet) as on_progress:
             return report_result(monograph.tree.rebuild(loaded_summarizer, progress=on_progress), file)
+
+
+def _model_cost(cost: Cost) -> str:
+    return f", at most {cost.model_calls:,} model calls, {cost.model_tokens:,} tokens" if cost.model_calls else ""
 
 
 @command
@@ -130,10 +136,10 @@ def build(
     them. Other programs may read and write FILE meanwhile. Interrupt it at any time: the next run continues.
     """
     with (
-        opened(file, trust=trust, create=False) as monograph,
+        opened(file, trust=trust) as monograph,
         working("build", quiet=quiet) as on_progress,
     ):
         if dry_run:
             cost = monograph.graph.price()
-            return Result(cost, lambda: output.print_cost(cost))
+            return Result(cost, output.described_cost(cost))
         return report_result(monograph.graph.build(progress=on_progress), file)

@@ -20,13 +20,9 @@ from monograph.app.command import (
     WhereOption,
     WithinOption,
     command,
-    narrowed,
-    query_of,
-    warn_of_keys,
-    warn_of_no_hits,
-    where_of,
+    query_and_filter,
 )
-from monograph.app.opening import ArchiveArgument, narrowed_archive, opened, opened_archive
+from monograph.app.opening import ArchiveArgument, narrowed, opened, opened_archive
 from monograph.values.arguments import whole_number
 
 
@@ -57,11 +53,8 @@ def search(
       monograph search notes.mono "what was the year like?" --how tree:detail=0.3
       echo "who repaired the boiler?" | monograph search notes.mono -
     """
-    with opened_archive(file, trust=trust, create=False, reranker=reranker) as full_archive:
-        archive = narrowed_archive(full_archive, within, as_of)
-        question, condition = query_of(query), where_of(where or [])
-        warn_of_no_hits(k, question)
-        warn_of_keys(archive, condition)
+    with opened_archive(file, within, as_of, trust=trust, reranker=reranker) as archive:
+        question, condition = query_and_filter(archive, query, where, k)
         hits = archive.search(question, k, how, condition)
         confidence = 1.0
         if not json_output:
@@ -83,9 +76,7 @@ def search(
 @command
 def show(
     file: FileArgument,
-    name: Annotated[
-        str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.", show_default=False)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.")] = None,
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
     within: WithinOption = None,
     as_of: AsOfOption = "",
@@ -97,7 +88,7 @@ def show(
     monograph show notes.mono ~/notes/boiler.md
     monograph show notes.mono ~/notes/boiler.md --as-of 2026-03
     """
-    with opened(file, create=False) as full_file:
+    with opened(file) as full_file:
         around = whole_number(around, "around", 0)
         monograph = narrowed(full_file, within, as_of)
         if versions:

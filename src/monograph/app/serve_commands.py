@@ -26,7 +26,7 @@ from monograph.app.command import (
     WithinOption,
     command,
 )
-from monograph.app.opening import ArchiveArgument, narrowed_archive, opened_archive
+from monograph.app.opening import ArchiveArgument, opened_archive
 from monograph.app.shelf_engine import EngineOption
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ HostOption = Annotated[str, typer.Option("--host", help="A loopback address.")]
 TokenOption = Annotated[
     str,
     typer.Option(
-        "--token",
-        envvar="MONOGRAPH_TOKEN",
-        help="Token that HTTP clients must send; by default a random one.",
-        show_default=False,
+        "--token", envvar="MONOGRAPH_TOKEN", help="Token that HTTP clients must send; by default a random one."
     ),
 ]
 
@@ -82,9 +79,8 @@ def mcp(
             from monograph_mcp import serve_http, serve_stdio
 
         with opened_archive(
-            file, trust=trust, engine=engine, create=False, read_only=not notes, reranker=reranker
-        ) as full_archive:
-            archive = narrowed_archive(full_archive, within, as_of)
+            file, within, as_of, trust=trust, engine=engine, read_only=not notes, reranker=reranker
+        ) as archive:
             if not http:
                 serve_stdio(archive, notes=notes)
                 return
@@ -95,7 +91,7 @@ def mcp(
                 if json_output:
                     output.print_json(connection)
                 else:
-                    output.console().print_text(f"{address}\nAuthorization: Bearer {server_token}")
+                    output.print_text(f"{address}\nAuthorization: Bearer {server_token}")
                 sys.stdout.flush()
 
             serve_http(archive, server_token, host=host, port=port, notes=notes, ready=ready)
@@ -137,10 +133,7 @@ def _end_with_client() -> Iterator[None]:
 
 @command
 def serve(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.", show_default=False),
-    ],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.")],
     write: Annotated[bool, typer.Option("--write", help="Let the page change files; else they are read-only.")] = False,
     model: ModelOption = "",
     api_key: ApiKeyOption = "",
@@ -179,17 +172,9 @@ def serve(
         answering = load(model, api_key)
         archives: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):
-            full_archive = opened_archive(
-                file,
-                trust=trust,
-                engine=engine,
-                create=write,
-                read_only=not write,
-                model=answering,
-                reranker=reranker,
-            )
-            stack.enter_context(full_archive)
-            archives[name] = narrowed_archive(full_archive, within, as_of)
+            options = {"create": write, "read_only": not write, "model": answering, "reranker": reranker}
+            archive = opened_archive(file, within, as_of, trust=trust, engine=engine, **options)
+            archives[name] = stack.enter_context(archive)
         server_token = token or secrets.token_urlsafe(24)
 
         def ready(address: str) -> None:
@@ -197,7 +182,7 @@ def serve(
             if json_output:
                 output.print_json({"address": address, "token": server_token, "page": page})
             else:
-                output.console().print(page)
+                output.print_line(page)
             sys.stdout.flush()
             if open_browser:
                 import webbrowser

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import document_output, output, source_commands, stats_output
+from monograph.app import document_output, output, source_commands
 from monograph.app.command import QuietOption, Result, TrustOption, command, working
 from monograph.app.group import CommandGroup, as_written
-from monograph.app.opening import UrlArgument, known_as, opened_shelf, permission, remember
+from monograph.app.opening import UrlArgument, opened_shelf, permission_of_shelf
 from monograph.app.shelf_engine import LOCAL, tasks_of
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
@@ -38,27 +38,18 @@ TasksOption = Annotated[
 @command
 def build(
     url: UrlArgument,
-    sources: Annotated[
-        list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.", show_default=False)
-    ],
+    sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.")],
     shards: Annotated[
         int, typer.Option("--shards", help="Number of new shards for new documents; use one per million chunks.")
     ] = 1,
     embedder: Annotated[
         str,
         typer.Option(
-            "--embedder",
-            help="Embedder of the shards: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
-            show_default=False,
+            "--embedder", help="Embedder of the shards: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER."
         ),
     ] = "",
     extractor: Annotated[
-        str,
-        typer.Option(
-            "--extractor",
-            help="Extractor of names: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
-            show_default=False,
-        ),
+        str, typer.Option("--extractor", help="Extractor of names: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.")
     ] = "",
     engine: TasksOption = LOCAL,
     replace_all: Annotated[
@@ -83,11 +74,9 @@ def build(
     monograph shelf build ~/shelf ~/notes letters.mono
     monograph shelf build s3://bucket/shelf /mnt/texts --shards 40 --engine ray
     """
-    from monograph.derive.loading import addresses
     from monograph.shelf import build as build_shelf
 
-    if trust:
-        remember(known_as(url), dict.fromkeys(address for spec in (embedder, extractor) for address in addresses(spec)))
+    allowed = permission_of_shelf(url, trust=trust, named=[embedder, extractor])
     with working("build", quiet=quiet) as on_progress:
         report = build_shelf(
             url,
@@ -101,7 +90,7 @@ def build(
             follow_links=follow_links,
             tasks=tasks_of(engine),
             replace_all=replace_all,
-            trusted=permission(trust=trust, name=known_as(url)),
+            trusted=allowed,
             progress=on_progress,
         )
     return _published_result(report, url)
@@ -111,7 +100,7 @@ def build(
 @command
 def remove(
     url: UrlArgument,
-    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.", show_default=False)],
+    names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.")],
     trust: TrustOption = False,
     quiet: QuietOption = False,
 ) -> Result:
@@ -124,8 +113,7 @@ def remove(
     from monograph.shelf import remove as remove_documents
 
     with working("remove", quiet=quiet) as on_progress:
-        allowed = permission(trust=trust, name=known_as(url))
-        report = remove_documents(url, names, trusted=allowed, progress=on_progress)
+        report = remove_documents(url, names, trusted=permission_of_shelf(url, trust=trust), progress=on_progress)
     return _published_result(report, url)
 
 
@@ -135,7 +123,10 @@ def _published_result(report: Report, url: str) -> Result:
 
     def show_published() -> None:
         output.print_report(report, url)
-        stats_output.print_version(counts)
+        output.print_line(
+            f"{counts.url}: version {counts.version} has {counts.documents:,} documents, "
+            f"{counts.chunks:,} chunks in {counts.shards:,} shards, {output.in_bytes(counts.bytes)}"
+        )
         output.print_problems(report.problems)
 
     return Result({**output.as_json(report), "version": counts.version}, show_published, problems=bool(report.problems))
@@ -145,7 +136,7 @@ def _published_result(report: Report, url: str) -> Result:
 @command
 def show(
     url: UrlArgument,
-    name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.", show_default=False)],
+    name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.")],
 ) -> Result:
     """Print a document.
 
@@ -162,7 +153,25 @@ def stats(url: UrlArgument) -> Result:
     """Print counts and sizes of the newest version."""
     with opened_shelf(url) as shelf:
         counts = shelf.stats()
-    return Result(counts, lambda: stats_output.print_shelf_stats(counts))
+    most, least = max(counts.documents_by_shard, default=0), min(counts.documents_by_shard, default=0)
+    rows = (
+        ("version", f"{counts.version}"),
+        ("shards", f"{counts.shards:,}"),
+        ("documents", f"{counts.documents:,}"),
+        ("  fewest / most in a shard", f"{least:,} / {most:,}"),
+        ("chunks", f"{counts.chunks:,}"),
+        ("entities", f"{counts.entities:,}"),
+        ("  names merged into them", f"{counts.merged:,}"),
+        ("size", output.in_bytes(counts.bytes)),
+    )
+
+    def show_counts() -> None:
+        output.print_line(
+            f"{counts.url}  embedder {counts.embedder or '(none yet)'}  extractor {counts.extractor or '(none yet)'}"
+        )
+        output.print_table(("what", "value"), rows, right=["value"])
+
+    return Result(counts, show_counts)
 
 
 @app.command()
@@ -196,7 +205,12 @@ def forget(url: UrlArgument, quiet: QuietOption = False) -> Result:
         forgotten = forget_versions(url)
     version = forgotten.kept.version if forgotten.kept is not None else 0
     value = {"version": version, "removed": list(forgotten.removed), "digests": sorted(forgotten.digests)}
-    return Result(value, lambda: stats_output.print_forgotten(forgotten, url, version))
+    objects = len(forgotten.digests)
+    manifests = len(forgotten.removed) - objects
+    message = f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left"
+    if objects:
+        message += "\n  to complete it, run the command on every other machine that has opened the shelf"
+    return Result(value, lambda: output.print_text(message))
 
 
 for _command in app.registered_commands:

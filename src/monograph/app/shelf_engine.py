@@ -24,7 +24,6 @@ EngineOption = Annotated[
         "--engine",
         envvar=VARIABLE,
         help="Where the shards of a shelf are searched: local, ray, or ray:replicas=2,groups=4,deadline=30.",
-        show_default=False,
     ),
 ]
 

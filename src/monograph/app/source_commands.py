@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -25,16 +25,12 @@ from monograph.app.command import (
 from monograph.app.opening import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
-if TYPE_CHECKING:
-    from monograph.values import WatchEvent
-
 SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Skip a file that takes longer to read.")]
 ForgetOption = Annotated[
     bool | None,
     typer.Option(
         "--forget/--no-forget",
         help="Erase every trace of removed text from FILE; sources --always-forget sets the default.",
-        show_default=False,
     ),
 ]
 VerifyOption = Annotated[bool, typer.Option("--verify", help="Compare contents even if size and time are unchanged.")]
@@ -45,7 +41,6 @@ SummarizerOption = Annotated[
     typer.Option(
         "--summarizer",
         help="Build a tree of summaries with extractive, or llm:openai:URL#MODEL; by default there is none.",
-        show_default=False,
     ),
 ]
 DescriberOption = Annotated[
@@ -53,7 +48,6 @@ DescriberOption = Annotated[
     typer.Option(
         "--describer",
         help="Model that describes pictures from now on: openai:URL#MODEL, or none to read only the words in them.",
-        show_default=False,
     ),
 ]
 FollowLinksOption = Annotated[
@@ -61,7 +55,6 @@ FollowLinksOption = Annotated[
     typer.Option(
         "--follow-links/--no-follow-links",
         help="Follow links that lead out of a folder, or not; stored for the folder, at first off.",
-        show_default=False,
     ),
 ]
 
@@ -69,9 +62,7 @@ FollowLinksOption = Annotated[
 @command
 def sync(
     file: FileArgument,
-    sources: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
-    ],
+    sources: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be done and its cost; write nothing.")
     ] = False,
@@ -84,17 +75,13 @@ def sync(
     extractor: Annotated[
         str,
         typer.Option(
-            "--extractor",
-            help="Extractor of names in a new FILE: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.",
-            show_default=False,
+            "--extractor", help="Extractor of names in a new FILE: pattern, spacy:PIPELINE, or llm:openai:URL#MODEL."
         ),
     ] = "",
     embedder: Annotated[
         str,
         typer.Option(
-            "--embedder",
-            help="Embedder of a new FILE: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER.",
-            show_default=False,
+            "--embedder", help="Embedder of a new FILE: static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER."
         ),
     ] = "",
     summarizer: SummarizerOption = "",
@@ -132,6 +119,7 @@ def sync(
             file,
             trust=trust,
             named=[embedder, extractor, summarizer, describer],
+            create=True,
             embedder=loaded_embedder,
             extractor=loaded_extractor,
             summarizer=loaded_summarizer,
@@ -166,9 +154,7 @@ def sources(
     file: FileArgument,
     move: Annotated[
         tuple[str, Path] | None,
-        typer.Option(
-            "--move", metavar="OLD NEW", help="Set the new path of a folder that was moved.", show_default=False
-        ),
+        typer.Option("--move", metavar="OLD NEW", help="Set the new path of a folder that was moved."),
     ] = None,
     remove: Annotated[
         str, typer.Option("--remove", metavar="ROOT", help="Stop following ROOT, and remove its documents.")
@@ -179,7 +165,6 @@ def sources(
         typer.Option(
             "--always-forget/--no-always-forget",
             help="Whether removals erase every trace of text from FILE, from now on.",
-            show_default=False,
         ),
     ] = None,
 ) -> Result:
@@ -191,7 +176,7 @@ def sources(
     monograph sources notes.mono --move notes /media/disk/notes
     monograph sources notes.mono --always-forget
     """
-    with opened(file, create=False) as monograph:
+    with opened(file) as monograph:
         moved = None if move is None else monograph.files.move(*move)
         if always_forget is not None:
             monograph.files.always_forget = always_forget
@@ -203,21 +188,13 @@ def sources(
             output.print_moves([moved])
         if removed is not None:
             output.print_report(removed, str(file))
-        table = output.Table(
-            "source", "place", "files", "documents", "size", "last sync", "failed",
-            right=["files", "documents", "size", "failed"], folding=["source", "place"],
-        )  # fmt: skip
+        headings = ("source", "place", "files", "documents", "size", "last sync", "failed")
+        rows = []
         for source in synced_sources:
+            counts = (f"{source.files:,}", f"{source.documents:,}", output.in_bytes(source.size))
             when = time.strftime("%Y-%m-%d %H:%M", time.localtime(source.synced)) if source.synced else "-"
-            counts = (
-                f"{source.files:,}",
-                f"{source.documents:,}",
-                output.in_bytes(source.size),
-                when,
-                f"{len(source.failures):,}",
-            )
-            table.add_row(source.root, source.place, *counts)
-        output.console().print(table)
+            rows.append((source.root, source.place, *counts, when, f"{len(source.failures):,}"))
+        output.print_table(headings, rows, right=set(headings[2:]) - {"last sync"}, folding=headings[:2])
         output.print_problems([failure for source in synced_sources for failure in source.failures])
 
     return Result(removed or synced_sources, show)
@@ -240,7 +217,7 @@ def retry(
     """
     limits = Limits(max_bytes, max_seconds)
     with (
-        opened(file, trust=trust, create=False) as monograph,
+        opened(file, trust=trust) as monograph,
         working("retry", quiet=quiet) as on_progress,
     ):
         return report_result(monograph.files.retry(forget=forget, limits=limits, progress=on_progress), file)
@@ -249,9 +226,7 @@ def retry(
 @command
 def watch(
     file: FileArgument,
-    sources: Annotated[
-        list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.", show_default=False)
-    ],
+    sources: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.")],
     max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
     max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
     forget: ForgetOption = None,
@@ -267,18 +242,14 @@ def watch(
       monograph watch notes.mono ~/notes
     """
     limits = Limits(max_bytes, max_seconds)
-    with opened(file, trust=trust) as monograph:
+    with opened(file, trust=trust, create=True) as monograph:
         if not json_output:
-            output.console(stderr=True).print(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C stops it")
+            output.print_line(f"{file} follows {', '.join(map(str, sources))}; Ctrl-C stops it", stderr=True)
         for event in monograph.files.watch(*sources, forget=forget, follow_links=follow_links, limits=limits):
             if json_output:
                 output.print_json(event, indent=None)
             else:
-                output.console().print(_event_line(event))
-
-
-def _event_line(event: WatchEvent) -> str:
-    before = f"  (was {event.before})" if event.before else ""
-    why = f": {event.reason}" if event.reason else ""
-    hint = f"  ({output.shell_hint(event.hint)})" if output.shell_hint(event.hint) else ""
-    return f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{before}{why}{hint}"
+                before = f"  (was {event.before})" if event.before else ""
+                why = f": {event.reason}" if event.reason else ""
+                hint = f"  ({output.shell_hint(event.hint)})" if output.shell_hint(event.hint) else ""
+                output.print_line(f"{time.strftime('%H:%M:%S')}  {event.kind:8} {event.uri}{before}{why}{hint}")

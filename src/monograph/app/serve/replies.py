@@ -10,10 +10,9 @@ from typing import Any
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from monograph.app import answer_output, output
+from monograph.app import output
 from monograph.app.serve.faults import TooLarge, TooSlow, fault_of, status_of
 from monograph.errors import MonographError
-from monograph.values import Answer, Context
 
 SILENT_SECONDS = 15
 """Seconds without an event after which a stream sends a ping."""
@@ -21,8 +20,7 @@ SILENT_SECONDS = 15
 
 def as_text(value: Any) -> str:
     """Return a value as JSON on one line, with the field names that the command line prints."""
-    shaped = answer_output.as_object(value) if isinstance(value, Answer | Context) else output.as_json(value)
-    text = json.dumps(shaped, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(output.as_json(value), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
 
 
