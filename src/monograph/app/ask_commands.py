@@ -6,22 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from monograph.app import answer_output, output
-from monograph.app.command import (
-    ApiKeyOption,
-    AsOfOption,
-    HowOption,
-    JsonOption,
-    RerankerOption,
-    Result,
-    TrustOption,
-    WhereOption,
-    WithinOption,
-    command,
-    query_and_filter,
-    warn_of_no_hits,
-)
-from monograph.app.opening import ArchiveArgument, opened_archive
+from monograph.app import answer_output, options, output
+from monograph.app.command import Result, command, query_and_filter, warn_of_no_hits
+from monograph.app.opening import opened_archive
 from monograph.errors import InputError
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, PassageOrder
 
@@ -34,33 +21,25 @@ ThresholdOption = Annotated[
     float | None, typer.Option("--threshold", help="Minimum confidence, 0 to 1; below it there is no answer.")
 ]
 FoundOption = Annotated[int, typer.Option("-k", "-n", help="Maximum number of hits to take passages from.")]
-ModelOption = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        envvar="MONOGRAPH_MODEL",
-        help="Model that answers: openai:URL#MODEL, for Ollama, llama.cpp, vLLM and similar servers.",
-    ),
-]
 
 
 @command
 def ask(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     question: QuestionArgument,
-    model: ModelOption = "",
-    api_key: ApiKeyOption = "",
+    model: options.Model = "",
+    api_key: options.ApiKey = "",
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
-    how: HowOption = "auto",
-    where: WhereOption = None,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    how: options.How = "auto",
+    where: options.Where = None,
+    within: options.Within = None,
+    as_of: options.AsOf = "",
     threshold: ThresholdOption = None,
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Print confidence, tokens and times.")] = False,
-    reranker: RerankerOption = "",
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    reranker: options.Reranker = "",
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> None:
     r"""Answer a question from FILE, with its sources.
 
@@ -89,7 +68,7 @@ def ask(
 
 @command
 def context(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     question: QuestionArgument,
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
@@ -97,15 +76,15 @@ def context(
         float, typer.Option("--cut", help="Approximate share of the tokens to leave out; 0 fills the budget.")
     ] = DEFAULT_CUT,
     order: Annotated[str, typer.Option("--order", help="relevance, or edges: best first and last.")] = "relevance",
-    how: HowOption = "auto",
-    where: WhereOption = None,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    how: options.How = "auto",
+    where: options.Where = None,
+    within: options.Within = None,
+    as_of: options.AsOf = "",
     threshold: ThresholdOption = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown: quotes with places.")] = False,
     prompt: Annotated[bool, typer.Option("--prompt", help="Print the whole prompt for a model.")] = False,
-    reranker: RerankerOption = "",
-    trust: TrustOption = False,
+    reranker: options.Reranker = "",
+    trust: options.Trust = False,
 ) -> Result:
     """Print the passages that a model needs to answer a question.
 
@@ -140,17 +119,17 @@ def context(
 
 @command
 def chat(
-    file: ArchiveArgument,
-    model: ModelOption = "",
-    api_key: ApiKeyOption = "",
+    file: options.FileOrShelf,
+    model: options.Model = "",
+    api_key: options.ApiKey = "",
     budget: BudgetOption = BUDGET,
     k: FoundOption = FOUND,
-    how: HowOption = "auto",
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
-    reranker: RerankerOption = "",
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    how: options.How = "auto",
+    within: options.Within = None,
+    as_of: options.AsOf = "",
+    reranker: options.Reranker = "",
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> None:
     r"""Answer one question after the other.
 

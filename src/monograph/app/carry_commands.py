@@ -7,28 +7,19 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import (
-    FileArgument,
-    HistoryOption,
-    QuietOption,
-    Result,
-    TrustOption,
-    VectorIndexOption,
-    command,
-    working,
-)
+from monograph.app import options, output
+from monograph.app.command import Result, command, working
 from monograph.app.opening import opened
 from monograph.carry.taken import KINDS
 
 
 @command
 def export(
-    file: FileArgument,
+    file: options.File,
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing export.")] = False,
     no_graph: Annotated[bool, typer.Option("--no-graph", help="Leave out the graph, which takes longest.")] = False,
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Write all contents of FILE as JSON Lines, with vectors.
 
@@ -38,10 +29,7 @@ def export(
       monograph export notes.mono notes-export
       monograph import jsonl notes-export again.mono
     """
-    with (
-        opened(file) as monograph,
-        working("export", quiet=quiet) as on_progress,
-    ):
+    with opened(file) as monograph, working("export", quiet=quiet) as on_progress:
         exported = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
 
     def show() -> None:
@@ -64,7 +52,7 @@ def kinds() -> list[str]:
 def take_over(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds)],
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder of that store.")],
-    file: FileArgument,
+    file: options.File,
     collection: Annotated[str, typer.Option("--collection", help="Chroma's collection, if it has several.")] = "",
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Compute all vectors again.")] = False,
     embedder: Annotated[
@@ -74,10 +62,10 @@ def take_over(
             help="Embedder of a new file, for questions and for texts without a vector: static, onnx:FOLDER, …",
         ),
     ] = "",
-    history: HistoryOption = False,
-    vector_index: VectorIndexOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    history: options.History = False,
+    vector_index: options.VectorIndex = "",
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Import the contents of another store into FILE.
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from typer._click.globals import get_current_context  # typer exports no other name for it
 from typer.core import TyperArgument
 
-from monograph.app import output
+from monograph.app import options, output
 from monograph.errors import (
     InputError,
     InvalidDocument,
@@ -32,7 +32,6 @@ from monograph.errors import (
     OutsideView,
 )
 from monograph.regex import regex
-from monograph.search.strategies import strategies
 from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
@@ -48,75 +47,6 @@ INTERRUPTED = 130
 
 _FILE_DEPENDENT = (InvalidDocument, NameTaken, NotFound, NotOnShelf, OutsideView)
 """Input errors that depend on the file: the typed value is valid for other files."""
-
-FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The .mono file.")]
-QueryArgument = Annotated[
-    str, typer.Argument(metavar="QUERY", help="A question, words, or a code; - reads standard input.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no progress; by default it goes to standard error.")]
-HtmlOption = Annotated[Path | None, typer.Option("--html", help="Write a drawing: one HTML page that works offline.")]
-ApiKeyOption = Annotated[
-    str, typer.Option("--api-key", envvar="MONOGRAPH_API_KEY", help="API key of the model's server; never stored.")
-]
-
-RerankerOption = Annotated[
-    str,
-    typer.Option(
-        "--reranker",
-        envvar="MONOGRAPH_RERANKER",
-        help="Reranker of the first hits: onnx:FOLDER, rerank:URL#MODEL, or embedder:EMBEDDER.",
-    ),
-]
-
-TrustOption = Annotated[bool, typer.Option("--trust", help="From now on, let FILE use the models that it names.")]
-
-
-def how_to_search() -> list[str]:
-    """Return the completions of --how."""
-    return list(strategies())
-
-
-HowOption = Annotated[
-    str,
-    typer.Option(
-        "--how",
-        help=f"Search mode: {', '.join(strategies())}; with options after a colon: tree:detail=0.5,budget=800.",
-        autocompletion=how_to_search,
-    ),
-]
-WhereOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        "-w",
-        metavar="FILTER",
-        help="Only hits that match: 'year >= 2020', since=2026-03, or a JSON filter. May be repeated.",
-    ),
-]
-
-WithinOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--within",
-        metavar="KEY=VALUE",
-        help="Use only documents that match: owner=ann, or a filter as for --where. May be repeated.",
-    ),
-]
-
-
-HistoryOption = Annotated[
-    bool, typer.Option("--history", help="Create FILE with history: it keeps previous versions of documents.")
-]
-VectorIndexOption = Annotated[str, typer.Option("--vector-index", help="Vector index of a new FILE: codes or graph.")]
-AsOfOption = Annotated[
-    str,
-    typer.Option(
-        "--as-of",
-        metavar="TIME",
-        help="Use FILE as it was then: 2026-03 or 2026-03-01T09:30:00Z. FILE must have been made with --history.",
-    ),
-]
 
 
 def warn_of_no_hits(k: int) -> None:
@@ -169,54 +99,47 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
     """
     signature = inspect.signature(work, eval_str=True)
     own_parameters = [parameter for name, parameter in signature.parameters.items() if name != "json_output"]
-    option = inspect.Parameter("json_output", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption)
+    option = inspect.Parameter("json_output", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=options.Json)
 
     @wraps(work)
     def run(*, json_output: bool, **arguments: Any) -> None:
-        with _errors_as_exit_codes(as_json=json_output):
-            if "quiet" in arguments:
-                arguments["quiet"] |= json_output
-            if "json_output" in signature.parameters:
-                arguments["json_output"] = json_output
-            result = work(**arguments)
-            if result is None:
-                return
+        from monograph.store.file.errors import translate_system_errors
+
+        if "quiet" in arguments:
+            arguments["quiet"] |= json_output
+        if "json_output" in signature.parameters:
+            arguments["json_output"] = json_output
+        try:
+            _refuse_swapped()
+            with translate_system_errors("the file"):
+                result = work(**arguments)
+                if result is None:
+                    return
+                if json_output:
+                    output.print_json(result.value)
+                elif isinstance(result.show, str):
+                    output.print_line(result.show)
+                else:
+                    result.show()
+        except MonographError as error:
+            hint = output.shell_hint(error.hint)
             if json_output:
-                output.print_json(result.value)
-            elif isinstance(result.show, str):
-                output.print_line(result.show)
+                output.print_json({"error": error.message, "hint": hint, "kind": type(error).__name__})
             else:
-                result.show()
-            if result.problems:
-                raise typer.Exit(DONE_WITH_PROBLEMS)
+                output.print_line(f"error: {error.message}", style="red", stderr=True)
+                if hint:
+                    output.print_line(f"  try: {hint}", stderr=True)
+            is_wrong_usage = isinstance(error, InputError) and not isinstance(error, _FILE_DEPENDENT)
+            raise typer.Exit(WRONG_USAGE if is_wrong_usage else FAILED) from None
+        except KeyboardInterrupt:
+            message = "interrupted: everything stored so far is safe; run the same command to continue"
+            output.print_line(message, stderr=True)
+            raise typer.Exit(INTERRUPTED) from None
+        if result.problems:
+            raise typer.Exit(DONE_WITH_PROBLEMS)
 
     run.__signature__ = signature.replace(parameters=[*own_parameters, option])  # type: ignore[attr-defined]
     return run
-
-
-@contextmanager
-def _errors_as_exit_codes(*, as_json: bool) -> Iterator[None]:
-    """Turn a MonographError or an interrupt into a message and an exit code."""
-    from monograph.store.file.errors import translate_system_errors
-
-    try:
-        _refuse_swapped()
-        with translate_system_errors("the file"):
-            yield
-    except MonographError as error:
-        hint = output.shell_hint(error.hint)
-        if as_json:
-            output.print_json({"error": error.message, "hint": hint, "kind": type(error).__name__})
-        else:
-            output.print_line(f"error: {error.message}", style="red", stderr=True)
-            if hint:
-                output.print_line(f"  try: {hint}", stderr=True)
-        is_wrong_usage = isinstance(error, InputError) and not isinstance(error, _FILE_DEPENDENT)
-        raise typer.Exit(WRONG_USAGE if is_wrong_usage else FAILED) from None
-    except KeyboardInterrupt:
-        message = "interrupted: everything stored so far is safe; run the same command to continue"
-        output.print_line(message, stderr=True)
-        raise typer.Exit(INTERRUPTED) from None
 
 
 def _refuse_swapped() -> None:
@@ -228,37 +151,26 @@ def _refuse_swapped() -> None:
         If it does not; the hint is the command with its arguments in order.
     """
     context = get_current_context(silent=True)
-    if context is None or "file" not in context.params:
+    arguments = [one.name for one in context.command.params if isinstance(one, TyperArgument)] if context else []
+    if context is None or arguments[:1] != ["file"]:
         return
-    first, *other_values = (
-        context.params[str(parameter.name)]
-        for parameter in context.command.params
-        if isinstance(parameter, TyperArgument)
-    )
-    if str(first).endswith(SUFFIX) or _opens(str(first)):
+    first, *values = (context.params[str(name)] for name in arguments)
+    first = str(first)
+    if first.endswith(SUFFIX) or "://" in first or os.path.isfile(first):  # noqa: PTH113 - it need not be a path
         return
-    flat_values = [
-        text
-        for value in other_values
-        for text in (value if isinstance(value, list | tuple) else [value])
-        if text is not None
-    ]
-    files = [value for value in flat_values if str(value).endswith(SUFFIX) and os.path.isfile(value)]  # noqa: PTH113
-    if files:
-        rest = [str(value) for value in (first, *flat_values) if value != files[0]]
-        raise InputError(
-            f"FILE comes first: {first} is not a .mono file, but {files[0]} is",
-            shlex.join([*context.command_path.split(), str(files[0]), *rest]),
-        )
+    if os.path.isdir(first):  # noqa: PTH112
+        from monograph.shelf import is_shelf
 
-
-def _opens(address: str) -> bool:
-    """Whether there may be a file or a shelf at an address."""
-    if "://" in address or not os.path.isdir(address):  # noqa: PTH112 - it need not be a path
-        return "://" in address or os.path.isfile(address)  # noqa: PTH113
-    from monograph.shelf import is_shelf
-
-    return is_shelf(address)
+        if is_shelf(first):
+            return
+    others = [str(text) for value in values for text in (value if isinstance(value, list | tuple) else [value]) if text]
+    for file in others:
+        if file.endswith(SUFFIX) and os.path.isfile(file):  # noqa: PTH113
+            rest = [word for word in (first, *others) if word != file]
+            raise InputError(
+                f"FILE comes first: {first} is not a .mono file, but {file} is",
+                shlex.join([*context.command_path.split(), file, *rest]),
+            )
 
 
 @contextmanager

@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import (
-    AsOfOption,
-    FileArgument,
-    QuietOption,
-    Result,
-    TrustOption,
-    WithinOption,
-    command,
-    report_result,
-    working,
-)
-from monograph.app.opening import ArchiveArgument, key_of, key_to_decrypt, narrowed, new_key, opened, opened_archive
-from monograph.app.source_commands import ForgetOption
+from monograph.app import options, output
+from monograph.app.command import Result, command, report_result, working
+from monograph.app.opening import key_of, key_to_decrypt, narrowed, new_key, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,10 +20,10 @@ if TYPE_CHECKING:
 
 @command
 def backup(
-    file: FileArgument,
+    file: options.File,
     copy: Annotated[Path, typer.Argument(metavar="COPY", help="Path of the copy.")],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file.")] = False,
-    quiet: QuietOption = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Copy FILE as it is now, and check the copy.
 
@@ -56,7 +45,7 @@ def backup(
 
 
 @command
-def encrypt(file: FileArgument) -> Result:
+def encrypt(file: options.File) -> Result:
     """Encrypt FILE with a key (extra encrypt).
 
     The key comes from MONOGRAPH_KEY, or the command asks for it.
@@ -78,7 +67,7 @@ def encrypt(file: FileArgument) -> Result:
 
 
 @command
-def decrypt(file: FileArgument) -> Result:
+def decrypt(file: options.File) -> Result:
     """Decrypt FILE.
 
     The key comes from MONOGRAPH_KEY, or the command asks for it.
@@ -95,10 +84,10 @@ def decrypt(file: FileArgument) -> Result:
 
 @command
 def remove(
-    file: FileArgument,
+    file: options.File,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.")],
-    forget: ForgetOption = None,
-    trust: TrustOption = False,
+    forget: options.Forget = None,
+    trust: options.Trust = False,
 ) -> Result:
     """Remove documents.
 
@@ -114,7 +103,7 @@ def _remove(file: Path, names: list[str], forget: bool | None, *, trust: bool) -
 
 @command
 def forget(
-    file: FileArgument,
+    file: options.File,
     names: Annotated[list[str] | None, typer.Argument(metavar="ID", help="Ids or paths of documents.")] = None,
     versions_before: Annotated[
         str,
@@ -124,7 +113,7 @@ def forget(
             help="Only previous versions that ended before TIME, of these documents or of all.",
         ),
     ] = "",
-    trust: TrustOption = False,
+    trust: options.Trust = False,
 ) -> Result:
     """Remove documents, and erase every trace of their text.
 
@@ -144,7 +133,7 @@ def forget(
 
 
 @command
-def stats(file: FileArgument, within: WithinOption = None, as_of: AsOfOption = "") -> Result:
+def stats(file: options.File, within: options.Within = None, as_of: options.AsOf = "") -> Result:
     """Print counts and sizes of FILE."""
     with opened(file) as monograph:
         counts = narrowed(monograph, within, as_of).stats()
@@ -204,9 +193,9 @@ def _stats_rows(stats: Stats) -> list[tuple[str, str]]:
 
 @command
 def check(
-    file: FileArgument,
+    file: options.File,
     repair: Annotated[bool, typer.Option("--repair", help="Repair what can be repaired.")] = False,
-    trust: TrustOption = False,
+    trust: options.Trust = False,
 ) -> Result:
     """Compare every table with every other, and report faults."""
     with opened(file, trust=trust) as monograph:
@@ -215,7 +204,7 @@ def check(
 
 
 @command
-def compact(file: FileArgument) -> Result:
+def compact(file: options.File) -> Result:
     """Delete unused derivations, and shrink FILE.
 
     Derivations are values computed from content, such as vectors. Free space is returned to the disk.
@@ -230,7 +219,7 @@ def compact(file: FileArgument) -> Result:
 
 @command
 def costs(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     since: Annotated[str, typer.Option("--since", metavar="DAY", help="Only from this day on: 2026-11-01.")] = "",
     price: Annotated[
         list[str] | None,

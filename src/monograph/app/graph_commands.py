@@ -9,18 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import graph_output, output
-from monograph.app.command import (
-    AsOfOption,
-    FileArgument,
-    HtmlOption,
-    JsonOption,
-    Result,
-    WithinOption,
-    command,
-    warn_of_no_hits,
-)
-from monograph.app.opening import ArchiveArgument, narrowed, opened, opened_archive
+from monograph.app import graph_output, options, output
+from monograph.app.command import Result, command, warn_of_no_hits
+from monograph.app.opening import narrowed, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,17 +22,17 @@ if TYPE_CHECKING:
 
 @command
 def graph(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     entity: Annotated[str, typer.Argument(metavar="ENTITY", help="Its name, as texts write it.")],
     hops: Annotated[int, typer.Option("--hops", help="Maximum number of hops from it.")] = 1,
     limit: Annotated[int, typer.Option("--limit", help="Maximum number of entities around it.")] = 60,
-    html: HtmlOption = None,
+    html: options.Html = None,
     graphml: Annotated[
         Path | None, typer.Option("--graphml", help="Write a file for Gephi or Cytoscape (extra graph).")
     ] = None,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
-    json_output: JsonOption = False,
+    within: options.Within = None,
+    as_of: options.AsOf = "",
+    json_output: options.Json = False,
 ) -> Result:
     """Show what is named together with an entity.
 
@@ -63,14 +54,14 @@ def graph(
 
 @command
 def entities(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     name: Annotated[str, typer.Argument(metavar="NAME", help="Only names that contain this.")] = "",
     k: Annotated[int, typer.Option("-k", "-n", help="Maximum number of entities.")] = 50,
     why: Annotated[bool, typer.Option("--why", help="Print which names were merged, and why.")] = False,
     apart: Annotated[str, typer.Option("--apart", metavar="OTHER", help="Never merge NAME and OTHER.")] = "",
     unite: Annotated[str, typer.Option("--unite", metavar="OTHER", help="Undo --apart.")] = "",
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    within: options.Within = None,
+    as_of: options.AsOf = "",
 ) -> Result:
     """List the entities, most often named first.
 
@@ -98,11 +89,11 @@ def entities(
 
 @command
 def outline(
-    file: FileArgument,
+    file: options.File,
     node: Annotated[str, typer.Argument(metavar="NODE", help="A summary's id, or its first four digits.")] = "",
     layers: Annotated[int, typer.Option("--layers", "-l", help="Number of layers to show below it.")] = 1,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    within: options.Within = None,
+    as_of: options.AsOf = "",
 ) -> Result:
     """Show the tree of summaries as a table of contents.
 
@@ -118,7 +109,7 @@ def outline(
 
 def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
     """Write a page that draws the graph paths from a question to its hits, with their chunks."""
-    from monograph.app.picture.ways import ways_to
+    from monograph.app.picture.data import ways_to
 
     neighbourhood, ways = ways_to(archive, query, hits)
     _write_page(archive, neighbourhood, ways, query, path, quiet=quiet)

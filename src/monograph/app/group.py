@@ -76,19 +76,15 @@ def _escape_errors() -> Iterator[None]:
         error.message = safe(error.message)
         raise
     except BrokenPipeError:
-        _write_nowhere()
+        # Pending output is discarded, including output that Python flushes at exit.
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, stream.fileno())
+                os.close(nowhere)
         raise typer.Exit from None
-
-
-def _write_nowhere() -> None:
-    """Discard pending output of a closed pipe, including output that Python flushes at exit."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, stream.fileno())
-            os.close(nowhere)
 
 
 def as_written(text: str) -> str:
@@ -96,9 +92,9 @@ def as_written(text: str) -> str:
 
     They are indented by two spaces, and marked with the line that makes click leave a paragraph unchanged.
     """
-    return "\n\n".join(map(_paragraph, inspect.cleandoc(text).split("\n\n")))
-
-
-def _paragraph(text: str) -> str:
-    lines = textwrap.dedent(text)
-    return "\b\n" + textwrap.indent(lines, "  ") if lines.startswith(f"{PROGRAM} ") else text
+    paragraphs = []
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
+        lines = textwrap.dedent(paragraph)
+        is_example = lines.startswith(f"{PROGRAM} ")
+        paragraphs.append("\b\n" + textwrap.indent(lines, "  ") if is_example else paragraph)
+    return "\n\n".join(paragraphs)

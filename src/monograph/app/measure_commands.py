@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import JsonOption, RerankerOption, Result, command, how_to_search
+from monograph.app import options, output
+from monograph.app.command import Result, command
 from monograph.app.opening import opened
 from monograph.errors import InputError
 
@@ -36,7 +36,7 @@ def evaluate(
             "--how",
             metavar="HOW",
             help=f"A search mode; repeat it to compare several. By default {', '.join(DEFAULT_HOWS)}.",
-            autocompletion=how_to_search,
+            autocompletion=options.how_to_search,
         ),
     ] = None,
     k: Annotated[int, typer.Option("-k", "-n", help="Documents for recall@k, chunks for the context.")] = 5,
@@ -49,9 +49,9 @@ def evaluate(
     embedder: Annotated[
         str, typer.Option("--embedder", help="Embedder for the set's corpus: static, onnx:FOLDER, …")
     ] = "static",
-    reranker: RerankerOption = "",
+    reranker: options.Reranker = "",
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw a PNG (extra bench).")] = None,
-    json_output: JsonOption = False,
+    json_output: options.Json = False,
 ) -> Result:
     """Measure retrieval on a set of questions.
 

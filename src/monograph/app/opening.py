@@ -9,12 +9,13 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from monograph.app import output
 from monograph.app.command import where_of
+from monograph.app.options import ENGINE_VARIABLE
 from monograph.derive.loading import normal
 from monograph.errors import InputError, MonographError
 
@@ -22,12 +23,6 @@ if TYPE_CHECKING:
     from monograph.library import Reader
     from monograph.library.monograph import Monograph
     from monograph.shelf import Archive, Shelf
-
-ArchiveArgument = Annotated[str, typer.Argument(metavar="FILE", help="The .mono file, or the address of a shelf.")]
-
-UrlArgument = Annotated[
-    str, typer.Argument(metavar="URL", help="The shelf: a folder, or s3://bucket/path, gs://, az://.")
-]
 
 KEY_VARIABLE = "MONOGRAPH_KEY"
 TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
@@ -62,10 +57,10 @@ def opened_archive(
         from monograph.shelf import is_shelf, only_file
 
         if is_shelf(address):
-            from monograph.app.shelf_engine import LOCAL, VARIABLE, engines_of
+            from monograph.app.shelf_engine import LOCAL, engines_of
 
             shelf_options = {name: options[name] for name in ("model", "reranker") if name in options}
-            engines = engines_of(engine or os.environ.get(VARIABLE) or LOCAL)
+            engines = engines_of(engine or os.environ.get(ENGINE_VARIABLE) or LOCAL)
             with opened_shelf(address, trust=trust, engines=engines, **shelf_options) as shelf:
                 if within or as_of:
                     only_file(shelf, "history" if as_of else "views")

@@ -6,17 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import (
-    ApiKeyOption,
-    FileArgument,
-    QuietOption,
-    Result,
-    TrustOption,
-    command,
-    report_result,
-    working,
-)
+from monograph.app import options, output
+from monograph.app.command import Result, command, report_result, working
 from monograph.app.opening import opened
 
 if TYPE_CHECKING:
@@ -27,7 +18,7 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Print what it wou
 
 @command
 def reembed(
-    file: FileArgument,
+    file: options.File,
     embedder: Annotated[
         str,
         typer.Argument(
@@ -36,9 +27,9 @@ def reembed(
         ),
     ],
     dry_run: DryRunOption = False,
-    api_key: ApiKeyOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    api_key: options.ApiKey = "",
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     r"""Compute every vector again with another embedder.
 
@@ -49,10 +40,7 @@ def reembed(
     """
     from monograph.derive.loading import load_embedder
 
-    with (
-        opened(file, trust=trust, named=[embedder]) as monograph,
-        working("reembed", quiet=quiet) as on_progress,
-    ):
+    with opened(file, trust=trust, named=[embedder]) as monograph, working("reembed", quiet=quiet) as on_progress:
         loaded_embedder = load_embedder(embedder, api_key=api_key)
         if dry_run:
             cost = monograph.vectors.price(loaded_embedder)
@@ -64,13 +52,13 @@ def reembed(
 
 @command
 def reextract(
-    file: FileArgument,
+    file: options.File,
     extractor: Annotated[
         str, typer.Argument(metavar="EXTRACTOR", help="pattern, spacy:PIPELINE, or llm:openai:URL#MODEL.")
     ] = "",
-    api_key: ApiKeyOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    api_key: options.ApiKey = "",
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Rebuild the graph with another extractor.
 
@@ -80,16 +68,13 @@ def reextract(
     from monograph.derive.loading import load_extractor
 
     loaded_extractor = load_extractor(extractor, api_key) if extractor else None
-    with (
-        opened(file, trust=trust, named=[extractor]) as monograph,
-        working("reextract", quiet=quiet) as on_progress,
-    ):
+    with opened(file, trust=trust, named=[extractor]) as monograph, working("reextract", quiet=quiet) as on_progress:
         return report_result(monograph.graph.rebuild(loaded_extractor, progress=on_progress), file)
 
 
 @command
 def resummarize(
-    file: FileArgument,
+    file: options.File,
     summarizer: Annotated[
         str,
         typer.Argument(
@@ -97,9 +82,9 @@ def resummarize(
         ),
     ] = "",
     dry_run: DryRunOption = False,
-    api_key: ApiKeyOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    api_key: options.ApiKey = "",
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     r"""Build or rebuild the tree of summaries.
 
@@ -128,17 +113,14 @@ def _model_cost(cost: Cost) -> str:
 
 @command
 def build(
-    file: FileArgument, dry_run: DryRunOption = False, trust: TrustOption = False, quiet: QuietOption = False
+    file: options.File, dry_run: DryRunOption = False, trust: options.Trust = False, quiet: options.Quiet = False
 ) -> Result:
     """Build the graph of FILE.
 
     A file that was made by a framework's vector store has no graph and no substring index until this command builds
     them. Other programs may read and write FILE meanwhile. Interrupt it at any time: the next run continues.
     """
-    with (
-        opened(file, trust=trust) as monograph,
-        working("build", quiet=quiet) as on_progress,
-    ):
+    with opened(file, trust=trust) as monograph, working("build", quiet=quiet) as on_progress:
         if dry_run:
             cost = monograph.graph.price()
             return Result(cost, output.described_cost(cost))

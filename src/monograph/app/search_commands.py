@@ -6,40 +6,26 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import answer_output, document_output
-from monograph.app.command import (
-    AsOfOption,
-    FileArgument,
-    HowOption,
-    HtmlOption,
-    JsonOption,
-    QueryArgument,
-    RerankerOption,
-    Result,
-    TrustOption,
-    WhereOption,
-    WithinOption,
-    command,
-    query_and_filter,
-)
-from monograph.app.opening import ArchiveArgument, narrowed, opened, opened_archive
+from monograph.app import answer_output, document_output, options
+from monograph.app.command import Result, command, query_and_filter
+from monograph.app.opening import narrowed, opened, opened_archive
 from monograph.values.arguments import whole_number
 
 
 @command
 def search(
-    file: ArchiveArgument,
-    query: QueryArgument,
+    file: options.FileOrShelf,
+    query: options.Query,
     k: Annotated[int, typer.Option("-k", "-n", help="Maximum number of hits.")] = 5,
-    how: HowOption = "auto",
-    where: WhereOption = None,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    how: options.How = "auto",
+    where: options.Where = None,
+    within: options.Within = None,
+    as_of: options.AsOf = "",
     explain: Annotated[bool, typer.Option("--explain", "-e", help="Print how each hit was found.")] = False,
-    html: HtmlOption = None,
-    reranker: RerankerOption = "",
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    html: options.Html = None,
+    reranker: options.Reranker = "",
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> Result:
     r"""Find passages, best first, with their sources.
 
@@ -75,11 +61,11 @@ def search(
 
 @command
 def show(
-    file: FileArgument,
+    file: options.File,
     name: Annotated[str | None, typer.Argument(metavar="ID", help="A document's id or path, or a chunk's id.")] = None,
     around: Annotated[int, typer.Option("--around", "-a", help="Chunks to show on both sides of a chunk.")] = 1,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    within: options.Within = None,
+    as_of: options.AsOf = "",
     versions: Annotated[bool, typer.Option("--versions", help="List the versions of the document.")] = False,
 ) -> Result:
     """List documents, or print one, or a chunk in its context.

@@ -15,19 +15,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.ask_commands import ModelOption, load
-from monograph.app.command import (
-    ApiKeyOption,
-    AsOfOption,
-    JsonOption,
-    RerankerOption,
-    TrustOption,
-    WithinOption,
-    command,
-)
-from monograph.app.opening import ArchiveArgument, opened_archive
-from monograph.app.shelf_engine import EngineOption
+from monograph.app import options, output
+from monograph.app.ask_commands import load
+from monograph.app.command import command
+from monograph.app.opening import opened_archive
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -49,18 +40,18 @@ GRACE_SECONDS = 2.0
 
 @command
 def mcp(
-    file: ArchiveArgument,
+    file: options.FileOrShelf,
     http: Annotated[bool, typer.Option("--http", help="Serve HTTP on this machine instead of standard input.")] = False,
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
     token: TokenOption = "",
     notes: Annotated[bool, typer.Option("--notes", help="Let agents add notes; else FILE is read-only.")] = False,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
-    reranker: RerankerOption = "",
-    engine: EngineOption = "",
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    within: options.Within = None,
+    as_of: options.AsOf = "",
+    reranker: options.Reranker = "",
+    engine: options.Engine = "",
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> None:
     """Serve FILE to agents by the Model Context Protocol.
 
@@ -135,21 +126,21 @@ def _end_with_client() -> Iterator[None]:
 def serve(
     files: Annotated[list[str], typer.Argument(metavar="FILE", help="The .mono files, and addresses of shelves.")],
     write: Annotated[bool, typer.Option("--write", help="Let the page change files; else they are read-only.")] = False,
-    model: ModelOption = "",
-    api_key: ApiKeyOption = "",
+    model: options.Model = "",
+    api_key: options.ApiKey = "",
     host: HostOption = "127.0.0.1",
     port: PortOption = 0,
     token: TokenOption = "",
     agents: Annotated[
         bool, typer.Option("--mcp", help="Serve agents at /mcp as well (extra mcp); with --write they may add notes.")
     ] = False,
-    within: WithinOption = None,
-    as_of: AsOfOption = "",
+    within: options.Within = None,
+    as_of: options.AsOf = "",
     open_browser: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
-    reranker: RerankerOption = "",
-    engine: EngineOption = "",
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    reranker: options.Reranker = "",
+    engine: options.Engine = "",
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> None:
     r"""Show FILE in the browser, and answer programs over HTTP.
 
@@ -172,8 +163,8 @@ def serve(
         answering = load(model, api_key)
         archives: dict[str, Archive] = {}
         for name, file in zip(names_of(files), files, strict=True):
-            options = {"create": write, "read_only": not write, "model": answering, "reranker": reranker}
-            archive = opened_archive(file, within, as_of, trust=trust, engine=engine, **options)
+            choices = {"create": write, "read_only": not write, "model": answering, "reranker": reranker}
+            archive = opened_archive(file, within, as_of, trust=trust, engine=engine, **choices)
             archives[name] = stack.enter_context(archive)
         server_token = token or secrets.token_urlsafe(24)
 

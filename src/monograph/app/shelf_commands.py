@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import document_output, output, source_commands
-from monograph.app.command import QuietOption, Result, TrustOption, command, working
+from monograph.app import document_output, options, output
+from monograph.app.command import Result, command, working
 from monograph.app.group import CommandGroup, as_written
-from monograph.app.opening import UrlArgument, opened_shelf, permission_of_shelf
+from monograph.app.opening import opened_shelf, permission_of_shelf
 from monograph.app.shelf_engine import LOCAL, tasks_of
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
@@ -37,7 +37,7 @@ TasksOption = Annotated[
 @app.command()
 @command
 def build(
-    url: UrlArgument,
+    url: options.Url,
     sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.")],
     shards: Annotated[
         int, typer.Option("--shards", help="Number of new shards for new documents; use one per million chunks.")
@@ -55,13 +55,13 @@ def build(
     replace_all: Annotated[
         bool, typer.Option("--replace", help="Replace all contents of the shelf by the sources.")
     ] = False,
-    verify: source_commands.VerifyOption = False,
-    prune: source_commands.PruneOption = False,
-    max_bytes: source_commands.BytesOption = DEFAULT_LIMITS.max_bytes,
-    max_seconds: source_commands.SecondsOption = DEFAULT_LIMITS.max_seconds,
-    follow_links: source_commands.FollowLinksOption = None,
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    verify: options.Verify = False,
+    prune: options.Prune = False,
+    max_bytes: options.MaxBytes = DEFAULT_LIMITS.max_bytes,
+    max_seconds: options.MaxSeconds = DEFAULT_LIMITS.max_seconds,
+    follow_links: options.FollowLinks = None,
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Build or update a shelf from folders and files.
 
@@ -99,10 +99,10 @@ def build(
 @app.command()
 @command
 def remove(
-    url: UrlArgument,
+    url: options.Url,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.")],
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Remove documents, and publish the result.
 
@@ -135,7 +135,7 @@ def _published_result(report: Report, url: str) -> Result:
 @app.command()
 @command
 def show(
-    url: UrlArgument,
+    url: options.Url,
     name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.")],
 ) -> Result:
     """Print a document.
@@ -149,7 +149,7 @@ def show(
 
 @app.command()
 @command
-def stats(url: UrlArgument) -> Result:
+def stats(url: options.Url) -> Result:
     """Print counts and sizes of the newest version."""
     with opened_shelf(url) as shelf:
         counts = shelf.stats()
@@ -176,7 +176,7 @@ def stats(url: UrlArgument) -> Result:
 
 @app.command()
 @command
-def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = False) -> Result:
+def check(url: options.Url, trust: options.Trust = False, quiet: options.Quiet = False) -> Result:
     """Check each shard, and the catalogue of the shelf."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
         findings = [
@@ -190,7 +190,7 @@ def check(url: UrlArgument, trust: TrustOption = False, quiet: QuietOption = Fal
 
 @app.command()
 @command
-def forget(url: UrlArgument, quiet: QuietOption = False) -> Result:
+def forget(url: options.Url, quiet: options.Quiet = False) -> Result:
     """Delete every version but the newest.
 
     It also deletes data that only they contain, in the shelf and on this machine. It is complete when it was done on

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
-
-import typer
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from monograph.errors import InputError
 from monograph.values.arguments import shown
@@ -15,17 +13,7 @@ if TYPE_CHECKING:
     from monograph.shelf import Tasks
     from monograph.shelf.engines import Engines
 
-VARIABLE = "MONOGRAPH_ENGINE"
 LOCAL = "local"
-
-EngineOption = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        envvar=VARIABLE,
-        help="Where the shards of a shelf are searched: local, ray, or ray:replicas=2,groups=4,deadline=30.",
-    ),
-]
 
 
 def engines_of(written: str) -> Engines:

@@ -8,34 +8,11 @@ from typing import Annotated
 
 import typer
 
-from monograph.app import output
-from monograph.app.command import (
-    ApiKeyOption,
-    FileArgument,
-    HistoryOption,
-    JsonOption,
-    QuietOption,
-    Result,
-    TrustOption,
-    VectorIndexOption,
-    command,
-    report_result,
-    working,
-)
+from monograph.app import options, output
+from monograph.app.command import Result, command, report_result, working
 from monograph.app.opening import opened
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 
-SecondsOption = Annotated[float, typer.Option("--max-seconds", help="Skip a file that takes longer to read.")]
-ForgetOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--forget/--no-forget",
-        help="Erase every trace of removed text from FILE; sources --always-forget sets the default.",
-    ),
-]
-VerifyOption = Annotated[bool, typer.Option("--verify", help="Compare contents even if size and time are unchanged.")]
-PruneOption = Annotated[bool, typer.Option("--prune", help="Remove documents even if a whole folder is empty now.")]
-BytesOption = Annotated[int, typer.Option("--max-bytes", help="Skip files larger than this.")]
 SummarizerOption = Annotated[
     str,
     typer.Option(
@@ -50,28 +27,21 @@ DescriberOption = Annotated[
         help="Model that describes pictures from now on: openai:URL#MODEL, or none to read only the words in them.",
     ),
 ]
-FollowLinksOption = Annotated[
-    bool | None,
-    typer.Option(
-        "--follow-links/--no-follow-links",
-        help="Follow links that lead out of a folder, or not; stored for the folder, at first off.",
-    ),
-]
 
 
 @command
 def sync(
-    file: FileArgument,
+    file: options.File,
     sources: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be done and its cost; write nothing.")
     ] = False,
-    verify: VerifyOption = False,
-    prune: PruneOption = False,
-    forget: ForgetOption = None,
-    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
-    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
-    follow_links: FollowLinksOption = None,
+    verify: options.Verify = False,
+    prune: options.Prune = False,
+    forget: options.Forget = None,
+    max_bytes: options.MaxBytes = DEFAULT_LIMITS.max_bytes,
+    max_seconds: options.MaxSeconds = DEFAULT_LIMITS.max_seconds,
+    follow_links: options.FollowLinks = None,
     extractor: Annotated[
         str,
         typer.Option(
@@ -86,11 +56,11 @@ def sync(
     ] = "",
     summarizer: SummarizerOption = "",
     describer: DescriberOption = "",
-    history: HistoryOption = False,
-    vector_index: VectorIndexOption = "",
-    api_key: ApiKeyOption = "",
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    history: options.History = False,
+    vector_index: options.VectorIndex = "",
+    api_key: options.ApiKey = "",
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     r"""Update FILE from folders, and create it if it is missing.
 
@@ -151,7 +121,7 @@ def sync(
 
 @command
 def sources(
-    file: FileArgument,
+    file: options.File,
     move: Annotated[
         tuple[str, Path] | None,
         typer.Option("--move", metavar="OLD NEW", help="Set the new path of a folder that was moved."),
@@ -159,7 +129,7 @@ def sources(
     remove: Annotated[
         str, typer.Option("--remove", metavar="ROOT", help="Stop following ROOT, and remove its documents.")
     ] = "",
-    forget: ForgetOption = None,
+    forget: options.Forget = None,
     always_forget: Annotated[
         bool | None,
         typer.Option(
@@ -202,12 +172,12 @@ def sources(
 
 @command
 def retry(
-    file: FileArgument,
-    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
-    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
-    forget: ForgetOption = None,
-    trust: TrustOption = False,
-    quiet: QuietOption = False,
+    file: options.File,
+    max_bytes: options.MaxBytes = DEFAULT_LIMITS.max_bytes,
+    max_seconds: options.MaxSeconds = DEFAULT_LIMITS.max_seconds,
+    forget: options.Forget = None,
+    trust: options.Trust = False,
+    quiet: options.Quiet = False,
 ) -> Result:
     """Read failed files again.
 
@@ -216,23 +186,20 @@ def retry(
     monograph retry notes.mono --max-seconds 600
     """
     limits = Limits(max_bytes, max_seconds)
-    with (
-        opened(file, trust=trust) as monograph,
-        working("retry", quiet=quiet) as on_progress,
-    ):
+    with opened(file, trust=trust) as monograph, working("retry", quiet=quiet) as on_progress:
         return report_result(monograph.files.retry(forget=forget, limits=limits, progress=on_progress), file)
 
 
 @command
 def watch(
-    file: FileArgument,
+    file: options.File,
     sources: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Folders and files to follow.")],
-    max_bytes: BytesOption = DEFAULT_LIMITS.max_bytes,
-    max_seconds: SecondsOption = DEFAULT_LIMITS.max_seconds,
-    forget: ForgetOption = None,
-    follow_links: FollowLinksOption = None,
-    trust: TrustOption = False,
-    json_output: JsonOption = False,
+    max_bytes: options.MaxBytes = DEFAULT_LIMITS.max_bytes,
+    max_seconds: options.MaxSeconds = DEFAULT_LIMITS.max_seconds,
+    forget: options.Forget = None,
+    follow_links: options.FollowLinks = None,
+    trust: options.Trust = False,
+    json_output: options.Json = False,
 ) -> None:
     """Update FILE whenever folders change.
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from monograph.app.document_output import section_of, title_and_place
 from monograph.regex import regex
-from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode, cite
+from monograph.values import Chunk, Document, Entity, Hit, Link, Neighbourhood, Path, PathNode, StoredChunk, cite
+
+if TYPE_CHECKING:
+    from monograph.shelf import Archive
 
 ENTITIES = 400
 LINKS = 2000
@@ -24,6 +28,36 @@ ALL_CHARACTERS = 400_000
 
 _UNSAFE = regex("[<>&\u2028\u2029]")
 _SURROGATE = regex("[\ud800-\udfff]")
+
+
+def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbourhood, list[Path]]:
+    """Return a neighbourhood of the hits' chunks and their paths' nodes, and the paths, which begin at the query."""
+    ways = [
+        replace(
+            hit.path,
+            nodes=tuple(replace(node, name=query) if node.kind == "question" else node for node in hit.path.nodes),
+        )
+        for hit in hits
+        if hit.path is not None
+    ]
+    hits_by_chunk: dict[str, Hit | StoredChunk] = {hit.chunk.id: hit for hit in hits}
+    passed = dict.fromkeys(node.id for way in ways for node in way.nodes if node.kind == "chunk")
+    hits_by_chunk.update(
+        (chunk.chunk.id, chunk)
+        for chunk in archive.fetch([identifier for identifier in passed if identifier not in hits_by_chunk])
+    )
+    documents = {
+        item.chunk.document_id: Document(id=item.chunk.document_id, title=item.title, uri=item.uri)
+        for item in hits_by_chunk.values()
+    }
+    neighbourhood = Neighbourhood(
+        centre=(),
+        entities=tuple(archive.graph.on_paths(ways)),
+        links=(),
+        chunks=tuple(item.chunk for item in hits_by_chunk.values()),
+        documents=tuple(documents.values()),
+    )
+    return neighbourhood, ways
 
 
 def shortened(text: str, limit: int) -> str:

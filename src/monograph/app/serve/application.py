@@ -21,9 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monograph import __version__
 from monograph.app.serve import changing, graph, originals, pages, questions, reading, state
-from monograph.app.serve.faults import NoSuchAddress, TooLarge, TooSlow
 from monograph.app.serve.operations import BASE, ERRORS, only_known
-from monograph.app.serve.replies import failed
+from monograph.app.serve.replies import NoSuchAddress, TooLarge, TooSlow, failed
 from monograph.app.serve.served import Served
 from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded

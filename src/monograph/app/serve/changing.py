@@ -12,7 +12,6 @@ from fastapi import Body, Query, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
-from monograph.app.serve.faults import TooLarge, TooMany
 from monograph.app.serve.jobs import Job
 from monograph.app.serve.operations import (
     EVENTS,
@@ -23,7 +22,7 @@ from monograph.app.serve.operations import (
     ToChange,
     to_change,
 )
-from monograph.app.serve.replies import Json, event, streamed
+from monograph.app.serve.replies import Json, TooLarge, TooMany, event, streamed
 from monograph.errors import InputError, MonographError
 from monograph.library import Monograph, Reader
 from monograph.read.limits import DEFAULT_LIMITS

@@ -10,8 +10,7 @@ from starlette.responses import Response
 
 from monograph.app.command import where_of
 from monograph.app.picture import picture_of
-from monograph.app.picture.data import data_of
-from monograph.app.picture.ways import ways_to
+from monograph.app.picture.data import data_of, ways_to
 from monograph.app.serve.operations import (
     AsOf,
     Count,

@@ -14,8 +14,7 @@ from typing import Literal, TypeAlias
 
 from sse_starlette import ServerSentEvent
 
-from monograph.app.serve.faults import Fault, TooMany, fault_of
-from monograph.app.serve.replies import event
+from monograph.app.serve.replies import Fault, TooMany, event, fault_of
 from monograph.app.serve.threads import Threads
 from monograph.errors import MonographError, NotFound
 from monograph.values import OnProgress, Plan, Progress, Report

@@ -15,8 +15,7 @@ from pydantic import AfterValidator, BeforeValidator
 from pydantic.fields import FieldInfo
 from starlette.responses import Response
 
-from monograph.app.serve.faults import Fault
-from monograph.app.serve.replies import Json
+from monograph.app.serve.replies import Fault, Json
 from monograph.app.serve.served import Served
 from monograph.errors import InputError
 from monograph.library import Monograph, Reader

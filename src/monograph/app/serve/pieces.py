@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from monograph.store.words.terms import words_of
 from monograph.values import Section
 
 _BREAK = regex(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
+_LINE = regex(r"[^\n]+")
 _HASHES = regex(r"[^\S\n]*#{1,6}[^\S\n]+")
 _TABLE_LINE = regex(r"\s*\|.*\|\s*$")
 _RULE = regex(r"\s*\|?[\s:|-]*-[\s:|-]*\|?\s*$")
@@ -92,7 +93,7 @@ class Block:
 class Marks:
     """Marks of a text: spans of it, and the words of a question."""
 
-    spans: tuple[tuple[int, int], ...] = ()
+    spans: tuple[Span, ...] = ()
     words: Words | None = None
 
     def cut(self, text: str, start: int, end: int) -> tuple[Piece, ...]:
@@ -118,7 +119,7 @@ class Marks:
         return tuple(pieces)
 
 
-def window(text: str, start: int, length: int) -> tuple[int, int]:
+def window(text: str, start: int, length: int) -> Span:
     """Return the span ``start`` to ``start + length``, extended to whole paragraphs unless they are very long."""
     start = min(max(start, 0), len(text))
     end = min(start + max(length, 1), len(text))
@@ -136,122 +137,31 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
     paragraphs = list(_paragraphs(text, start, end))
     index = 0
     while index < len(paragraphs):
-        table, count = table_at(text, paragraphs, index)
-        if count:
-            result.append(_table_block(text, paragraphs[index][0], paragraphs[index + count - 1][1], table, marks))
-        else:
-            result += _paragraph_blocks(text, *paragraphs[index], levels, marks)
-        index += count or 1
+        table = _table_of_rows(text, paragraphs, index, marks)
+        result += [table] if table else _paragraph_blocks(text, *paragraphs[index], levels, marks)
+        index += len(table.rows) - 1 if table else 1
     return result
 
 
-def _table_block(text: str, start: int, end: int, table: TextTable, marks: Marks) -> Block:
-    header = tuple(marks.cut(text, *span) for span in table.names.values())
-    rows = (tuple(marks.cut(text, *row[name]) if name in row else () for name in table.names) for row in table.rows)
-    return Block("table", start, end, rows=(header, *rows))
-
-
-def _paragraphs(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    position = start
-    for gap in _BREAK.finditer(text, start, end):
-        if gap.start() > position:
-            yield position, gap.start()
-        position = gap.end()
-    if position < end and text[position:end].strip():
-        yield position, end
-
-
-def _paragraph_blocks(
-    text: str, start: int, end: int, levels: Sequence[tuple[int, int]], marks: Marks
-) -> Iterator[Block]:
-    """Yield the blocks of a paragraph, in which lines may be headings or a table."""
-    pending_start = start
-    lines = list(_line_spans(text, start, end))
-    number = 0
-    while number < len(lines):
-        first, last = lines[number]
-        level = _level(text, first, last, levels)
-        rows = _table_lines(text, lines[number:])
-        if level or rows:
-            yield from _text_block(text, pending_start, first, marks)
-        if level:
-            hashes = _HASHES.match(text, first, last)
-            yield Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
-        elif rows:
-            last = rows[-1][1]
-            cells = [_cell_pieces(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
-            yield Block("table", first, last, rows=tuple(cells))
-            number += len(rows) - 1
-        if level or rows:
-            pending_start = min(last + 1, end)
-        number += 1
-    yield from _text_block(text, pending_start, end, marks)
-
-
-def _level(text: str, start: int, end: int, levels: Sequence[tuple[int, int]]) -> int:
-    """Return the level of the heading in a line, or 0 if it is none. A number may precede the words of a heading."""
-    index = bisect_left(levels, (start, 0))
-    if index == len(levels) or levels[index][0] >= end:
-        return 0
-    return 0 if any(character.isalpha() for character in text[start : levels[index][0]]) else levels[index][1]
-
-
-def _text_block(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:
-    if text[start:end].strip():
-        end = start + len(text[start:end].rstrip("\n"))
-        yield Block("text", start, end, 0, marks.cut(text, start, end))
-
-
-def _line_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    position = start
-    while position < end:
-        stop = text.find("\n", position, end)
-        stop = end if stop < 0 else stop
-        yield position, stop
-        position = stop + 1
-
-
-def _table_lines(text: str, lines: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the lines of the Markdown table that begins with the first line; empty if there is none."""
-    if len(lines) < 2 or not _TABLE_LINE.match(text[slice(*lines[0])]) or not _RULE.match(text[slice(*lines[1])]):
-        return []
-    rows = []
-    for line in lines:
-        if not _TABLE_LINE.match(text[slice(*line)]):
+def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
+    """Return the table whose rows are paragraphs ("name: Ann; price: 3") from ``first`` on; None for one row."""
+    names: dict[str, Span] = {}
+    rows: list[dict[str, Span]] = []
+    for number in range(first, len(paragraphs)):
+        row = _row_of(text, *paragraphs[number])
+        if len(row) < _MIN_COUNT or (rows and len(names.keys() & row.keys()) < _MIN_COUNT):
             break
-        rows.append(line)
-    return rows
-
-
-def _cell_pieces(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:
-    cells = []
-    for cell in _CELL.finditer(text, start, end):
-        content = cell.group()
-        first = cell.start() + len(content) - len(content.lstrip())
-        last = cell.start() + len(content.rstrip())
-        if first < last or (start < cell.start() and cell.end() < end):
-            cells.append(marks.cut(text, first, max(first, last)))
-    return tuple(cells)
-
-
-@dataclass(slots=True)
-class TextTable:
-    """Consecutive rows of a table: the first span of each column name, and the spans of each row's values."""
-
-    names: dict[str, Span] = field(default_factory=dict)
-    rows: list[dict[str, Span]] = field(default_factory=list)
-
-    def takes(self, row: dict[str, tuple[Span, Span]]) -> bool:
-        """Add a row and return True, if the row belongs to this table; the first row always does."""
-        if self.rows and len(self.names.keys() & row.keys()) < _MIN_COUNT:
-            return False
         for name, (name_span, _) in row.items():
-            self.names.setdefault(name, name_span)
-        self.rows.append({name: value for name, (_, value) in row.items()})
-        return True
+            names.setdefault(name, name_span)
+        rows.append({name: value for name, (_, value) in row.items()})
+    if len(rows) < _MIN_COUNT:
+        return None
+    header = tuple(marks.cut(text, *span) for span in names.values())
+    cells = (tuple(marks.cut(text, *row[name]) if name in row else () for name in names) for row in rows)
+    return Block("table", paragraphs[first][0], paragraphs[first + len(rows) - 1][1], rows=(header, *cells))
 
 
-def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
+def _row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
     """Return by column name the span of the name and of its value in a row; empty if the paragraph is not a row."""
     paragraph = text[start:end]
     matches = list(_NAME.finditer(paragraph))
@@ -265,14 +175,74 @@ def row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
     return columns if len(columns) == len(matches) else {}
 
 
-def table_at(text: str, paragraphs: Sequence[Span], first: int) -> tuple[TextTable, int]:
-    """Return the table that begins at a paragraph, and its number of paragraphs; 0 if it has fewer than two rows."""
-    table = TextTable()
-    for number in range(first, len(paragraphs)):
-        row = row_of(text, *paragraphs[number])
-        if not row or not table.takes(row):
+def _paragraphs(text: str, start: int, end: int) -> Iterator[Span]:
+    position = start
+    for gap in _BREAK.finditer(text, start, end):
+        if gap.start() > position:
+            yield position, gap.start()
+        position = gap.end()
+    if position < end and text[position:end].strip():
+        yield position, end
+
+
+def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], marks: Marks) -> Iterator[Block]:
+    """Yield the blocks of a paragraph, in which lines may be headings or a table."""
+    pending_start = start
+    lines = [line.span() for line in _LINE.finditer(text, start, end)]
+    number = 0
+    while number < len(lines):
+        first, last = lines[number]
+        level = _level(text, first, last, levels)
+        rows = [] if level else _table_lines(text, lines, number)
+        if level:
+            hashes = _HASHES.match(text, first, last)
+            block = Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
+        elif rows:
+            last = rows[-1][1]
+            cells = [_cell_pieces(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
+            block = Block("table", first, last, rows=tuple(cells))
+        if level or rows:
+            yield from _text_block(text, pending_start, first, marks)
+            yield block
+            pending_start = min(last + 1, end)
+        number += len(rows) or 1
+    yield from _text_block(text, pending_start, end, marks)
+
+
+def _level(text: str, start: int, end: int, levels: Sequence[Span]) -> int:
+    """Return the level of the heading in a line, or 0 if it is none. A number may precede the words of a heading."""
+    index = bisect_left(levels, (start, 0))
+    if index == len(levels) or levels[index][0] >= end:
+        return 0
+    return 0 if any(character.isalpha() for character in text[start : levels[index][0]]) else levels[index][1]
+
+
+def _text_block(text: str, start: int, end: int, marks: Marks) -> Iterator[Block]:
+    if text[start:end].strip():
+        end = start + len(text[start:end].rstrip("\n"))
+        yield Block("text", start, end, 0, marks.cut(text, start, end))
+
+
+def _table_lines(text: str, lines: Sequence[Span], first: int) -> list[Span]:
+    """Return the lines of the Markdown table that begins with the first line; empty if there is none."""
+    rows = []
+    for number in range(first, len(lines)):
+        line = text[slice(*lines[number])]
+        if not _TABLE_LINE.match(line) or (number == first + 1 and not _RULE.match(line)):
             break
-    return table, len(table.rows) if len(table.rows) >= _MIN_COUNT else 0
+        rows.append(lines[number])
+    return rows if len(rows) >= _MIN_COUNT else []
+
+
+def _cell_pieces(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:
+    cells = []
+    for cell in _CELL.finditer(text, start, end):
+        content = cell.group()
+        first = cell.start() + len(content) - len(content.lstrip())
+        last = cell.start() + len(content.rstrip())
+        if first < last or (start < cell.start() and cell.end() < end):
+            cells.append(marks.cut(text, first, max(first, last)))
+    return tuple(cells)
 
 
 class Words:
@@ -282,11 +252,11 @@ class Words:
         self._word_cache: dict[str, bool] = {}
         self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
 
-    def spans(self, text: str) -> list[tuple[int, int]]:
+    def spans(self, text: str) -> list[Span]:
         """Return the (start, end) of the words of the question in a text, in order and without overlaps."""
         if not self._stems:
             return []
-        spans: list[tuple[int, int]] = []
+        spans: list[Span] = []
         for word in _WORD.finditer(text):
             if _UNSPACED.search(word.group()):
                 spans += self._pairs(word.group(), word.start())
@@ -300,9 +270,9 @@ class Words:
             self._word_cache[word] = bool(parts) and all(stem(part) in self._stems for part in parts)
         return self._word_cache[word]
 
-    def _pairs(self, run: str, start: int) -> list[tuple[int, int]]:
+    def _pairs(self, run: str, start: int) -> list[Span]:
         """Return the matching pairs of characters in writing without spaces; adjacent pairs are joined."""
-        pairs: list[tuple[int, int]] = []
+        pairs: list[Span] = []
         for index in range(max(1, len(run) - 1)):
             pair = run[index : index + _PAIR]
             if not self._is_content_word(pair):

@@ -14,7 +14,6 @@ from starlette.responses import Response
 
 from monograph.app import answer_output, document_output
 from monograph.app.command import where_of
-from monograph.app.serve.faults import Fault, fault_of
 from monograph.app.serve.operations import (
     EVENTS,
     FROM_WHOLE_FLOAT,
@@ -30,7 +29,7 @@ from monograph.app.serve.operations import (
     Where,
 )
 from monograph.app.serve.pieces import Marks, Piece, Words
-from monograph.app.serve.replies import Json, event, streamed
+from monograph.app.serve.replies import Fault, Json, event, fault_of, streamed
 from monograph.app.serve.served import Served
 from monograph.app.serve.threads import iterate_on
 from monograph.errors import MonographError

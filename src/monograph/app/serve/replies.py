@@ -1,24 +1,104 @@
-"""HTTP responses: values as JSON, errors with their status, and streams of events."""
+"""HTTP responses: values as JSON, errors as JSON with their status, and streams of events."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
 from monograph.app import output
-from monograph.app.serve.faults import TooLarge, TooSlow, fault_of, status_of
-from monograph.errors import MonographError
+from monograph.errors import (
+    BusyFile,
+    ClosedFile,
+    FileError,
+    InputError,
+    ModelError,
+    ModelUntrusted,
+    MonographError,
+    NameTaken,
+    NotFound,
+    OutOfMemory,
+    ReadOnlyFile,
+    ShelfConflict,
+    ShelfError,
+    ShelfUnreachable,
+    SourceError,
+    SourceMissing,
+    SourceTooLarge,
+    StorageFull,
+)
 
 SILENT_SECONDS = 15
 """Seconds without an event after which a stream sends a ping."""
 
 
-def as_text(value: Any) -> str:
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error as JSON: its message, the hint and its kind."""
+
+    error: str
+    hint: str
+    kind: str
+
+
+class NoSuchAddress(NotFound):
+    """No operation or page has this address."""
+
+
+class TooLarge(InputError):
+    """A request with more bytes than the limit."""
+
+
+class TooSlow(InputError):
+    """A request whose body does not arrive in time."""
+
+
+class TooMany(InputError):
+    """More concurrent requests, jobs or uploads than the limit."""
+
+
+class NotWritable(InputError):
+    """The server was started without ``--write``."""
+
+
+_STATUS: tuple[tuple[type[MonographError], int], ...] = (
+    (NotFound, 404),
+    (NameTaken, 409),
+    (TooLarge, 413),
+    (TooSlow, 408),
+    (TooMany, 429),
+    (NotWritable, 403),
+    (InputError, 400),
+    (ReadOnlyFile, 403),
+    (ModelUntrusted, 403),
+    (ModelError, 502),
+    (BusyFile, 503),
+    (ClosedFile, 503),
+    (OutOfMemory, 503),
+    (StorageFull, 507),
+    (FileError, 500),
+    (ShelfConflict, 409),
+    (ShelfUnreachable, 503),
+    (ShelfError, 500),
+    (SourceMissing, 404),
+    (SourceTooLarge, 413),
+    (SourceError, 409),
+    (MonographError, 500),
+)
+"""HTTP status code of each error: that of the first matching class."""
+
+
+def fault_of(error: MonographError) -> Fault:
+    """Return an error as it is sent to clients."""
+    return Fault(error.message, output.shell_hint(error.hint), type(error).__name__)
+
+
+def _as_text(value: Any) -> str:
     """Return a value as JSON on one line, with the field names that the command line prints."""
     text = json.dumps(output.as_json(value), ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "replace").decode()
@@ -31,18 +111,19 @@ class Json(Response):
 
     def render(self, content: Any) -> bytes:
         """Return the value as JSON bytes."""
-        return as_text(content).encode()
+        return _as_text(content).encode()
 
 
 def failed(error: MonographError) -> Response:
     """Return an error as a response. It closes the connection if the body was too large or too slow."""
     headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else None
-    return Json(fault_of(error), status_of(error), headers)
+    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    return Json(fault_of(error), status, headers)
 
 
 def event(name: str, data: Any) -> ServerSentEvent:
     """Return an event of a stream."""
-    return ServerSentEvent(as_text(data), event=name, sep="\n")
+    return ServerSentEvent(_as_text(data), event=name, sep="\n")
 
 
 async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceResponse:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from monograph.app.serve.faults import NotWritable
 from monograph.app.serve.jobs import Jobs
+from monograph.app.serve.replies import NotWritable
 from monograph.app.serve.threads import Threads
 from monograph.errors import NotFound
 from monograph.library import Monograph, Reader, View

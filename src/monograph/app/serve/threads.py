@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
-from monograph.app.serve.faults import TooMany
+from monograph.app.serve.replies import TooMany
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
