@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 
 
@@ -25,3 +26,14 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
         return sorted({*vars(sys.modules[package]), *home})
 
     return find, names
+
+
+@contextmanager
+def requires(framework: str, extra: str, package: str) -> Iterator[None]:
+    """Raise MissingExtra, with the name of the extra, if an import in the block fails for want of a framework."""
+    try:
+        yield
+    except ImportError as error:
+        from monograph.errors import MissingExtra
+
+        raise MissingExtra(f"{package} needs {framework}", f'pip install "monograph[{extra}]"') from error

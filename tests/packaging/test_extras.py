@@ -54,12 +54,12 @@ def is_there(module: str) -> bool:
 
 def test_error_without_the_framework_names_the_extra() -> None:
     # A module of a package as well: the package is imported first.
-    names = [*PACKAGES, "langchain_monograph.retrievers", "llama_index.retrievers.monograph.retrievers"]
+    names = [*PACKAGES, "langchain_monograph.retrievers", "llama_index.vector_stores.monograph.store"]
     done = subprocess.run([sys.executable, "-c", HIDDEN, *names], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     assert len(lines) == len(names), done.stderr
     for name, line in zip(names, lines, strict=True):
-        package = name.removesuffix(".retrievers")
+        package = name.removesuffix(".retrievers").removesuffix(".store")
         assert line.startswith(f"{name} True {package} needs ")
         assert f'"monograph[{PACKAGES[package][1]}]"' in line
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import lazy_names, requires
 
-try:
+with requires("LangChain", "langchain", __name__):
     import langchain_core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra("langchain_monograph needs LangChain", 'pip install "monograph[langchain]"') from error
 
 _MODULES = {
     "langchain_monograph.compressor": "SCRCompressor",

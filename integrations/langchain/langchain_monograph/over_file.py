@@ -57,10 +57,6 @@ class OverFile(ClosesFile, Serializable):
         """Return the embedder of queries; None for the file's own embedder."""
         return None
 
-    def close(self) -> None:
-        """Close the file if it was given as a path; the next question opens it again."""
-        self._file.close()
-
     @classmethod
     def is_lc_serializable(cls) -> bool:
         """Return True: the path of the file is serialized, and the file is opened again after loading."""

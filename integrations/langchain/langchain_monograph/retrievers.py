@@ -22,7 +22,7 @@ from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
 from monograph.models import Embedder
-from monograph_tools import build_graph, in_thread, warn_of_problems
+from monograph_tools import build_graph, in_thread, to_write, warn_of_problems
 
 SEARCH_EVENT = "monograph_search"
 """Name of the custom event of LangChain that each search sends. It has the query, and the id, relevance (0 to 1,
@@ -84,7 +84,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         where = plain(self.filter if query_filter is None else query_filter)
         limit = self.k if k is None else k
         vector = self._file.query_vector(query, how, argument="embedding")
-        return self._file.open().search(
+        return self._file.monograph.search(
             query, limit, how, where, vector=vector, reranker=self.reranker, as_of=self.as_of
         )
 
@@ -191,7 +191,7 @@ class EraRAGRetriever(TreeRetriever):
         names = documents_ids(documents, ids)
         if names:
             warn_of_problems(
-                self._file.open_to_write().put(
+                to_write(self._file.monograph).put(
                     as_passage(document, name) for document, name in zip(documents, names, strict=True)
                 )
             )
@@ -199,7 +199,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Delete documents. Always returns True, because an id that is not stored is no failure."""
-        warn_of_problems(self._file.open_to_write().remove_chunks(ids))
+        warn_of_problems(to_write(self._file.monograph).remove_chunks(ids))
         return True
 
     aadd_documents = in_thread("add_documents")

@@ -43,10 +43,6 @@ class MonographToolkit(ClosesFile, BaseToolkit):
         key = None if self.key is None else self.key.get_secret_value()
         self._file = FileHandle(self.monograph, read_only=not self.notes, key=key)
 
-    def close(self) -> None:
-        """Close the file if it was given as a path; after that the tools reply with an error."""
-        self._file.close()
-
     def get_tools(self) -> list[BaseTool]:
         """Return the tools for an agent. They return errors to it as text, with their hint."""
         return [
@@ -58,7 +54,7 @@ class MonographToolkit(ClosesFile, BaseToolkit):
                 handle_tool_error=True,
                 handle_validation_error=wrong_arguments,
             )
-            for tool in offered(self._file.open(), notes=self.notes)
+            for tool in offered(self._file.monograph, notes=self.notes)
         ]
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from monograph import Hit, Strategy
-    from monograph.shelf import Archive
-    from monograph_tools import Given
+    from monograph_tools import FileHandle, Given
     from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
@@ -31,7 +30,7 @@ Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
 How: TypeAlias = "str | Strategy"
 
 
-class EcoVectorStore(tools.ClosesFile, VectorStore):
+class EcoVectorStore(tools.FileStore, VectorStore):
     """Documents and their vectors in one file, with an inverted index.
 
     Any string can be an id and is kept. Adding a document replaces the stored one with the same id. ``filter`` is a
@@ -85,30 +84,24 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         self._scores = tools.convention(scores)
         self._how = None if how is None else _check_how(how)
         needs_graph = getattr(self._how, "needs_graph", False)
-        self._whole = tools.opened(
-            monograph, embedding, LangChainEmbedder, key, graph=needs_graph, vector_index=vector_index
+        self._file = tools.opened(
+            monograph,
+            embedding,
+            LangChainEmbedder,
+            key,
+            collection=collection,
+            graph=needs_graph,
+            vector_index=vector_index,
         )
-        self.monograph = tools.in_collection(self._whole, collection)
-        self._own = tools.is_address(monograph)
         self._embedding = embedding
         self._discard: Callable[[], Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # An unpickled store opens the file itself, so it also has to close it.
-        return {**self.__dict__, "_own": True, "_discard": None}
-
-    def __copy__(self) -> EcoVectorStore:
-        duplicate = type(self).__new__(type(self))
-        duplicate.__dict__.update(self.__dict__, _own=False, _discard=None)
-        return duplicate
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> EcoVectorStore:
-        return self.__copy__()
+        return {**self.__dict__, "_discard": None}
 
     def close(self) -> None:
         """Close the file if it was opened here, and delete it if it is temporary."""
-        if self._own:
-            self._whole.close()
+        super().close()
         if self._discard is not None:
             self._discard()
 
@@ -150,7 +143,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        store._discard = weakref.finalize(store, _discard, store._whole, folder)
+        store._discard = weakref.finalize(store, _discard, store._file, folder)
         return store
 
     def add_texts(  # type: ignore[override]  # an unknown argument is an error
@@ -346,7 +339,10 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InvalidFilter
             If the filter cannot be understood.
         """
-        strategy = self._default_how() if how is None else _check_how(how)
+        strategy = self._how if how is None else _check_how(how)
+        if strategy is None:
+            lexical_too = self._embedding is None and self.monograph.embedder.spec == "static"
+            strategy = "hybrid" if lexical_too else "dense"
         if self._embedding is None:
             tools.require_query_vector(self.monograph, strategy, "embedding")
         return self._search(k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where))
@@ -375,7 +371,9 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
         InputError
             If the vector has another dimension than the file's.
         """
-        return self._search(k, filter, lambda limit, where: self._nearest(embedding, limit, where))
+        return self._search(
+            k, filter, lambda limit, where: tools.dense_hits(self.monograph, "", limit, where, embedding)
+        )
 
     def similarity_search_with_vectors(
         self,
@@ -426,10 +424,7 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
         scored = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
         by_id = {document.id: document for document, _ in scored if document.id is not None}
-        return [
-            by_id[identifier]
-            for identifier in tools.most_diverse(self.monograph, list(by_id), embedding, k, lambda_mult)
-        ]
+        return tools.most_diverse(self.monograph, by_id, embedding, k, lambda_mult)
 
     def query_vector(self, query: str) -> list[float]:
         """Return the vector of a query.
@@ -447,16 +442,6 @@ class EcoVectorStore(tools.ClosesFile, VectorStore):
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return partial(tools.convert_score, given=self._scores, wanted="relevance")
-
-    def _default_how(self) -> How:
-        if self._how is not None:
-            return self._how
-        return "hybrid" if self._embedding is None and self.monograph.embedder.spec == "static" else "dense"
-
-    def _nearest(self, embedding: list[float], k: int, where: Mapping[str, Any] | None) -> list[Hit]:
-        hits = self.monograph.search("", k, how="dense", where=where, vector=embedding)
-        # A filtered dense search returns nothing if the query's vector is zero.
-        return hits or (tools.allowed_hits(self.monograph, where, k) if where else [])
 
     def _search(
         self, k: int, condition: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
@@ -493,8 +478,8 @@ def _select(
         fetch_k *= 4
 
 
-def _discard(monograph: Archive, folder: str) -> None:
-    monograph.close()
+def _discard(file: FileHandle, folder: str) -> None:
+    file.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,9 +1,11 @@
-"""MCP server with the tools and resources of one file or shelf."""
+"""MCP server with the tools and resources of one file or shelf: on standard input and output, or over HTTP."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import anyio
 import anyio.to_thread
 from mcp.server.mcpserver import MCPServer, ResourceSecurity
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
@@ -15,12 +17,12 @@ from pydantic import BaseModel
 import monograph as library
 from monograph import Reader
 from monograph.errors import MonographError
+from monograph.loopback import Credentials, Guarded, address_of, listen
 from monograph_tools import for_agents, offered
 from monograph_tools.faults import where
 from monograph_tools.tools import address
 
 if TYPE_CHECKING:
-    from monograph import Document
     from monograph.shelf import Archive
     from monograph_tools import Tool
 
@@ -57,10 +59,17 @@ class FileServer(MCPServer[Any]):
 
     async def list_resources(self) -> list[Resource]:
         """Return the documents of the file or shelf, at most LISTED."""
-        return await anyio.to_thread.run_sync(self._list_documents)
-
-    def _list_documents(self) -> list[Resource]:
-        return [_as_resource(document) for document in self._archive.listed(limit=LISTED).documents]
+        page = await anyio.to_thread.run_sync(lambda: self._archive.listed(limit=LISTED))
+        return [
+            Resource(
+                uri=address(document.id),
+                name=document.title or document.uri or document.id,
+                title=document.title or None,
+                description=document.uri or None,
+                mime_type="text/plain",
+            )
+            for document in page.documents
+        ]
 
 
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
@@ -98,6 +107,54 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     return server
 
 
+def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:
+    """Serve until standard input ends and the calls in progress have returned."""
+    anyio.run(make_server(monograph, notes=notes).run_stdio_async)
+
+
+def serve_http(
+    monograph: Archive,
+    token: str,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    notes: bool = False,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve streamable HTTP at ``/mcp`` until interrupted, to clients that send the token.
+
+    Parameters
+    ----------
+    monograph:
+        The open file or shelf.
+    token:
+        Required in the header ``Authorization: Bearer``; at least 16 characters.
+    host:
+        A loopback address.
+    port:
+        0 takes a free port.
+    notes:
+        Offer the tools that write notes.
+    ready:
+        Called with the server's address as soon as clients can connect.
+
+    Raises
+    ------
+    InputError
+        If the token is too short, the host is not a loopback address, or the port is taken.
+    """
+    import uvicorn
+
+    Credentials(token, port)  # Refuses a bad token before a port is taken.
+    with listen(host, port) as bound:
+        credentials = Credentials(token, bound.getsockname()[1])
+        app = Guarded(make_server(monograph, notes=notes).streamable_http_app(host="127.0.0.1"), credentials)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
+        if ready is not None:
+            ready(f"{address_of(bound)}/mcp")
+        server.run(sockets=[bound])
+
+
 class UncheckedArguments(FuncMetadata):
     """Arguments of a tool that validates them itself, because the library's own validation drops unknown arguments."""
 
@@ -128,13 +185,3 @@ def _unchanged(reply: BaseModel) -> BaseModel:
 
 def _failed(message: str) -> NoReturn:
     raise ToolError(message)
-
-
-def _as_resource(document: Document) -> Resource:
-    return Resource(
-        uri=address(document.id),
-        name=document.title or document.uri or document.id,
-        title=document.title or None,
-        description=document.uri or None,
-        mime_type="text/plain",
-    )

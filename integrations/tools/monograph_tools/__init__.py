@@ -18,11 +18,11 @@ except ImportError as error:
 _MODULES = {
     "monograph.shelf": "to_write",
     "monograph_tools.borrowed": "BorrowedEmbedder BorrowedModel BorrowedReranker all_scores require_vectors",
-    "monograph_tools.calls": "ClosesFile in_thread refuse_unknown warn_of_problems",
+    "monograph_tools.calls": "ClosesFile FileStore in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
-        "COLLECTION Given FileHandle SPANS allowed_hits archive_of build_graph in_collection is_address opened"
-        " reduce_texts require_query_vector whole_documents"
+        "COLLECTION Given FileHandle SPANS archive_of build_graph dense_hits opened reduce_texts require_query_vector"
+        " whole_documents"
     ),
     "monograph_tools.offering": "Tool as_json offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score most_diverse",
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from monograph_tools.borrowed import all_scores as all_scores
     from monograph_tools.borrowed import require_vectors as require_vectors
     from monograph_tools.calls import ClosesFile as ClosesFile
+    from monograph_tools.calls import FileStore as FileStore
     from monograph_tools.calls import in_thread as in_thread
     from monograph_tools.calls import refuse_unknown as refuse_unknown
     from monograph_tools.calls import warn_of_problems as warn_of_problems
@@ -45,11 +46,9 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import SPANS as SPANS
     from monograph_tools.file_handle import FileHandle as FileHandle
     from monograph_tools.file_handle import Given as Given
-    from monograph_tools.file_handle import allowed_hits as allowed_hits
     from monograph_tools.file_handle import archive_of as archive_of
     from monograph_tools.file_handle import build_graph as build_graph
-    from monograph_tools.file_handle import in_collection as in_collection
-    from monograph_tools.file_handle import is_address as is_address
+    from monograph_tools.file_handle import dense_hits as dense_hits
     from monograph_tools.file_handle import opened as opened
     from monograph_tools.file_handle import reduce_texts as reduce_texts
     from monograph_tools.file_handle import require_query_vector as require_query_vector

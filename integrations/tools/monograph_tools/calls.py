@@ -1,10 +1,10 @@
-"""Helpers for components that call a file: warnings for problems, and asynchronous methods that wait in threads."""
+"""Base classes of components over a file, warnings for problems, and asynchronous methods that wait in threads."""
 
 from __future__ import annotations
 
 import asyncio
+import copy
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,20 +12,45 @@ from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph import Report
+    from monograph.shelf import Archive
+    from monograph_tools.file_handle import FileHandle
 
 
 class ClosesFile:
-    """A component that is closed at the end of a ``with`` block."""
+    """A component over a file, which is closed at the end of a ``with`` block."""
 
-    @abstractmethod
+    _file: FileHandle
+
     def close(self) -> None:
-        """Close the file if the component opened it."""
+        """Close the file if the component opened it. Retrievers and engines open a path again when they need it."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class FileStore(ClosesFile):
+    """A store over a file, which is open from the start.
+
+    A copy shares the open file, which only the original closes. An unpickled store opens the file at the same path
+    again, and closes it.
+    """
+
+    def __copy__(self) -> Self:
+        duplicate = type(self).__new__(type(self))
+        duplicate.__dict__.update(self.__getstate__(), _file=copy.copy(self._file))  # type: ignore[call-overload]
+        return duplicate
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return self.__copy__()
+
+    @property
+    def monograph(self) -> Archive:
+        """The open file or shelf, or the view of the collection."""
+        return self._file.monograph
 
 
 def warn_of_problems(report: Report) -> Report:

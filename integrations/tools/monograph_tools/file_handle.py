@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
 
-from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, View, strategy
+from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, strategy
 from monograph.errors import InputError, ModelError, ModelMismatch
 from monograph.models import Embedder, is_given
-from monograph.shelf import is_shelf, only_file, place_of, to_write, whole_file
+from monograph.shelf import is_shelf, only_file, place_of, whole_file
 
 if TYPE_CHECKING:
     from monograph import Strategy
@@ -64,56 +64,56 @@ def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
     return archive
 
 
-def is_address(given: Given) -> bool:
-    """Whether the argument is a path or an address, which a component opens and closes itself."""
-    return isinstance(given, str | os.PathLike)
-
-
-def opened(
+def opened(  # noqa: PLR0913 - each is a choice of its own
     given: Given,
     model: Model | None,
     borrowed: Callable[[Model], Embedder],
     key: str | None = None,
     *,
+    collection: str | None = None,
     graph: bool = False,
     vector_index: Literal["codes", "graph"] | None = None,
-) -> Archive:
-    """Return an open file or shelf unchanged; open a path or address with the given embedding model or its own.
+) -> FileHandle:
+    """Open the file or shelf of a store, and return the handle that closes it unless it was open before.
 
     A path is created if it does not exist; a shelf must exist. If ``graph`` is True, a missing graph is built;
-    otherwise a new file has none. ``borrowed`` converts the framework's model to an embedder. ``vector_index`` is the
-    design of a new file's vector index.
+    otherwise a new file has none. ``borrowed`` converts the framework's embedding model to an embedder.
+    ``vector_index`` is the design of a new file's vector index. A handle is returned unchanged.
 
     Raises
     ------
     InputError
         If a model, a key or a design is given with an open file, or a key or a design with a shelf.
     """
+    if isinstance(given, FileHandle):
+        return given
     given = archive_of(given)
-    if isinstance(given, str | os.PathLike):
+    _refuse_key(key, given)
+    is_address = isinstance(given, str | os.PathLike)
+    if vector_index is not None and (not isinstance(given, str | os.PathLike) or is_shelf(given)):
+        raise InputError(
+            f"vector_index is {vector_index!r}, but the archive already exists", "give it only for a new file"
+        )
+    if not isinstance(given, str | os.PathLike):
+        if model is not None:
+            name = getattr(borrowed, "__name__", "embedder")
+            raise InputError(
+                "the file is already open with its own embedder",
+                f"open it with your model: Monograph.open(path, {name}(your embedding model))",
+            )
+        archive = given
+    else:
         embedder = None if model is None else borrowed(model)
         if is_shelf(given):
-            _refuse_key(key, f"{given} is a shelf, which has no key")
-            _refuse_vector_index(vector_index)
-            from monograph.shelf import Shelf
-
-            return Shelf.open(given, embedder=embedder)
-        settings = None if graph or Path(given).exists() else Settings(graph=False)
-        archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
-        if graph:
-            build_graph(archive)
-        return archive
-    _refuse_key(key)
-    _refuse_vector_index(vector_index)
-    if model is not None:
-        name = getattr(borrowed, "__name__", "embedder")
-        raise InputError(
-            "the file is already open with its own embedder",
-            f"open it with your model: Monograph.open(path, {name}(your embedding model))",
-        )
+            archive = _open_existing(given, embedder, read_only=True, key=None)
+        else:
+            settings = None if graph or Path(given).exists() else Settings(graph=False)
+            archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
     if graph:
-        build_graph(given)
-    return given
+        build_graph(archive)
+    handle = FileHandle(archive, collection=collection, owned=is_address)
+    _ = handle.monograph  # Refuses a wrong collection.
+    return handle
 
 
 def build_graph(given: Given, key: str | None = None, embedder: Embedder | None = None) -> None:
@@ -135,49 +135,41 @@ def build_graph(given: Given, key: str | None = None, embedder: Embedder | None 
         with Monograph.open(archive, create=False, read_only=True, key=key) as read:
             missing = not read.settings.graph
         if missing:
-            with contextlib.closing(_file_of(archive, embedder, read_only=False, key=key)) as file:
-                file.graph.build()
+            with contextlib.closing(_open_existing(archive, embedder, read_only=False, key=key)) as file:
+                build_graph(file)
     elif isinstance(archive, Reader) and not archive.settings.graph:
         whole_file(archive, "graph", "graph.build").graph.build()
 
 
-def _file_of(path: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None) -> Monograph:
-    """Open an existing file, with ``embedder`` unless the file's vectors are given by the caller."""
+def _open_existing(
+    address: str | os.PathLike[str], embedder: Embedder | None, *, read_only: bool, key: str | None
+) -> Archive:
+    """Open a shelf or an existing file, with ``embedder`` unless the file's vectors are given by the caller."""
+    if is_shelf(address):
+        from monograph.shelf import Shelf
+
+        return Shelf.open(address, embedder=embedder)
     try:
-        return Monograph.open(path, embedder, create=False, read_only=read_only, key=key)
+        return Monograph.open(address, embedder, create=False, read_only=read_only, key=key)
     except ModelMismatch:
-        file = Monograph.open(path, create=False, read_only=read_only, key=key)
+        file = Monograph.open(address, create=False, read_only=read_only, key=key)
         if _is_given(file):
             return file
         file.close()
         raise
 
 
-def in_collection(archive: Archive, name: str | None) -> Archive:
-    """Return the view of a collection; without a name the archive itself.
-
-    Raises
-    ------
-    InputError
-        If the name is not a string, if it is empty, or if the archive is a shelf, which has no collections.
-    """
-    if name is None:
-        return archive
-    if not isinstance(name, str) or not name:
-        raise InputError(f"the collection is {name!r}", "give a name, or None for all documents")
-    return only_file(archive, "collections").within({COLLECTION: name})
-
-
 class FileHandle:
     """A file or shelf that is already open, or that is opened at its first use by its path or address; it must exist.
 
-    A copy of a handle shares an open file, but opens a path for itself. An unpickled handle opens the path again. A
-    handle with a key can be copied, but not pickled.
+    A copy of a handle shares an open file, which it does not close, but opens a path for itself. An unpickled handle
+    opens the path again, and closes it. A handle with a key can be copied, but not pickled.
 
     Parameters
     ----------
     given:
-        A file or shelf, open or by its address. The caller closes an open one.
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened by the first use and closed by :meth:`close`.
     read_only:
         Whether a path is opened for reading only.
     key:
@@ -187,6 +179,8 @@ class FileHandle:
     embedder:
         Computes the vectors of queries. The archive must have been built with it, unless its vectors are given by the
         caller.
+    owned:
+        Whether the handle closes an open archive, too.
 
     Raises
     ------
@@ -203,48 +197,49 @@ class FileHandle:
         key: str | None = None,
         collection: str | None = None,
         embedder: Embedder | None = None,
+        owned: bool = False,
     ) -> None:
         given = archive_of(given)
-        if not isinstance(given, str | os.PathLike):
-            _refuse_key(key)
-            _refuse_embedder(given, embedder)
-        elif is_shelf(given):
-            _refuse_key(key, f"{given} is a shelf, which has no key")
-        self._given = given
-        self._embedder = embedder
-        self._collection = collection
-        self._view: Archive | None = None
-        self._key = key
-        self._read_only = read_only
+        _refuse_key(key, given)
         self._opened: Archive | None = None
+        if not isinstance(given, str | os.PathLike):
+            self._opened = given if owned else None
+            if embedder is not None and not _is_given(given) and given.embedder.key != embedder.key:
+                raise ModelMismatch(
+                    f"{place_of(given)} was built with {given.embedder.key!r}, not with {embedder.key!r}",
+                    "leave the model out: the archive's own model computes the vectors",
+                )
+        self.given = given
+        self.collection = collection
+        self._read_only = read_only
+        self._key = key
+        self._embedder = embedder
+        self._view: Archive | None = None
         self._opening = threading.Lock()
 
     def __copy__(self) -> FileHandle:
-        return FileHandle(self._given, self._read_only, self._key, self._collection, self._embedder)
+        return FileHandle(self.given, self._read_only, self._key, self.collection, self._embedder)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FileHandle:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[type[FileHandle], tuple[Given, bool, None, str | None, Embedder | None]]:
+    def __reduce__(self) -> tuple[type[FileHandle], tuple[Given, bool, None, str | None, Embedder | None, bool]]:
         if self._key is not None:
             raise InputError(
                 "a component with a key cannot be pickled: the pickle would contain its key",
                 "create it again where it is needed",
             )
-        return FileHandle, (self._given, self._read_only, None, self._collection, self._embedder)
+        return FileHandle, (self.given, self._read_only, None, self.collection, self._embedder, True)
 
     @property
     def address(self) -> str:
         """Absolute path of the file, or address of the shelf."""
-        given = self._given
-        if isinstance(given, Reader):
-            return str(given.path.absolute())
-        if isinstance(given, str | os.PathLike):
-            return os.fspath(given) if "://" in os.fspath(given) else str(Path(given).absolute())
-        return given.url
+        place = os.fspath(self.given) if isinstance(self.given, str | os.PathLike) else place_of(self.given)
+        return place if "://" in place else str(Path(place).absolute())
 
-    def open(self) -> Archive:
-        """Return the open file or shelf; open it if it is closed.
+    @property
+    def monograph(self) -> Archive:
+        """The open file or shelf, or the view of the collection; a path is opened if it is closed.
 
         Raises
         ------
@@ -252,26 +247,24 @@ class FileHandle:
             If there is no file at this path, or it cannot be read.
         ShelfError
             If a shelf cannot be read.
+        InputError
+            If the collection is not a string, if it is empty, or if the archive is a shelf, which has no collections.
         """
         with self._opening:
             if self._view is None:
-                if isinstance(self._given, str | os.PathLike):
-                    archive = self._opened = self._open_address(self._given)
-                else:
-                    archive = self._given
-                self._view = in_collection(archive, self._collection)
+                archive = self.given
+                if isinstance(archive, str | os.PathLike):
+                    archive = self._opened = _open_existing(
+                        archive, self._embedder, read_only=self._read_only, key=self._key
+                    )
+                if self.collection is not None:
+                    if not isinstance(self.collection, str) or not self.collection:
+                        raise InputError(
+                            f"the collection is {self.collection!r}", "give a name, or None for all documents"
+                        )
+                    archive = only_file(archive, "collections").within({COLLECTION: self.collection})
+                self._view = archive
             return self._view
-
-    def open_to_write(self) -> Monograph | View:
-        """Return the open file or view for writing. Raises as :func:`to_write` and :meth:`open` do."""
-        return to_write(self.open())
-
-    def _open_address(self, address: str | os.PathLike[str]) -> Archive:
-        if is_shelf(address):
-            from monograph.shelf import Shelf
-
-            return Shelf.open(address, embedder=self._embedder)
-        return _file_of(address, self._embedder, read_only=self._read_only, key=self._key)
 
     def query_vector(
         self, text: str, how: str | Strategy, vector: Sequence[float] | None = None, argument: str = "embed_model"
@@ -286,7 +279,7 @@ class FileHandle:
         """
         if vector is not None:
             return vector
-        archive = self.open()
+        archive = self.monograph
         if self._embedder is None:
             require_query_vector(archive, how, argument)
         elif getattr(strategy(how), "needs_vector", False) and _is_given(archive):
@@ -295,12 +288,12 @@ class FileHandle:
         return None
 
     def close(self) -> None:
-        """Close the file if it was given as a path; the next use opens it again."""
+        """Close what this handle opened or owns. The next use opens a path again."""
         with self._opening:
-            self._view = None
             if self._opened is not None:
                 self._opened.close()
-                self._opened = None
+            if isinstance(self.given, str | os.PathLike):
+                self._view = self._opened = None
 
 
 def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -> None:
@@ -320,8 +313,22 @@ SPANS = "monograph_spans"
 """Metadata key of the kept spans of a reduced text: [start, end] of each span in the original text."""
 
 
-def allowed_hits(archive: Archive, where: Mapping[str, Any], k: int) -> list[Hit]:
-    """Return at most k chunks that match a filter, in reading order, with relevance 0: for a query without a vector."""
+def dense_hits(
+    archive: Archive,
+    text: str | None,
+    k: int,
+    where: Mapping[str, Any] | None,
+    vector: Sequence[float] | Float32 | None,
+) -> list[Hit]:
+    """Return the k hits nearest to a vector, or else to the vector of a text.
+
+    Without a query, or for a zero vector, return at most k chunks that match ``where``, if it has conditions, in
+    reading order, with relevance 0.
+    """
+    asks = text is not None or vector is not None
+    hits = archive.search(text or "", k, how="dense", where=where, vector=vector) if asks else []
+    if hits or not where:
+        return hits
     return [
         Hit(stored.chunk, 0.0, rank, stored.title, stored.uri, stored.metadata, ())
         for rank, stored in enumerate(archive.fetch(where=where)[: max(0, k)])
@@ -347,13 +354,8 @@ def reduce_texts(
         for index, text in enumerate(texts)
         if text.strip()
     ]
-    reduced = held.open().reduce(question, hits, cut=cut)
+    reduced = held.monograph.reduce(question, hits, cut=cut)
     return [(item.hit.rank, item.text, [[span.start, span.end] for span in item.spans]) for item in reduced]
-
-
-def _refuse_vector_index(kind: Literal["codes", "graph"] | None) -> None:
-    if kind is not None:
-        raise InputError(f"vector_index is {kind!r}, but the archive already exists", "give it only for a new file")
 
 
 def _is_given(archive: Archive) -> bool:
@@ -364,18 +366,16 @@ def _is_given(archive: Archive) -> bool:
         return False
 
 
-def _refuse_embedder(archive: Archive, embedder: Embedder | None) -> None:
-    if embedder is not None and not _is_given(archive) and archive.embedder.key != embedder.key:
-        raise ModelMismatch(
-            f"{place_of(archive)} was built with {archive.embedder.key!r}, not with {embedder.key!r}",
-            "leave the model out: the archive's own model computes the vectors",
+def _refuse_key(key: str | None, given: Archive | str | os.PathLike[str]) -> None:
+    if key is None:
+        return
+    if not isinstance(given, str | os.PathLike):
+        raise InputError(
+            "a key was given, but the file is already open",
+            "give its path with the key, or use Monograph.open(path, key=...)",
         )
-
-
-def _refuse_key(key: str | None, why: str = "") -> None:
-    if key is not None:
-        hint = "leave out the key" if why else "give its path with the key, or use Monograph.open(path, key=...)"
-        raise InputError(why or "a key was given, but the file is already open", hint)
+    if is_shelf(given):
+        raise InputError(f"{given} is a shelf, which has no key", "leave out the key")
 
 
 def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
@@ -395,6 +395,6 @@ def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Ite
     """
     # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(held)) as file:
-        identifiers = [document.id for document in file.open().documents()] if names is None else names
+        identifiers = [document.id for document in file.monograph.documents()] if names is None else names
         for name in identifiers:
-            yield file.open().document(name)
+            yield file.monograph.document(name)

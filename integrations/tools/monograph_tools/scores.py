@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ relevance is a cosine. ``squared_l2``: 2 - 2 * relevance, lower is better; the s
 vectors if the relevance is a cosine.
 """
 
-CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
+Found = TypeVar("Found")
 
 _LINES: Mapping[Convention, tuple[float, float]] = MappingProxyType(
     {"relevance": (0.0, 1.0), "distance": (1.0, -1.0), "squared_l2": (2.0, -2.0)}
@@ -57,15 +57,14 @@ def convention(name: str) -> Convention:
     InputError
         If the name is unknown.
     """
-    for option in CONVENTIONS:
-        if name == option:
-            return option
-    raise InputError(f"{name!r} is not a convention of scores", f"use one of {', '.join(CONVENTIONS)}")
+    if name not in _LINES:
+        raise InputError(f"{name!r} is not a convention of scores", f"use one of {', '.join(_LINES)}")
+    return cast("Convention", name)
 
 
 def most_diverse(
-    archive: Archive, ids: Sequence[str], vector: Sequence[float] | Float32, k: int, relevance: float
-) -> list[str]:
+    archive: Archive, found: Mapping[str, Found], vector: Sequence[float] | Float32, k: int, relevance: float
+) -> list[Found]:
     """Choose chunks by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
 
     A candidate is compared with every chosen chunk. LlamaIndex's own function compares it with the last chosen chunk
@@ -73,8 +72,8 @@ def most_diverse(
 
     Parameters
     ----------
-    archive, ids:
-        Ids of the candidates; candidates without a vector are left out.
+    archive, found:
+        The candidates by their chunks' ids; candidates without a vector are left out.
     vector:
         Vector of the query; its length does not matter.
     k:
@@ -84,10 +83,12 @@ def most_diverse(
 
     Returns
     -------
-    The ids of the chosen chunks, in the order in which they were chosen.
+    The chosen candidates, in the order in which they were chosen.
     """
     vectors = {
-        stored.chunk.id: stored.vector for stored in archive.fetch(ids, vectors=True) if stored.vector is not None
+        stored.chunk.id: stored.vector
+        for stored in archive.fetch(list(found), vectors=True)
+        if stored.vector is not None
     }
     if not vectors or k <= 0:
         return []
@@ -102,4 +103,4 @@ def most_diverse(
         chosen.append(int(score.argmax()))
         chosen_similarity = np.maximum(chosen_similarity, rows @ rows[chosen[-1]])
     names = list(vectors)
-    return [names[index] for index in chosen]
+    return [found[names[index]] for index in chosen]

@@ -1,24 +1,90 @@
-"""Monograph for LlamaIndex: LlamaIndex embedding models in a .mono file, and a file's embedder in LlamaIndex."""
+"""Adapters of embedding models: LlamaIndex's for a .mono file, and a file's embedder for LlamaIndex."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.embeddings.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+with requires("LlamaIndex", "llama-index", __name__):
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.bridge.pydantic import PrivateAttr
 
-_MODULES = {"llama_index.embeddings.monograph.embedding": "LlamaIndexEmbedder MonographEmbedding"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from monograph.models import Embedder, TextKind
+from monograph_tools import BorrowedEmbedder, in_thread, require_vectors
 
-if TYPE_CHECKING:
-    from llama_index.embeddings.monograph.embedding import LlamaIndexEmbedder as LlamaIndexEmbedder
-    from llama_index.embeddings.monograph.embedding import MonographEmbedding as MonographEmbedding
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["LlamaIndexEmbedder", "MonographEmbedding"]
+
+
+class LlamaIndexEmbedder(BorrowedEmbedder):
+    """An embedding model of LlamaIndex as the embedder of a file: ``Monograph.open(path, LlamaIndexEmbedder(model))``.
+
+    Parameters
+    ----------
+    model:
+        An embedding model of LlamaIndex.
+    name:
+        Identifies the model and every setting that changes its vectors. The default is its class and its
+        ``model_name``. Pass a name if your model has settings that neither of them shows.
+    dimension:
+        Length of its vectors. If None, it is measured by embedding one word.
+    """
+
+    def __init__(self, model: BaseEmbedding, name: str = "", dimension: int | None = None) -> None:
+        key = "llama-index/" + (name or f"{_kind(model)}/{model.model_name}")
+        super().__init__(key, model.get_text_embedding_batch, model.get_query_embedding, dimension)
+
+
+class MonographEmbedding(BaseEmbedding):
+    """An embedder of Monograph in LlamaIndex: ``Settings.embed_model = MonographEmbedding(monograph.embedder)``.
+
+    Raises
+    ------
+    InputError
+        If the file's vectors are given by the caller, so that its embedder computes none.
+    """
+
+    _embedder: Embedder = PrivateAttr()
+
+    def __init__(self, embedder: Embedder, **kwargs: Any) -> None:
+        require_vectors(embedder, "Settings.embed_model")
+        super().__init__(model_name=embedder.key, **kwargs)
+        self._embedder = embedder
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name of this class in serialized settings."""
+        return "MonographEmbedding"
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of Monograph."""
+        return self._embedder
+
+    def _get_query_embedding(self, query: str) -> list[float]:
+        return self._lists([query], "query")[0]
+
+    def _get_text_embedding(self, text: str) -> list[float]:
+        return self._lists([text], "document")[0]
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return self._lists(texts, "document")
+
+    _aget_query_embedding = in_thread("_get_query_embedding")
+    _aget_text_embedding = in_thread("_get_text_embedding")
+    _aget_text_embeddings = in_thread("_get_text_embeddings")
+
+    def _lists(self, texts: list[str], kind: TextKind) -> list[list[float]]:
+        vectors: list[list[float]] = self._embedder.embed(texts, kind).tolist()
+        return vectors
+
+
+def as_embedder(model: BaseEmbedding) -> Embedder:
+    """Return an embedding model of LlamaIndex as an embedder of Monograph; unwrap a :class:`MonographEmbedding`."""
+    return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)
+
+
+def _kind(model: BaseEmbedding) -> str:
+    """Return ``class_name()`` of a model's class if the class itself defines it, else the class's Python name."""
+    kind = type(model)
+    return model.class_name() if "class_name" in vars(kind) else kind.__qualname__

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from monograph.lazy import requires
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
-
-try:
+with requires("LlamaIndex", "llama-index", __name__):
     import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.graph_stores.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
 
-_MODULES = {"llama_index.graph_stores.monograph.store": "MonographPropertyGraphStore"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from llama_index.graph_stores.monograph.store import MonographPropertyGraphStore
 
-if TYPE_CHECKING:
-    from llama_index.graph_stores.monograph.store import MonographPropertyGraphStore as MonographPropertyGraphStore
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["MonographPropertyGraphStore"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fsspec import AbstractFileSystem
@@ -26,13 +25,13 @@ from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
 from monograph.values import AssertedNode, AssertedRelation, Assertions
-from monograph_tools import ClosesFile, Given, in_collection, in_thread, is_address, opened, to_write, warn_of_problems
+from monograph_tools import FileStore, Given, in_thread, opened, to_write, warn_of_problems
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
 
 
-class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
+class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     """A property graph of extracted entities and relations, stored in the file of the texts they come from.
 
     ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds them, and a chunk
@@ -72,35 +71,12 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         collection: str | None = None,
         key: str | None = None,
     ) -> None:
-        self._whole = opened(monograph, embed_model, LlamaIndexEmbedder, key, graph=True)
-        self._monograph = in_collection(self._whole, collection)
-        self._collection = collection
-        self._own = is_address(monograph)
-
-    def __reduce__(self) -> tuple[Any, tuple[Archive], dict[str, bool]]:
-        # The unpickled store opens the file itself, so it also has to close it.
-        return partial(type(self), collection=self._collection), (self._whole,), {"_own": True}
-
-    def __copy__(self) -> MonographPropertyGraphStore:
-        return type(self)(self._whole, collection=self._collection)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> MonographPropertyGraphStore:
-        return self.__copy__()
-
-    @property
-    def monograph(self) -> Archive:
-        """The open file or shelf, or the view of the collection."""
-        return self._monograph
+        self._file = opened(monograph, embed_model, LlamaIndexEmbedder, key, collection=collection, graph=True)
 
     @property
     def client(self) -> Archive:
         """The open file, view or shelf: the same as :attr:`monograph`."""
-        return self._monograph
-
-    def close(self) -> None:
-        """Close the file if it was opened here."""
-        if self._own:
-            self._whole.close()
+        return self.monograph
 
     def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
         """Return entities and chunks that have all ``properties`` and one of ``ids``; all of them if neither is given.
@@ -108,7 +84,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         An empty list of ids matches nothing. An entity that only relations mention is returned with its name alone.
         """
         chunks = self._chunks(ids, properties or {})
-        nodes = self._monograph.graph.assertions(ids).nodes
+        nodes = self.monograph.graph.assertions(ids).nodes
         selected = nodes if ids is None else {name: nodes[name] for name in ids if name in nodes}
         entities = [
             convert.as_entity(node)
@@ -139,7 +115,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
             return []
         entity_ids = {EntityNode(name=name).id for name in entity_names or ()}
         node_ids = [*(ids or ()), *entity_ids]
-        assertions = self._monograph.graph.assertions(node_ids or None)
+        assertions = self.monograph.graph.assertions(node_ids or None)
         relations = [
             relation
             for relation in assertions.relations
@@ -174,7 +150,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         for _ in range(depth):
             if not frontier or len(triplets) >= limit:
                 break
-            assertions = self._monograph.graph.assertions(frontier)
+            assertions = self.monograph.graph.assertions(frontier)
             fresh = [
                 relation
                 for relation in assertions.relations
@@ -189,7 +165,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     def get_llama_nodes(self, node_ids: list[str]) -> list[BaseNode]:
         """Return LlamaIndex's nodes as they were stored, in the order of ``node_ids``; skip ids that are not stored."""
-        return [as_node(chunk) for chunk in self._monograph.fetch(node_ids)]
+        return [as_node(chunk) for chunk in self.monograph.fetch(node_ids)]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
         """Store entities and chunks; a source's new assertion of a node replaces its previous one.
@@ -205,19 +181,19 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         entities = [convert.as_asserted_node(node) for node in nodes if not isinstance(node, ChunkNode)]
         self.upsert_llama_nodes([convert.as_base_node(chunk) for chunk in chunks])
         if entities:
-            to_write(self._monograph).graph.add(entities, missing_ok=True)
+            to_write(self.monograph).graph.add(entities, missing_ok=True)
 
     def upsert_relations(self, relations: list[Relation]) -> None:
         """Store relations; an end node that does not exist is created."""
         if relations:
-            graph = to_write(self._monograph).graph
+            graph = to_write(self.monograph).graph
             graph.add((), [convert.as_asserted_relation(relation) for relation in relations], missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
         """Store LlamaIndex's nodes as chunks; skip a node if a chunk of another source has its id and text."""
         if not llama_nodes:
             return
-        file = to_write(self._monograph)
+        file = to_write(self.monograph)
         existing = {chunk.chunk.id: chunk for chunk in file.fetch([node.node_id for node in llama_nodes])}
         fresh = [node for node in llama_nodes if node.node_id not in existing or _is_ours(existing[node.node_id], node)]
         if fresh:
@@ -235,7 +211,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         The four arguments are independent of each other. Deleting a node deletes its relations, and deleting a chunk
         deletes everything that it asserts.
         """
-        file = to_write(self._monograph)
+        file = to_write(self.monograph)
         graph = file.graph
         names = [*(EntityNode(name=name).id for name in entity_names or ()), *(ids or ())]
         chunks = list(ids or ())
@@ -259,7 +235,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
         Assertions of other sources about the same entities stay.
         """
-        file = to_write(self._monograph)
+        file = to_write(self.monograph)
         sources = [*(node_ids or ()), *(ref_doc_ids or ())]
         if node_ids:
             warn_of_problems(file.remove_chunks(node_ids))
@@ -305,11 +281,11 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         if vector is None:
             if not query.query_str:
                 raise InputError("the query has neither an embedding nor a text", "give query_embedding")
-            vector = self._monograph.embedder.embed([query.query_str], "query")[0].tolist()
+            vector = self.monograph.embedder.embed([query.query_str], "query")[0].tolist()
         narrowed = bool(query.node_ids or query.doc_ids)
         k = query.similarity_top_k
-        nearest = self._monograph.graph.nearest_assertions(
-            vector, len(self._monograph.graph.assertions().nodes) if narrowed else k, where=as_where(query.filters)
+        nearest = self.monograph.graph.nearest_assertions(
+            vector, len(self.monograph.graph.assertions().nodes) if narrowed else k, where=as_where(query.filters)
         )
         if query.node_ids:
             nearest = [pair for pair in nearest if pair[0].id in query.node_ids]
@@ -323,9 +299,9 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     def get_schema(self, refresh: bool = False) -> dict[str, Any]:
         """Return the labels of nodes and relations, their properties, and the pairs of labels that relations join."""
-        asserted = self._monograph.graph.assertions()
+        asserted = self.monograph.graph.assertions()
         ends = dict.fromkeys(end for relation in asserted.relations for end in (relation.source, relation.target))
-        chunks = {chunk.chunk.id: convert.as_chunk(chunk).label for chunk in self._monograph.fetch(list(ends))}
+        chunks = {chunk.chunk.id: convert.as_chunk(chunk).label for chunk in self.monograph.fetch(list(ends))}
         return schema_of(asserted, chunks)
 
     def get_schema_str(self, refresh: bool = False) -> str:
@@ -347,7 +323,7 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
 
     def _chunks(self, ids: Iterable[str] | None, properties: dict[str, Any]) -> dict[str, ChunkNode]:
         chunk_ids = None if ids is None else list(ids)
-        chunks = (convert.as_chunk(stored) for stored in self._monograph.fetch(chunk_ids, vectors=True))
+        chunks = (convert.as_chunk(stored) for stored in self.monograph.fetch(chunk_ids, vectors=True))
         return {chunk.id: chunk for chunk in chunks if convert.has_all(properties, chunk.properties)}
 
     def _triplets(self, assertions: Assertions, relations: Sequence[AssertedRelation]) -> list[Triplet]:
@@ -355,14 +331,14 @@ class MonographPropertyGraphStore(ClosesFile, PropertyGraphStore):
         nodes: dict[str, LabelledNode] = {
             name: convert.as_entity(assertions.nodes.get(name, AssertedNode(name, name))) for name in ends
         }
-        nodes.update((chunk.chunk.id, convert.as_chunk(chunk)) for chunk in self._monograph.fetch(list(ends)))
+        nodes.update((chunk.chunk.id, convert.as_chunk(chunk)) for chunk in self.monograph.fetch(list(ends)))
         return [
             (nodes[relation.source], convert.as_relation(relation), nodes[relation.target]) for relation in relations
         ]
 
     def _documents(self, origins: Iterable[str]) -> set[str]:
         names = list(origins)
-        return {*names, *(chunk.chunk.document_id for chunk in self._monograph.fetch(names))}
+        return {*names, *(chunk.chunk.document_id for chunk in self.monograph.fetch(names))}
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:

@@ -1,23 +1,207 @@
-"""Monograph for LlamaIndex: an index with a tree of summaries."""
+"""LlamaIndex index in a .mono file, with a tree of summaries that every change updates (Zhang et al., EraRAG)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import signature
+from typing import Any, cast
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.indices.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+with requires("LlamaIndex", "llama-index", __name__):
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.data_structs.data_structs import IndexStruct
+    from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
+    from llama_index.core.data_structs.struct_type import IndexStructType
+    from llama_index.core.indices.base import BaseIndex
+    from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
+    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.storage.docstore.types import RefDocInfo
 
-_MODULES = {"llama_index.indices.monograph.erarag": "EraRAGIndex"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from llama_index.embeddings.monograph import LlamaIndexEmbedder
+from llama_index.retrievers.monograph import TreeRetriever
+from llama_index.vector_stores.monograph.nodes import as_documents, as_node
+from monograph import Monograph
+from monograph.errors import InputError
+from monograph_tools import ClosesFile, Given, in_thread, opened, refuse_unknown, to_write, warn_of_problems
 
-if TYPE_CHECKING:
-    from llama_index.indices.monograph.erarag import EraRAGIndex as EraRAGIndex
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["EraRAGIndex"]
+
+STRUCT_TYPE = cast(IndexStructType, "monograph_erarag")
+"""Type of the index in LlamaIndex's registries. LlamaIndex's own types are an enumeration, but any string works."""
+
+
+@dataclass
+class EraRAGStruct(IndexStruct):
+    """Data of the index that LlamaIndex persists: the path of its file. Everything else is in the file."""
+
+    path: str = ""
+
+    @classmethod
+    def get_type(cls) -> IndexStructType:
+        """Return the type of this struct in the registries."""
+        return STRUCT_TYPE
+
+
+class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
+    """Nodes in a .mono file under a tree of summaries, which every insertion, update and deletion updates.
+
+    The file stores the whole nodes and the hashes of their documents. A refresh does not need the docstore of a storage
+    context, and no node is stored there. ``load_index_from_storage`` opens the file again.
+
+    Parameters
+    ----------
+    nodes:
+        First nodes of the index; None or empty for none.
+    monograph:
+        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
+        exist, and closed by :meth:`close`. Not needed to load an index.
+    embed_model:
+        Computes the vectors; only with a path. If it is None, the file's own embedder is used.
+    key:
+        Key of an encrypted file; only with a path. It is not persisted: ``load_index_from_storage(..., key=...)``.
+    options:
+        Options of LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
+
+    Raises
+    ------
+    InputError
+        If no file is given, if a view is given, or if a model or a key is given with an open file.
+    """
+
+    index_struct_cls = EraRAGStruct
+    monograph: Monograph
+    """The open file."""
+
+    def __init__(
+        self,
+        nodes: Sequence[BaseNode] | None = None,
+        monograph: Given | None = None,
+        *,
+        embed_model: BaseEmbedding | None = None,
+        key: str | None = None,
+        index_struct: EraRAGStruct | None = None,
+        **options: Any,
+    ) -> None:
+        source = monograph if monograph is not None or index_struct is None else index_struct.path
+        if source is None:
+            raise InputError("an index needs a file", 'give its path: EraRAGIndex(nodes, "notes.mono")')
+        self._file = opened(source, embed_model, LlamaIndexEmbedder, key)
+        try:
+            file = to_write(self._file.monograph)
+            if not isinstance(file, Monograph):
+                raise InputError("an index with a tree needs a whole file", "give the file, not a view of it")
+        except InputError:
+            self.close()
+            raise
+        self.monograph = file
+        first_nodes = list(nodes or []) if index_struct is None else None
+        super().__init__(nodes=first_nodes, index_struct=index_struct, **options)
+
+    def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
+        """Store the first nodes in the file, and none of them in the docstore."""
+        refuse_unknown("EraRAGIndex", build_kwargs)
+        return self._build_index_from_nodes(nodes, **build_kwargs)
+
+    def _build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> EraRAGStruct:
+        self._insert(nodes)
+        return EraRAGStruct(path=str(self.monograph.path.absolute()))
+
+    def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        if not nodes:
+            return
+        warn_of_problems(self.monograph.put(as_documents(nodes)))
+        if not self.monograph.brief().has_tree:
+            self.monograph.tree.rebuild()
+
+    def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        """Store nodes; a node replaces the stored node with the same id."""
+        with self._callback_manager.as_trace("insert_nodes"):
+            self._insert(nodes)
+
+    def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
+        warn_of_problems(self.monograph.remove_chunks([node_id]))
+
+    def delete_nodes(self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
+        """Delete nodes in one operation; skip ids that are not stored."""
+        warn_of_problems(self.monograph.remove_chunks(node_ids))
+
+    def delete_ref_doc(self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any) -> None:
+        """Delete all nodes of a document; do nothing if it has none."""
+        warn_of_problems(self.monograph.remove_chunks(where={"$document": ref_doc_id}))
+        self.docstore.delete_document(ref_doc_id, raise_error=False)
+
+    def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
+        """Insert new documents and update changed ones; return for each document whether it was stored.
+
+        The hashes in the file are compared, so this works after any deletion and without a persisted docstore.
+        """
+        changed = []
+        for document in documents:
+            stored_hash = self._known_hash(document.id_)
+            if stored_hash is None:
+                self.insert(document, **update_kwargs.get("insert_kwargs", {}))
+            elif stored_hash != document.hash:
+                self.update_ref_doc(document, **update_kwargs.get("update_kwargs", {}))
+            changed.append(stored_hash != document.hash)
+        return changed
+
+    ainsert_nodes = in_thread("insert_nodes")
+    adelete_nodes = in_thread("delete_nodes")
+    adelete_ref_doc = in_thread("delete_ref_doc")
+    arefresh_ref_docs = in_thread("refresh_ref_docs")
+
+    def _known_hash(self, ref_doc_id: str) -> str | None:
+        stored = self.monograph.fetch(where={"$document": ref_doc_id})
+        if not stored:
+            return None
+        source = as_node(stored[0]).source_node
+        return "" if source is None else source.hash or ""
+
+    @property
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        """Node ids and metadata of every document, by document id."""
+        infos: dict[str, RefDocInfo] = {}
+        for chunk in self.monograph.fetch():
+            node = as_node(chunk)
+            info = infos.setdefault(chunk.chunk.document_id, RefDocInfo(metadata=dict(node.metadata)))
+            info.node_ids.append(chunk.chunk.id)
+        return infos
+
+    def as_retriever(self, **kwargs: Any) -> BaseRetriever:
+        """Return a :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
+
+        It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
+        ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored.
+
+        Raises
+        ------
+        InputError
+            If an argument belongs neither to the retriever nor to an engine.
+        """
+        own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
+        refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)
+        return TreeRetriever(self.monograph, **{name: value for name, value in kwargs.items() if name in own})
+
+
+@cache
+def _engine_arguments() -> frozenset[str]:
+    """Return the argument names of LlamaIndex's query and chat engines, which it also passes to ``as_retriever``."""
+    from llama_index.core.chat_engine import (
+        CondensePlusContextChatEngine,
+        CondenseQuestionChatEngine,
+        ContextChatEngine,
+        SimpleChatEngine,
+    )
+    from llama_index.core.query_engine import RetrieverQueryEngine
+
+    chats = (CondensePlusContextChatEngine, CondenseQuestionChatEngine, ContextChatEngine, SimpleChatEngine)
+    makers = [RetrieverQueryEngine.from_args, *(engine.from_defaults for engine in chats)]
+    return frozenset(name for maker in makers for name in signature(maker).parameters) - {"kwargs"}
+
+
+INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[STRUCT_TYPE] = EraRAGStruct
+INDEX_STRUCT_TYPE_TO_INDEX_CLASS[STRUCT_TYPE] = EraRAGIndex

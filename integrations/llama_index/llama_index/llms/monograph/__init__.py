@@ -1,21 +1,53 @@
-"""Monograph for LlamaIndex: any LLM as the model that answers questions of a file."""
+"""LlamaIndex LLM as the language model of Monograph."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import Any
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra("llama_index.llms.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"') from error
+with requires("LlamaIndex", "llama-index", __name__):
+    from llama_index.core.base.llms.types import CompletionResponse
+    from llama_index.core.llms import LLM
 
-_MODULES = {"llama_index.llms.monograph.model": "LlamaIndexModel"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from monograph.models import Completion
+from monograph_tools import BorrowedModel
 
-if TYPE_CHECKING:
-    from llama_index.llms.monograph.model import LlamaIndexModel as LlamaIndexModel
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["LlamaIndexModel"]
+
+
+class LlamaIndexModel(BorrowedModel):
+    """A LlamaIndex LLM as the model that answers :meth:`monograph.Monograph.ask`.
+
+    Parameters
+    ----------
+    llm:
+        Any LLM of LlamaIndex.
+    key:
+        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
+    limit:
+        The LLM's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    """
+
+    called = "the LLM"
+
+    def __init__(self, llm: LLM, key: str, limit: str = "max_tokens") -> None:
+        super().__init__(f"llama_index/{key}", limit)
+        self._llm = llm
+
+    def _whole(self, prompt: str, limits: dict[str, Any]) -> Completion:
+        response = self._llm.complete(prompt, **limits)
+        return Completion(response.text, *_usage(response))
+
+    def _pieces(self, prompt: str, limits: dict[str, Any]) -> Iterator[Completion]:
+        length = 0
+        for response in self._llm.stream_complete(prompt, **limits):
+            piece = response.delta or response.text[length:]
+            length += len(piece)
+            yield Completion(piece, *_usage(response))
+
+
+def _usage(response: CompletionResponse) -> tuple[int, int]:
+    counts = response.additional_kwargs or {}
+    return int(counts.get("prompt_tokens") or 0), int(counts.get("completion_tokens") or 0)

@@ -1,27 +1,109 @@
-"""Monograph for LlamaIndex: a postprocessor that reduces nodes to the needed sentences, and rerankers for a file."""
+"""Selective content reduction as a LlamaIndex postprocessor, and a postprocessor as the reranker of a file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from monograph.lazy import requires
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+with requires("LlamaIndex", "llama-index", __name__):
+    import llama_index_instrumentation as instrument
+    from llama_index.core.bridge.pydantic import Field, PrivateAttr
+    from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle, TextNode
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.postprocessor.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+from llama_index.vector_stores.monograph import ReductionEvent
+from monograph.errors import InputError
+from monograph.values import DEFAULT_CUT
+from monograph_tools import SPANS, BorrowedReranker, ClosesFile, FileHandle, Given, all_scores, reduce_texts
 
-_MODULES = {
-    "llama_index.postprocessor.monograph.reranker": "LlamaIndexReranker",
-    "llama_index.postprocessor.monograph.scr": "SCRPostprocessor",
-}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+__all__ = ["LlamaIndexReranker", "SCRPostprocessor"]
 
-if TYPE_CHECKING:
-    from llama_index.postprocessor.monograph.reranker import LlamaIndexReranker as LlamaIndexReranker
-    from llama_index.postprocessor.monograph.scr import SCRPostprocessor as SCRPostprocessor
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+dispatcher = instrument.get_dispatcher(__name__)
+
+
+class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
+    """Reduces nodes to the sentences that a question needs, and ranks the nodes that answer it best first.
+
+    The nodes can come from any retriever. Each keeps its id, its remaining sentences are verbatim, and the given nodes
+    are not modified. Nodes without text come last. The given scores are reassigned in descending order: the first node
+    gets the highest one. No model is called.
+
+    Parameters
+    ----------
+    monograph:
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened by the first question and closed by :meth:`close`. It is read for the frequencies of
+        words.
+    cut:
+        Approximate share of the tokens to remove, 0 to 1.
+    key:
+        Key of an encrypted file; only with a path.
+    """
+
+    cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")
+    _file: FileHandle = PrivateAttr()
+
+    def __init__(self, monograph: Given, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:
+        super().__init__(cut=cut)  # type: ignore[call-arg]
+        self._file = FileHandle(monograph, key=key)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name of this class in serialized settings."""
+        return "SCRPostprocessor"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise InputError("nodes cannot be reduced without a question", "give query_bundle or query_str")
+        texts = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=len(nodes), model_name="SCR"))
+        reduced = reduce_texts(self._file, query_bundle.query_str, texts, self.cut)
+        reduced_nodes = [_reduced_node(nodes[index], text, spans) for index, text, spans in reduced]
+        ordered = _with_descending_scores(
+            reduced_nodes + [node for node, text in zip(nodes, texts, strict=True) if not text.strip()]
+        )
+        lengths = sum(len(texts[index]) for index, *_ in reduced), sum(len(text) for _, text, _ in reduced)
+        dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
+        dispatcher.event(ReRankEndEvent(nodes=ordered))
+        return ordered
+
+
+def _with_descending_scores(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
+    """Return the nodes with their scores reassigned in descending order; a node without a score keeps none."""
+    scores = iter(sorted((node.score for node in nodes if node.score is not None), reverse=True))
+    return [node if node.score is None else node.model_copy(update={"score": next(scores)}) for node in nodes]
+
+
+def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:
+    node = scored.node.model_copy(deep=True)
+    node.set_content(text)
+    node.metadata[SPANS] = spans  # The next lines exclude this key from the texts for embedders and models.
+    for keys in (node.excluded_embed_metadata_keys, node.excluded_llm_metadata_keys):
+        if SPANS not in keys:
+            keys.append(SPANS)
+    return scored.model_copy(update={"node": node})
+
+
+class LlamaIndexReranker(BorrowedReranker):
+    """A postprocessor that scores nodes: ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``.
+
+    Parameters
+    ----------
+    postprocessor:
+        A postprocessor of LlamaIndex. It must return every node it is given, with a score.
+    name:
+        Identifies the model and every setting that changes its scores. Scores are stored under this name.
+    weight:
+        Weight of its scores relative to the scores of the search.
+    """
+
+    def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:
+        self._postprocessor = postprocessor
+        super().__init__(f"llama-index/{name}", self._scores, weight)
+
+    def _scores(self, question: str, texts: list[str]) -> list[float]:
+        nodes = [NodeWithScore(node=TextNode(id_=str(index), text=text)) for index, text in enumerate(texts)]
+        scored = self._postprocessor.postprocess_nodes(nodes, query_str=question)
+        return all_scores(self.key, {int(node.node.node_id): node.score for node in scored}, len(texts))

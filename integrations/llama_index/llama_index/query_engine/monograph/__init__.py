@@ -1,23 +1,176 @@
-"""Monograph for LlamaIndex: a query engine whose answers cite their sources."""
+"""LlamaIndex query engine whose answers cite their sources."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from typing import Any
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.query_engine.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+with requires("LlamaIndex", "llama-index", __name__):
+    import llama_index_instrumentation as instrument
+    from llama_index.core.base.base_query_engine import BaseQueryEngine
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.base.response.schema import RESPONSE_TYPE, AsyncStreamingResponse, Response, StreamingResponse
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.llms import LLM
+    from llama_index.core.prompts.mixin import PromptMixinType
+    from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+    from llama_index.core.vector_stores.types import MetadataFilters
 
-_MODULES = {"llama_index.query_engine.monograph.citing": "CitingQueryEngine"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from llama_index.embeddings.monograph import as_embedder
+from llama_index.llms.monograph import LlamaIndexModel
+from llama_index.vector_stores.monograph import AnswerEvent
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Answer, Citation, Reranker, Strategy, strategy
+from monograph.values import Float32
+from monograph_tools import ClosesFile, FileHandle, Given
 
-if TYPE_CHECKING:
-    from llama_index.query_engine.monograph.citing import CitingQueryEngine as CitingQueryEngine
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["CitingQueryEngine"]
+
+dispatcher = instrument.get_dispatcher(__name__)
+
+
+class CitingQueryEngine(ClosesFile, BaseQueryEngine):
+    """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
+
+    ``llm`` answers, or else the file's own model (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``).
+    Without a model the answer is the passages themselves. ``source_nodes`` are the cited passages in the order of their
+    numbers; ``monograph_spans`` has their spans in the documents. Their scores, from 0 to 1, are relative to the best
+    passage of the context. The metadata of the response have ``abstained``, the model, its tokens and the relevance,
+    and in ``unknown`` the cited numbers that do not exist.
+
+    Parameters
+    ----------
+    monograph:
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened by the first question and closed by :meth:`close`.
+    llm:
+        An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
+        file.
+    embed_model:
+        Computes the vectors of queries that have none, for a file whose vectors were given by the caller.
+    budget:
+        Maximum number of tokens of the context; None for the file's default.
+    how, reranker, as_of:
+        As for :meth:`monograph.Monograph.search`.
+    filters:
+        Use only chunks whose metadata match these filters.
+    streaming:
+        Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
+        after the last piece, when the citations are known.
+    callback_manager:
+        Callback manager of LlamaIndex.
+    key:
+        Key of an encrypted file; only with a path.
+
+    Raises
+    ------
+    InputError
+        If ``how`` is not a search mode, or a key is given with an open file. A query raises it if its search mode needs
+        a vector, and neither the query nor a model provides one.
+    InvalidFilter
+        If the filters are not ``MetadataFilters``.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        monograph: Given,
+        *,
+        llm: LLM | LlamaIndexModel | None = None,
+        embed_model: BaseEmbedding | None = None,
+        budget: int | None = None,
+        how: str | Strategy = "auto",
+        filters: MetadataFilters | None = None,
+        as_of: str | None = None,
+        reranker: Reranker | str | None = None,
+        streaming: bool = False,
+        callback_manager: CallbackManager | None = None,
+        key: str | None = None,
+    ) -> None:
+        embedder = None if embed_model is None else as_embedder(embed_model)
+        self._file = FileHandle(monograph, key=key, embedder=embedder)
+        self._streaming = streaming
+        search_options = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
+        self._choices: dict[str, Any] = search_options
+        if isinstance(llm, LLM):
+            self._choices |= {"model": LlamaIndexModel(llm, llm.class_name()), "remember": False}
+        elif llm is not None:
+            self._choices["model"] = llm
+        if budget is not None:
+            self._choices["budget"] = budget
+        super().__init__(callback_manager)
+
+    def _get_prompt_modules(self) -> PromptMixinType:
+        return {}
+
+    def _query(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._streaming:
+            sources: list[NodeWithScore] = []
+            metadata: dict[str, Any] = {}
+            return StreamingResponse(self._pieces(query_bundle, sources, metadata), sources, metadata)
+        answer = self._file.monograph.ask(query_bundle.query_str, vector=self._vector(query_bundle), **self._choices)
+        dispatcher.event(AnswerEvent.of(answer))
+        return Response(answer.text, _sources(answer), _facts(answer))
+
+    async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
+        if self._streaming:
+            sources: list[NodeWithScore] = []
+            metadata: dict[str, Any] = {}
+            return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, metadata)), sources, metadata)
+        return await asyncio.to_thread(self._query, query_bundle)
+
+    def _vector(self, query_bundle: QueryBundle) -> Sequence[float] | Float32 | None:
+        return self._file.query_vector(query_bundle.query_str, self._choices["how"], query_bundle.embedding)
+
+    def _pieces(
+        self, query_bundle: QueryBundle, sources: list[NodeWithScore], metadata: dict[str, Any]
+    ) -> Generator[str, None, None]:
+        """Yield the answer in pieces; after the last one, fill ``sources`` and ``metadata``."""
+        vector = self._vector(query_bundle)
+        for piece in self._file.monograph.stream(query_bundle.query_str, vector=vector, **self._choices):
+            if isinstance(piece, Answer):
+                dispatcher.event(AnswerEvent.of(piece))
+                sources.extend(_sources(piece))
+                metadata.update(_facts(piece))
+            else:
+                yield piece
+
+
+async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
+    """Yield the pieces; wait for each in a thread, so that the event loop is not blocked."""
+    while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
+        yield piece
+
+
+def _sources(answer: Answer) -> list[NodeWithScore]:
+    # The values are logarithms.
+    best = max((citation.value for citation in answer.context.citations), default=0.0)
+    return [_as_source(citation, math.exp(min(0.0, citation.value - best))) for citation in answer.citations]
+
+
+def _facts(answer: Answer) -> dict[str, Any]:
+    metadata = AnswerEvent.of(answer).model_dump(include={"abstained", "model", "tokens_in", "tokens_out", "relevance"})
+    return {**metadata, "unknown": list(answer.unknown)}
+
+
+def _as_source(citation: Citation, share: float) -> NodeWithScore:
+    spans = [[span.document_id, span.start, span.end] for span in citation.spans]
+    metadata = {
+        "monograph_number": citation.number,
+        "monograph_title": citation.title,
+        "monograph_uri": citation.uri,
+        "monograph_spans": spans,
+    }
+    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=citation.spans[0].document_id)} if citation.spans else {}
+    node = TextNode(
+        id_=citation.chunks[0] if citation.chunks else f"citation/{citation.number}",
+        text=citation.text,
+        metadata=metadata,
+        excluded_embed_metadata_keys=list(metadata),
+        excluded_llm_metadata_keys=list(metadata),
+        relationships=dict(source),
+    )
+    return NodeWithScore(node=node, score=share)

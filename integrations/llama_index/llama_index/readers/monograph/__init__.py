@@ -1,23 +1,57 @@
-"""Monograph for LlamaIndex: a reader of .mono files."""
+"""Reader of the documents of a .mono file as LlamaIndex documents."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.readers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+with requires("LlamaIndex", "llama-index", __name__):
+    from llama_index.core.readers.base import BaseReader
+    from llama_index.core.schema import Document
 
-_MODULES = {"llama_index.readers.monograph.reader": "MonographReader"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from monograph_tools import FileHandle, Given, whole_documents
 
-if TYPE_CHECKING:
-    from llama_index.readers.monograph.reader import MonographReader as MonographReader
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["MonographReader"]
+
+
+class MonographReader(BaseReader):
+    """Reads whole documents from a .mono file, with their ids.
+
+    The metadata have the title and uri as ``monograph_title`` and ``monograph_uri``, unless a document has these keys
+    itself.
+
+    Parameters
+    ----------
+    monograph:
+        An open file, which the caller closes; or the path of a file, which is open only while it is read.
+    key:
+        Key of an encrypted file; only with a path.
+    """
+
+    def __init__(self, monograph: Given, *, key: str | None = None) -> None:
+        self._file = FileHandle(monograph, key=key)
+
+    def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
+        """Yield documents one by one, ordered by uri, then id.
+
+        Parameters
+        ----------
+        names:
+            Ids or uris of documents; None for all documents.
+
+        Raises
+        ------
+        NotFound
+            If a name matches no document, or more than one.
+        """
+        for document in whole_documents(self._file, names):
+            title_and_uri = {"monograph_title": document.title, "monograph_uri": document.uri}
+            yield Document(
+                id_=document.id,
+                text=document.text,
+                metadata={**title_and_uri, **document.metadata},
+                excluded_embed_metadata_keys=list(title_and_uri),
+                excluded_llm_metadata_keys=list(title_and_uri),
+            )

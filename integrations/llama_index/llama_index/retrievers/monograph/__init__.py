@@ -1,25 +1,192 @@
-"""Monograph for LlamaIndex: retrievers over a .mono file."""
+"""LlamaIndex retrievers over a file or shelf: hybrid, graph and tree search."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TypedDict, Unpack
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import requires
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.retrievers.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+with requires("LlamaIndex", "llama-index", __name__):
+    import llama_index_instrumentation as instrument
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.schema import NodeWithScore, QueryBundle
+    from llama_index.core.vector_stores.types import MetadataFilters
 
-_MODULES = {"llama_index.retrievers.monograph.retrievers": "HybridRetriever MiniRAGRetriever TreeRetriever"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+from llama_index.embeddings.monograph import as_embedder
+from llama_index.vector_stores.monograph import SearchEvent
+from llama_index.vector_stores.monograph.nodes import as_scored_node
+from llama_index.vector_stores.monograph.where import as_where
+from monograph import Graph, Reranker, Strategy, Tree, strategy
+from monograph.values import arguments
+from monograph_tools import ClosesFile, FileHandle, Given, build_graph, in_thread
 
-if TYPE_CHECKING:
-    from llama_index.retrievers.monograph.retrievers import HybridRetriever as HybridRetriever
-    from llama_index.retrievers.monograph.retrievers import MiniRAGRetriever as MiniRAGRetriever
-    from llama_index.retrievers.monograph.retrievers import TreeRetriever as TreeRetriever
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+__all__ = ["HybridRetriever", "MiniRAGRetriever", "TreeRetriever"]
+
+dispatcher = instrument.get_dispatcher(__name__)
+
+
+class RetrieverOptions(TypedDict, total=False):
+    """Keyword arguments that all retrievers take: see :class:`FileRetriever`."""
+
+    similarity_top_k: int
+    filters: MetadataFilters | None
+    embed_model: BaseEmbedding | None
+    as_of: str | None
+    collection: str | None
+    reranker: Reranker | str | None
+    callback_manager: CallbackManager | None
+    key: str | None
+
+
+class FileRetriever(ClosesFile, BaseRetriever):
+    """Base of retrievers that return chunks of a file or shelf.
+
+    Each node has the chunk's id, text and offsets, the document's metadata, and the document as its source. A chunk
+    that was stored from LlamaIndex is returned as its original node. Results are ``HitNode`` objects: ``score`` is the
+    hit's relevance (0 to 1, never rising), ``own_score`` its own score, and ``explanation`` says how it was found.
+
+    Parameters
+    ----------
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened by the first query.
+    how:
+        Search mode, as for :meth:`monograph.Monograph.search`.
+    similarity_top_k:
+        Maximum number of nodes to return.
+    filters:
+        Return only chunks whose metadata match these filters.
+    embed_model:
+        Computes the vectors of queries that have none. It must be the model that computed the file's vectors. Not
+        needed if the file has an embedder of its own.
+    as_of:
+        Search the file as it was at the end of this moment, if it keeps history: see :meth:`monograph.Monograph.as_of`.
+    collection:
+        Return only nodes of this collection, in every search mode. Shelves have no collections.
+    reranker:
+        Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with.
+    callback_manager:
+        Callback manager of LlamaIndex.
+
+    Raises
+    ------
+    InputError
+        If ``how`` is not a search mode, ``similarity_top_k`` is below 1, or a key is given with an open file.
+    InvalidFilter
+        If the filters are not ``MetadataFilters``.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
+        self,
+        monograph: Given,
+        how: str | Strategy,
+        *,
+        similarity_top_k: int = 5,
+        filters: MetadataFilters | None = None,
+        embed_model: BaseEmbedding | None = None,
+        as_of: str | None = None,
+        collection: str | None = None,
+        reranker: Reranker | str | None = None,
+        callback_manager: CallbackManager | None = None,
+        key: str | None = None,
+    ) -> None:
+        self._how = strategy(how)
+        self._embedder = None if embed_model is None else as_embedder(embed_model)
+        self._file = FileHandle(monograph, key=key, collection=collection, embedder=self._embedder)
+        self.similarity_top_k = similarity_top_k
+        self._where = as_where(filters)
+        self._as_of = as_of
+        self._reranker = reranker
+        super().__init__(callback_manager=callback_manager)
+
+    @property
+    def similarity_top_k(self) -> int:
+        """Maximum number of nodes to return."""
+        return self._similarity_top_k
+
+    @similarity_top_k.setter
+    def similarity_top_k(self, most: int) -> None:
+        self._similarity_top_k = arguments.whole_number(most, "similarity_top_k", 1)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        text = query_bundle.query_str
+        vector = self._file.query_vector(text, self._how, query_bundle.embedding)
+        hits = self._file.monograph.search(
+            text,
+            self.similarity_top_k,
+            self._how,
+            self._where,
+            vector=vector,
+            reranker=self._reranker,
+            as_of=self._as_of,
+        )
+        dispatcher.event(SearchEvent.of(text, hits))
+        return [as_scored_node(hit) for hit in hits]
+
+    _aretrieve = in_thread("_retrieve")
+
+
+class HybridRetriever(FileRetriever):
+    """Finds chunks by lexical and dense search, or by any other search mode; parameters as of :class:`FileRetriever`.
+
+    ``how`` is the name of a search mode, or a value such as ``Hybrid(alpha=0.3)``.
+    """
+
+    def __init__(self, monograph: Given, *, how: str | Strategy = "auto", **options: Unpack[RetrieverOptions]) -> None:
+        super().__init__(monograph, how, **options)
+
+
+class MiniRAGRetriever(FileRetriever):
+    """Finds chunks hop by hop along the entity graph (Fan et al., MiniRAG, arXiv 2501.06713).
+
+    By default it runs Monograph's own graph search, ``how="graph"``: it starts at the entities that the question names,
+    follows the graph, and ranks with lexical and dense scores. ``faithful=True`` runs the paper's formulas (Eq. 2 and
+    3) instead. See ``docs/explanation/graph.md`` for both, and ``docs/how-to/which-mode.md`` for what each finds.
+
+    ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
+    graphs, which keep only one source of each entity. If the file has no graph, the graph is built here. The other
+    parameters are those of :class:`FileRetriever`.
+
+    Raises
+    ------
+    InputError
+        If the archive is a view of a file without a graph, or as FileRetriever does.
+    ReadOnlyFile
+        If the file has no graph and cannot be written.
+    """
+
+    def __init__(self, monograph: Given, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:
+        super().__init__(monograph, Graph(faithful=faithful), **options)
+        build_graph(monograph, options.get("key"), self._embedder)
+
+
+class TreeRetriever(FileRetriever):
+    """Finds chunks and the summaries above them in the tree.
+
+    A summary's node has the chunks under it as its children, and its layer in the metadata as ``monograph_layer``.
+
+    Parameters
+    ----------
+    detail:
+        Share of chunks among the nodes, from 0 (summaries only) to 1 (chunks only).
+    budget:
+        Maximum number of tokens of all nodes together.
+
+    The other parameters are those of :class:`FileRetriever`.
+
+    Raises
+    ------
+    InputError
+        If ``detail`` or ``budget`` is out of range, or as FileRetriever does.
+    """
+
+    def __init__(
+        self,
+        monograph: Given,
+        *,
+        detail: float | None = None,
+        budget: int | None = None,
+        **options: Unpack[RetrieverOptions],
+    ) -> None:
+        super().__init__(monograph, Tree(detail=detail, budget=budget), **options)

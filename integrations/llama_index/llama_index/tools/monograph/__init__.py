@@ -1,23 +1,55 @@
-"""Monograph for LlamaIndex: tools with which an agent uses a .mono file."""
+"""Tools over a .mono file for a LlamaIndex agent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from monograph.lazy import requires
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+with requires("LlamaIndex", "llama-index", __name__):
+    from llama_index.core.tools import FunctionTool, ToolMetadata
+    from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-try:
-    import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.tools.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
+from monograph_tools import ClosesFile, FileHandle, Given, as_json, offered
 
-_MODULES = {"llama_index.tools.monograph.spec": "MonographToolSpec"}
-__all__ = [name for names in _MODULES.values() for name in names.split()]
+__all__ = ["MonographToolSpec"]
 
-if TYPE_CHECKING:
-    from llama_index.tools.monograph.spec import MonographToolSpec as MonographToolSpec
-else:
-    __getattr__, __dir__ = lazy_names(__name__, _MODULES)
+
+class MonographToolSpec(ClosesFile, BaseToolSpec):
+    """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
+
+    Errors are returned to the agent as text, with their hint. The agent's question is passed to the file unchanged.
+    ``outline`` is offered only if the file has a tree of summaries.
+
+    Parameters
+    ----------
+    monograph:
+        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
+        shelf, which is opened here and closed by :meth:`close`.
+    notes:
+        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
+    key:
+        Key of an encrypted file; only with a path.
+    """
+
+    def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:
+        self._file = FileHandle(monograph, read_only=not notes, key=key)
+        self._tools = {tool.name: tool for tool in offered(self._file.monograph, notes=notes)}
+        self.spec_functions = list(self._tools)
+        for name, tool in self._tools.items():
+            setattr(self, name, tool.answering(as_json, _error_text))
+
+    def to_tool_list(
+        self,
+        spec_functions: list[SPEC_FUNCTION_TYPE] | None = None,
+        func_to_metadata_mapping: dict[str, ToolMetadata] | None = None,
+    ) -> list[FunctionTool]:
+        """Return the tools for an agent; parameters as for LlamaIndex's ``BaseToolSpec``."""
+        # By default LlamaIndex would describe the tools by their Python signatures.
+        metadata = {
+            name: ToolMetadata(name=name, description=tool.description, fn_schema=tool.arguments())
+            for name, tool in self._tools.items()
+        }
+        return list(super().to_tool_list(spec_functions, {**metadata, **(func_to_metadata_mapping or {})}))
+
+
+def _error_text(fault: str) -> str:
+    return f"error: {fault}"

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from monograph.errors import MissingExtra
-from monograph.lazy import lazy_names
+from monograph.lazy import lazy_names, requires
 
-try:
+with requires("LlamaIndex", "llama-index", __name__):
     import llama_index.core  # noqa: F401
-except ImportError as error:
-    raise MissingExtra(
-        "llama_index.vector_stores.monograph needs LlamaIndex", 'pip install "monograph[llama-index]"'
-    ) from error
 
 _MODULES = {
     "llama_index.vector_stores.monograph.events": "AnswerEvent ReductionEvent SearchEvent",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import llama_index_instrumentation as instrument
 from llama_index.core.bridge.pydantic import PrivateAttr
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from monograph import Hit
     from monograph.shelf import Archive
-    from monograph_tools import Given
+    from monograph_tools import FileHandle, Given
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -58,7 +59,7 @@ class ContradictoryArguments(InputError, ValueError):
     """Arguments that exclude each other."""
 
 
-class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
+class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     """Nodes and their vectors in one file, with an inverted index and a graph.
 
     Nodes are returned complete: relationships, hash, templates, nested metadata. Any string can be an id and is kept.
@@ -98,9 +99,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     collection: str | None = None
     """Collection that is read and written; None for the whole file."""
 
-    _whole: Archive = PrivateAttr()
-    _monograph: Archive = PrivateAttr()
-    _own: bool = PrivateAttr()
+    _file: FileHandle = PrivateAttr()
 
     def __init__(
         self,
@@ -114,20 +113,18 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         from llama_index.embeddings.monograph import LlamaIndexEmbedder
         from monograph.shelf import place_of
 
-        file = tools.opened(monograph, embed_model, LlamaIndexEmbedder, key, vector_index=vector_index)
-        super().__init__(path=place_of(file), collection=collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
-        self._whole = file
-        self._monograph = tools.in_collection(file, collection)
-        self._own = tools.is_address(monograph)
+        file = tools.opened(
+            monograph, embed_model, LlamaIndexEmbedder, key, collection=collection, vector_index=vector_index
+        )
+        path = place_of(file.monograph)
+        super().__init__(path=path, collection=file.collection, stores_text=True, is_embedding_query=True)  # type: ignore[call-arg]
+        self._file = file
 
-    def __reduce__(self) -> tuple[Any, tuple[type[EcoVectorStore], Archive, str | None]]:
-        return _opened_anew, (type(self), self._whole, self.collection)
+    def __reduce__(self) -> tuple[type[Self], tuple[FileHandle]]:
+        return type(self), (self._file,)
 
-    def __copy__(self) -> EcoVectorStore:
-        return type(self)(self._whole, collection=self.collection)
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> EcoVectorStore:
-        return self.__copy__()
+    def __copy__(self) -> Self:
+        return type(self)(copy(self._file))
 
     @classmethod
     def class_name(cls) -> str:
@@ -197,19 +194,9 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         return cls(address, embed_model, collection=collection, key=key)
 
     @property
-    def monograph(self) -> Archive:
-        """The open file or shelf, or the view of the collection."""
-        return self._monograph
-
-    @property
     def client(self) -> Archive:
         """The open file, view or shelf: the same as :attr:`monograph`."""
-        return self._monograph
-
-    def close(self) -> None:
-        """Close the file if it was opened here."""
-        if self._own:
-            self._whole.close()
+        return self.monograph
 
     @dispatcher.span
     def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
@@ -226,14 +213,14 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             metadata are not JSON. Then nothing of the same batch of 1,024 documents is stored.
         """
         if nodes:
-            tools.warn_of_problems(tools.to_write(self._monograph).put(as_documents(nodes)))
+            tools.warn_of_problems(tools.to_write(self.monograph).put(as_documents(nodes)))
         return [node.node_id for node in nodes]
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete all nodes of a document; do nothing if it has none."""
         tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
-        tools.warn_of_problems(tools.to_write(self._monograph).remove_chunks(where={"$document": ref_doc_id}))
+        tools.warn_of_problems(tools.to_write(self.monograph).remove_chunks(where={"$document": ref_doc_id}))
 
     @dispatcher.span
     def delete_nodes(
@@ -246,7 +233,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
         if node_ids is not None or where:
-            tools.warn_of_problems(tools.to_write(self._monograph).remove_chunks(node_ids, where=where))
+            tools.warn_of_problems(tools.to_write(self.monograph).remove_chunks(node_ids, where=where))
 
     @dispatcher.span
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
@@ -254,7 +241,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
 
         Each has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
         """
-        chunks = self._monograph.fetch(node_ids, where=as_where(filters), vectors=True)
+        chunks = self.monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(chunk) for chunk in chunks]
         for node, chunk in zip(nodes, chunks, strict=True):
             node.embedding = None if chunk.vector is None else chunk.vector.tolist()
@@ -263,7 +250,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
     @dispatcher.span
     def clear(self) -> None:
         """Delete everything in the collection, or, without a collection, in the file, including synced documents."""
-        file = tools.to_write(self._monograph)
+        file = tools.to_write(self.monograph)
         tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
 
     @dispatcher.span
@@ -319,7 +306,7 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
             return self._diverse(query, where, options)
         if mode in (VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH):
             k = query.similarity_top_k if query.sparse_top_k is None else query.sparse_top_k
-            return self._monograph.search(_words(query), k, how="lexical", where=where)
+            return self.monograph.search(_words(query), k, how="lexical", where=where)
         if mode == VectorStoreQueryMode.HYBRID:
             return self._hybrid(query, where)
         raise InputError(
@@ -327,16 +314,10 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         )
 
     def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
-        vector, words = query.query_embedding, query.query_str
-        if vector is None and words is None and not where:
-            words = _words(query)
-        hits: list[Hit] = []
-        if vector is None and words is not None and not where:
-            tools.require_query_vector(self._monograph, "dense", PLACE)
-        if vector is not None or words is not None:
-            hits = self._monograph.search(words or "", k, how="dense", where=where, vector=vector)
-        # A filtered dense search returns nothing if the query's vector is zero.
-        return hits or (tools.allowed_hits(self._monograph, where, k) if where else [])
+        if query.query_embedding is None and not where:
+            _words(query)
+            tools.require_query_vector(self.monograph, "dense", PLACE)
+        return tools.dense_hits(self.monograph, query.query_str, k, where, query.query_embedding)
 
     def _diverse(self, query: VectorStoreQuery, where: dict[str, Any], options: dict[str, Any]) -> list[Hit]:
         threshold = options.get("mmr_threshold", query.mmr_threshold)
@@ -349,31 +330,22 @@ class EcoVectorStore(tools.ClosesFile, BasePydanticVectorStore):
         pool = self._dense(query, max(k, int(options.get("mmr_prefetch_k") or k * factor)), where)
         vector = query.query_embedding
         if vector is None:
-            tools.require_query_vector(self._monograph, "dense", PLACE)
-            vector = self._monograph.embedder.embed([_words(query)], "query")[0].tolist()
+            tools.require_query_vector(self.monograph, "dense", PLACE)
+            vector = self.monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
         threshold = DEFAULT_THRESHOLD if threshold is None else threshold
-        return [
-            by_id[identifier] for identifier in tools.most_diverse(self._monograph, list(by_id), vector, k, threshold)
-        ]
+        return tools.most_diverse(self.monograph, by_id, vector, k, threshold)
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
         words, vector = _words(query), query.query_embedding
         if vector is None:
-            tools.require_query_vector(self._monograph, "hybrid", PLACE)
+            tools.require_query_vector(self.monograph, "hybrid", PLACE)
         if query.sparse_top_k is not None:
-            hits = self._monograph.search(words, query.sparse_top_k, how="lexical", where=where)
+            hits = self.monograph.search(words, query.sparse_top_k, how="lexical", where=where)
             hits += self._dense(query, query.similarity_top_k, where)
             where = {"$chunk": {"in": sorted({hit.chunk.id for hit in hits})}}
-        return self._monograph.search(words, k, how=library.Hybrid(alpha=query.alpha), where=where, vector=vector)
-
-
-def _opened_anew(kind: type[EcoVectorStore], monograph: Archive, collection: str | None = None) -> EcoVectorStore:
-    """Return an unpickled store, which closes the file that it opened."""
-    store = kind(monograph, collection=collection)
-    store._own = True
-    return store
+        return self.monograph.search(words, k, how=library.Hybrid(alpha=query.alpha), where=where, vector=vector)
 
 
 def _words(query: VectorStoreQuery) -> str:
