@@ -16,6 +16,7 @@ from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph import Hit, StoredChunk
+    from monograph.shelf import Archive
 
 _BLANK = "monograph_blank"
 
@@ -38,18 +39,10 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def as_passage(document: Document, identifier: str) -> library.Document:
-    """Convert a document to a document of a single passage; both have the id of the LangChain document."""
-    text, metadata = document.page_content, dict(plain(document.metadata))
-    if not text.strip():
-        # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.
-        metadata[_BLANK] = text
-        text = identifier
-    return library.Document(id=identifier, passages=(library.Passage(text, identifier, metadata),))
-
-
-def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | None) -> list[str]:
-    """Return an id for each document: the given one, else the document's own, else a new UUID.
+def store_documents(
+    archive: Archive, documents: Sequence[Document], ids: Sequence[str | None] | None = None
+) -> list[str]:
+    """Store documents, and return their ids: the given ones, else the documents' own, else new UUIDs.
 
     Raises
     ------
@@ -58,8 +51,22 @@ def documents_ids(documents: Sequence[Document], ids: Sequence[str | None] | Non
     """
     if ids is not None and len(ids) != len(documents):
         raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one id per document")
-    names = [None] * len(documents) if ids is None else list(ids)
-    return [name or document.id or str(uuid.uuid4()) for name, document in zip(names, documents, strict=True)]
+    given = [None] * len(documents) if ids is None else list(ids)
+    names = [name or document.id or str(uuid.uuid4()) for name, document in zip(given, documents, strict=True)]
+    if names:
+        passages = (_as_passage(document, name) for document, name in zip(documents, names, strict=True))
+        tools.warn_of_problems(tools.to_write(archive).put(passages))
+    return names
+
+
+def _as_passage(document: Document, identifier: str) -> library.Document:
+    """Convert a document to a document of a single passage; both have the id of the LangChain document."""
+    text, metadata = document.page_content, dict(plain(document.metadata))
+    if not text.strip():
+        # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.
+        metadata[_BLANK] = text
+        text = identifier
+    return library.Document(id=identifier, passages=(library.Passage(text, identifier, metadata),))
 
 
 def as_document(found: Hit | StoredChunk) -> Document:

@@ -1,4 +1,4 @@
-"""Base class of components over a .mono file: it holds the file, and serializes it with the component."""
+"""Base classes of components over a .mono file: they hold the file, and serialize it with the component."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from langchain_core.load.serializable import Serializable
-from pydantic import ConfigDict, PrivateAttr, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, PrivateAttr, SecretStr, field_validator
 
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph import Monograph, Reader
@@ -16,27 +16,36 @@ from monograph.shelf import Shelf
 from monograph_tools import ClosesFile, FileHandle, archive_of
 
 
-class OverFile(ClosesFile, Serializable):
-    """Component over a file or shelf. LangChain's ``dumps`` and ``loads`` serialize it with the file's path."""
+class FileFields(ClosesFile, BaseModel):
+    """Fields of a component over a file or shelf."""
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     monograph: Reader | Shelf | EcoVectorStore | Path | str
     """An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-    shelf, which is opened by the first question and closed by :meth:`close`.
+    shelf, which is opened by the first use and closed by :meth:`close`.
     """
     key: SecretStr | None = None
     """Key of an encrypted file; only with a path. It is never serialized."""
-    collection: str | None = None
-    """Read only the documents of this collection."""
     _file: FileHandle = PrivateAttr()
-    _reads_only: ClassVar[bool] = True
 
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
         """Return the archive of a store, and a string as a path unless it is the address of a bucket."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
+
+    @property
+    def _secret(self) -> str | None:
+        return None if self.key is None else self.key.get_secret_value()
+
+
+class OverFile(FileFields, Serializable):
+    """Component over a file or shelf. LangChain's ``dumps`` and ``loads`` serialize it with the file's path."""
+
+    collection: str | None = None
+    """Read only the documents of this collection."""
+    _reads_only: ClassVar[bool] = True
 
     def model_post_init(self, context: Any, /) -> None:
         """Create the handle of the file."""
@@ -48,10 +57,6 @@ class OverFile(ClosesFile, Serializable):
             collection=self.collection,
             embedder=self._embedder(),
         )
-
-    @property
-    def _secret(self) -> str | None:
-        return None if self.key is None else self.key.get_secret_value()
 
     def _embedder(self) -> Embedder | None:
         """Return the embedder of queries; None for the file's own embedder."""

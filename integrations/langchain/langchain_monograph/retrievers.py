@@ -17,7 +17,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 
-from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
+from langchain_monograph.documents import as_document, plain, store_documents
 from langchain_monograph.embeddings import as_embedder
 from langchain_monograph.over_file import OverFile
 from monograph import Graph, Hit, Reranker, Strategy, Tree
@@ -74,19 +74,21 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         )
         return [as_document(hit) for hit in hits]
 
-    @abstractmethod
-    def _search(self, query: str, *changed: Any, **named: Any) -> list[Hit]:
-        """Return the hits for a query, best first."""
-
-    def _run_search(
-        self, query: str, how: str | Strategy, k: int | None, query_filter: dict[str, Any] | None
-    ) -> list[Hit]:
-        where = plain(self.filter if query_filter is None else query_filter)
-        limit = self.k if k is None else k
+    def _search(self, query: str, **changed: Any) -> list[Hit]:
+        """Return the hits for a query, best first, with the options that a call of ``invoke`` changes."""
+        own = {"k", "filter"} | type(self).model_fields.keys() - FileRetriever.model_fields.keys()
+        if unknown := sorted(changed.keys() - own):
+            raise TypeError(f"{type(self).__name__}.invoke() got an unexpected keyword argument {unknown[0]!r}")
+        chosen = self.model_copy(update={name: value for name, value in changed.items() if value is not None})
+        how = chosen._strategy()
         vector = self._file.query_vector(query, how, argument="embedding")
         return self._file.monograph.search(
-            query, limit, how, where, vector=vector, reranker=self.reranker, as_of=self.as_of
+            query, chosen.k, how, plain(chosen.filter), vector=vector, reranker=self.reranker, as_of=self.as_of
         )
+
+    @abstractmethod
+    def _strategy(self) -> str | Strategy:
+        """Return the search mode, as for :meth:`monograph.Monograph.search`."""
 
     def _embedder(self) -> Embedder | None:
         return None if self.embedding is None else as_embedder(self.embedding)
@@ -118,14 +120,8 @@ class HybridRetriever(FileRetriever):
         """Serialized form of the file (its path or address) and of the search mode (its text form)."""
         return super().lc_attributes | {"how": str(self.how)}
 
-    def _search(
-        self,
-        query: str,
-        k: int | None = None,
-        how: str | Strategy | None = None,
-        filter: dict[str, Any] | None = None,  # noqa: A002
-    ) -> list[Hit]:
-        return self._run_search(query, self.how if how is None else how, k, filter)
+    def _strategy(self) -> str | Strategy:
+        return self.how
 
 
 class MiniRAGRetriever(FileRetriever):
@@ -145,14 +141,8 @@ class MiniRAGRetriever(FileRetriever):
         super().model_post_init(context)
         build_graph(self.monograph, self._secret, self._embedder())
 
-    def _search(
-        self,
-        query: str,
-        k: int | None = None,
-        filter: dict[str, Any] | None = None,  # noqa: A002
-        faithful: bool | None = None,
-    ) -> list[Hit]:
-        return self._run_search(query, Graph(faithful=self.faithful if faithful is None else faithful), k, filter)
+    def _strategy(self) -> Strategy:
+        return Graph(faithful=self.faithful)
 
 
 class TreeRetriever(FileRetriever):
@@ -166,16 +156,8 @@ class TreeRetriever(FileRetriever):
     budget: int | None = None
     """Maximum number of tokens of all documents together."""
 
-    def _search(
-        self,
-        query: str,
-        k: int | None = None,
-        filter: dict[str, Any] | None = None,  # noqa: A002
-        detail: float | None = None,
-        budget: int | None = None,
-    ) -> list[Hit]:
-        share, room = self.detail if detail is None else detail, self.budget if budget is None else budget
-        return self._run_search(query, Tree(detail=share, budget=room), k, filter)
+    def _strategy(self) -> Strategy:
+        return Tree(detail=self.detail, budget=self.budget)
 
 
 class EraRAGRetriever(TreeRetriever):
@@ -188,14 +170,7 @@ class EraRAGRetriever(TreeRetriever):
 
     def add_documents(self, documents: Sequence[Document], ids: Sequence[str] | None = None) -> list[str]:
         """Store documents and return their ids, in order; a document replaces the stored one with the same id."""
-        names = documents_ids(documents, ids)
-        if names:
-            warn_of_problems(
-                to_write(self._file.monograph).put(
-                    as_passage(document, name) for document, name in zip(documents, names, strict=True)
-                )
-            )
-        return names
+        return store_documents(self._file.monograph, documents, ids)
 
     def delete(self, ids: Sequence[str]) -> bool:
         """Delete documents. Always returns True, because an id that is not stored is no failure."""

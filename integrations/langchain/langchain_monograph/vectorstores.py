@@ -15,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 
 import monograph as library
 import monograph_tools as tools
-from langchain_monograph.documents import as_document, as_passage, documents_ids, plain
+from langchain_monograph.documents import as_document, plain, store_documents
 from monograph.errors import InputError, InvalidFilter, NotFound
 
 if TYPE_CHECKING:
@@ -204,14 +204,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         InputError
             If the numbers of ids and documents differ.
         """
-        names = documents_ids(documents, ids)
-        if names:
-            tools.warn_of_problems(
-                tools.to_write(self.monograph).put(
-                    as_passage(document, name) for document, name in zip(documents, names, strict=True)
-                )
-            )
-        return names
+        return store_documents(self.monograph, documents, ids)
 
     def delete(  # type: ignore[override]  # an unknown argument is an error
         self,
