@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from monograph.errors import InvalidFilter, MissingExtra, NotFound
@@ -21,7 +21,6 @@ from langchain_core.documents import Document
 
 from langchain_monograph.documents import as_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
-from monograph import StoredChunk
 from monograph_tools import build_graph
 
 ENTITIES = "monograph_entities"
@@ -113,17 +112,17 @@ class MonographAdapter(Adapter):
         meets: Callable[[Document], bool] = lambda _: True,
     ) -> list[Content]:
         archive = self._archive
-        stored = archive.fetch(ids, where=where, vectors=True) if ids else []
-        pairs = [(chunk, as_document(chunk)) for chunk in stored]
-        return [self._content(chunk, document) for chunk, document in pairs if meets(document)]
-
-    def _content(self, stored: StoredChunk, document: Document) -> Content:
-        archive = self._archive
-        vector = [0.0] * archive.embedder.dimension if stored.vector is None else stored.vector.tolist()
-        metadata = dict(document.metadata)
-        if self.entities:
-            metadata[ENTITIES] = [entity.name for entity in archive.graph.of_document(stored.chunk.document_id)]
-        return Content.new(stored.chunk.id, document.page_content, vector, metadata=metadata)
+        contents = []
+        for stored in archive.fetch(ids, where=where, vectors=True) if ids else []:
+            document = as_document(stored)
+            if not meets(document):
+                continue
+            vector = [0.0] * archive.embedder.dimension if stored.vector is None else stored.vector.tolist()
+            metadata = dict(document.metadata)
+            if self.entities:
+                metadata[ENTITIES] = [entity.name for entity in archive.graph.of_document(stored.chunk.document_id)]
+            contents.append(Content.new(stored.chunk.id, document.page_content, vector, metadata=metadata))
+        return contents
 
     def _metadata_filter(self, edge: Any, base_filter: dict[str, Any] | None = None) -> dict[str, Any]:
         return _EdgeFilter(base_filter or {}, edge)
@@ -164,6 +163,9 @@ class MonographAdapter(Adapter):
             return []
 
 
+_MISSING = object()
+
+
 class _EdgeFilter(dict[str, Any]):
     """Filter together with the edge that must lead to the results."""
 
@@ -182,22 +184,9 @@ def _is_supported(key: str, value: Any) -> bool:
 
 
 def _matches(document: Document, key: str, value: Any) -> bool:
-    return any(candidate == value or _contains(candidate, value) for candidate in _values(document.metadata, key))
-
-
-def _values(metadata: Mapping[str, Any], key: str) -> Iterable[Any]:
-    """Yield the value under a key, and the value under the nested keys that its dots separate."""
-    if key in metadata:
-        yield metadata[key]
-    nested: Any = metadata
-    parts = key.split(".")
-    for part in parts if len(parts) > 1 else ():
-        if not isinstance(nested, Mapping) or part not in nested:
-            return
-        nested = nested[part]
-    if len(parts) > 1:
-        yield nested
-
-
-def _contains(candidate: Any, value: Any) -> bool:
-    return isinstance(candidate, list) and value in candidate
+    """Whether the value under a key, or under the nested keys that its dots separate, equals or contains a value."""
+    nested: Any = document.metadata
+    for part in key.split("."):
+        nested = nested.get(part, _MISSING) if isinstance(nested, Mapping) else _MISSING
+    candidates = (document.metadata.get(key, _MISSING), nested)
+    return any(candidate == value or (isinstance(candidate, list) and value in candidate) for candidate in candidates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from numbers import Real
 from typing import Any
@@ -13,6 +14,19 @@ import numpy as np
 from monograph.errors import InputError, ModelUnavailable
 from monograph.models import Completion, Embedder, TextKind, is_given
 from monograph.values import Float32, Float64
+
+_ANSWERS = "check that it answers outside of Monograph"
+
+
+@contextmanager
+def _failing(model: str, hint: str) -> Iterator[None]:
+    """Raise ModelUnavailable if a model raises any exception in the block."""
+    try:
+        yield
+    except ModelUnavailable:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(f"{model} failed: {error}", hint) from error
 
 
 class BorrowedEmbedder:
@@ -35,24 +49,15 @@ class BorrowedEmbedder:
         query: Callable[[str], Sequence[float]],
         dimension: int | None = None,
     ) -> None:
-        self.key = key
+        self.key = self.spec = key  # Monograph cannot load the model by this name; only the caller can create it.
         self._documents = documents
         self._query = query
         self._dimension = dimension
 
-    @property
-    def spec(self) -> str:
-        """Name of the model. Monograph cannot load the model by this name; only the caller can create it."""
-        return self.key
-
     @cached_property
-    def _measured(self) -> int:
-        return len(self._query("length"))
-
-    @property
     def dimension(self) -> int:
         """Length of every vector."""
-        return self._measured if self._dimension is None else self._dimension
+        return len(self._query("length")) if self._dimension is None else self._dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
         """Return the vectors of texts: float32 (len(texts), dimension), rows of unit length; zeros for a zero vector.
@@ -64,12 +69,8 @@ class BorrowedEmbedder:
         """
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        try:
+        with _failing(f"the embedding model {self.key!r}", "check the model's own settings"):
             rows = [self._query(text) for text in texts] if kind == "query" else self._documents(list(texts))
-        except Exception as error:
-            raise ModelUnavailable(
-                f"the embedding model {self.key!r} failed: {error}", "check the model's own settings"
-            ) from error
         vectors = np.asarray(rows, dtype=np.float32)
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         unit: Float32 = np.divide(vectors, lengths, out=np.zeros_like(vectors), where=lengths > 0)
@@ -102,14 +103,9 @@ class BorrowedReranker:
     """
 
     def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
-        self.key = key
+        self.key = self.spec = key  # Monograph cannot load the reranker by this name.
         self.weight = weight
         self._score = score
-
-    @property
-    def spec(self) -> str:
-        """Name of the reranker. Monograph cannot load the reranker by this name; only the caller can create it."""
-        return self.key
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """Return the scores of texts: float64 (len(texts),). See :class:`monograph.Reranker`.
@@ -119,12 +115,8 @@ class BorrowedReranker:
         ModelUnavailable
             If the reranker raises any exception.
         """
-        try:
+        with _failing(f"the reranker {self.key!r}", "check its own settings"):
             return np.asarray(self._score(question, list(texts)), dtype=np.float64)
-        except ModelUnavailable:
-            raise
-        except Exception as error:
-            raise ModelUnavailable(f"the reranker {self.key!r} failed: {error}", "check its own settings") from error
 
 
 def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
@@ -163,22 +155,18 @@ class BorrowedModel(ABC):
 
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         """Return the answer to a prompt. Raises ModelUnavailable if the model raises any exception."""
-        try:
+        with _failing(self.called, _ANSWERS):
             return self._whole(prompt, self._limits(max_tokens))
-        except Exception as error:
-            raise self._unavailable(error) from error
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         """Yield the answer to a prompt in pieces, then all of it: see :class:`monograph.models.StreamingModel`."""
         text, read, written = "", 0, 0
-        try:
+        with _failing(self.called, _ANSWERS):
             for piece in self._pieces(prompt, self._limits(max_tokens)):
                 text += piece.text
                 read, written = max(read, piece.tokens_in), max(written, piece.tokens_out)
                 if piece.text:
                     yield piece.text
-        except Exception as error:
-            raise self._unavailable(error) from error
         yield Completion(text, read, written)
 
     @abstractmethod
@@ -191,6 +179,3 @@ class BorrowedModel(ABC):
 
     def _limits(self, max_tokens: int) -> dict[str, Any]:
         return {self._limit: max_tokens} if self._limit else {}
-
-    def _unavailable(self, error: Exception) -> ModelUnavailable:
-        return ModelUnavailable(f"{self.called} failed: {error}", "check that it answers outside of Monograph")

@@ -30,14 +30,11 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
 
     Parameters
     ----------
-    monograph:
-        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-        shelf, which is opened by the first question and closed by :meth:`close`. It is read for the frequencies of
-        words.
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. The first question opens a path. It is read for
+        the frequencies of words.
     cut:
         Approximate share of the tokens to remove, 0 to 1.
-    key:
-        Key of an encrypted file; only with a path.
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from monograph.lazy import requires
 
@@ -24,7 +24,7 @@ from llama_index.embeddings.monograph import as_embedder
 from llama_index.llms.monograph import LlamaIndexModel
 from llama_index.vector_stores.monograph import AnswerEvent
 from llama_index.vector_stores.monograph.where import as_where
-from monograph import Answer, Citation, Reranker, Strategy, strategy
+from monograph import Answer, Reranker, Strategy, strategy
 from monograph.values import Float32
 from monograph_tools import ClosesFile, FileHandle, Given
 
@@ -44,9 +44,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
     Parameters
     ----------
-    monograph:
-        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-        shelf, which is opened by the first question and closed by :meth:`close`.
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. The first question opens a path.
     llm:
         An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
         file.
@@ -63,8 +62,6 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         after the last piece, when the citations are known.
     callback_manager:
         Callback manager of LlamaIndex.
-    key:
-        Key of an encrypted file; only with a path.
 
     Raises
     ------
@@ -117,9 +114,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
     async def _aquery(self, query_bundle: QueryBundle) -> RESPONSE_TYPE:
         if self._streaming:
-            sources: list[NodeWithScore] = []
-            metadata: dict[str, Any] = {}
-            return AsyncStreamingResponse(_in_threads(self._pieces(query_bundle, sources, metadata)), sources, metadata)
+            whole = cast("StreamingResponse", self._query(query_bundle))
+            return AsyncStreamingResponse(_in_threads(whole.response_gen), whole.source_nodes, whole.metadata)
         return await asyncio.to_thread(self._query, query_bundle)
 
     def _vector(self, query_bundle: QueryBundle) -> Sequence[float] | Float32 | None:
@@ -146,31 +142,30 @@ async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
 
 
 def _sources(answer: Answer) -> list[NodeWithScore]:
+    """Return the cited passages, with scores from 0 to 1 relative to the best passage of the context."""
     # The values are logarithms.
     best = max((citation.value for citation in answer.context.citations), default=0.0)
-    return [_as_source(citation, math.exp(min(0.0, citation.value - best))) for citation in answer.citations]
+    sources = []
+    for citation in answer.citations:
+        metadata = {
+            "monograph_number": citation.number,
+            "monograph_title": citation.title,
+            "monograph_uri": citation.uri,
+            "monograph_spans": [[span.document_id, span.start, span.end] for span in citation.spans],
+        }
+        document = citation.spans[0].document_id if citation.spans else None
+        node = TextNode(
+            id_=citation.chunks[0] if citation.chunks else f"citation/{citation.number}",
+            text=citation.text,
+            metadata=metadata,
+            excluded_embed_metadata_keys=list(metadata),
+            excluded_llm_metadata_keys=list(metadata),
+            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)} if document else {},
+        )
+        sources.append(NodeWithScore(node=node, score=math.exp(min(0.0, citation.value - best))))
+    return sources
 
 
 def _facts(answer: Answer) -> dict[str, Any]:
     metadata = AnswerEvent.of(answer).model_dump(include={"abstained", "model", "tokens_in", "tokens_out", "relevance"})
     return {**metadata, "unknown": list(answer.unknown)}
-
-
-def _as_source(citation: Citation, share: float) -> NodeWithScore:
-    spans = [[span.document_id, span.start, span.end] for span in citation.spans]
-    metadata = {
-        "monograph_number": citation.number,
-        "monograph_title": citation.title,
-        "monograph_uri": citation.uri,
-        "monograph_spans": spans,
-    }
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=citation.spans[0].document_id)} if citation.spans else {}
-    node = TextNode(
-        id_=citation.chunks[0] if citation.chunks else f"citation/{citation.number}",
-        text=citation.text,
-        metadata=metadata,
-        excluded_embed_metadata_keys=list(metadata),
-        excluded_llm_metadata_keys=list(metadata),
-        relationships=dict(source),
-    )
-    return NodeWithScore(node=node, score=share)

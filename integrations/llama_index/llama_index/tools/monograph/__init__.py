@@ -17,17 +17,14 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
     """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
     Errors are returned to the agent as text, with their hint. The agent's question is passed to the file unchanged.
-    ``outline`` is offered only if the file has a tree of summaries.
+    ``outline`` is offered only if the file has a tree of summaries. After :meth:`close` the tools reply with an error.
 
     Parameters
     ----------
-    monograph:
-        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-        shelf, which is opened here and closed by :meth:`close`.
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened here.
     notes:
         Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
-    key:
-        Key of an encrypted file; only with a path.
     """
 
     def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:

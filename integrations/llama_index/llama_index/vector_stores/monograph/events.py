@@ -10,7 +10,16 @@ from monograph import Answer, Hit
 from monograph.values import Effort
 
 
-class SearchEvent(BaseEvent):
+class MonographEvent(BaseEvent):
+    """Base of the events."""
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name of this class of events, such as ``MonographSearchEvent``."""
+        return f"Monograph{cls.__name__}"
+
+
+class SearchEvent(MonographEvent):
     """End of a search: its query, the retrievers that found hits, and the effort of the vector index.
 
     ``loads`` are the clusters that were read, ``compared`` the vectors that were compared. ``stopped`` says why the
@@ -23,11 +32,6 @@ class SearchEvent(BaseEvent):
     loads: int
     compared: int
     stopped: str
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name of this class of events."""
-        return "MonographSearchEvent"
 
     @classmethod
     def of(cls, query: str, hits: Sequence[Hit]) -> SearchEvent:
@@ -45,20 +49,15 @@ class SearchEvent(BaseEvent):
         )
 
 
-class ReductionEvent(BaseEvent):
+class ReductionEvent(MonographEvent):
     """Reduction of nodes to the needed sentences: their characters before (``characters``) and after it (``kept``)."""
 
     query: str
     characters: int
     kept: int
 
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name of this class of events."""
-        return "MonographReductionEvent"
 
-
-class AnswerEvent(BaseEvent):
+class AnswerEvent(MonographEvent):
     """Answer to a question: its model, its cost, and the probability that the file contains the answer (``relevance``).
 
     ``tokens_found`` are the tokens of the hits, ``tokens_context`` those of the context given to the model.
@@ -73,11 +72,6 @@ class AnswerEvent(BaseEvent):
     tokens_context: int
     tokens_in: int
     tokens_out: int
-
-    @classmethod
-    def class_name(cls) -> str:
-        """Return the name of this class of events."""
-        return "MonographAnswerEvent"
 
     @classmethod
     def of(cls, answer: Answer) -> AnswerEvent:

@@ -24,10 +24,6 @@ from monograph.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from monograph import Document, Hit, Passage, StoredChunk
-    from monograph.values import Summary
-
-OWN_KEYS = ("monograph_title", "monograph_uri")
-"""Metadata keys added to chunks that were not stored from LlamaIndex; hidden from embedders and language models."""
 
 _CONTENT = "_node_content"
 _WHOLE = "_node_whole"
@@ -49,7 +45,13 @@ def _as_passage(node: BaseNode) -> Passage:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     # Without its text, a Node cannot be restored with the same kind of text.
     keeps_text = not text.strip() or type(node) is Node
-    _check_numbers(node)
+    try:
+        json.dumps(node.metadata, allow_nan=False, default=str)  # The node's JSON would omit numbers like infinity.
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidDocument(
+            f"the metadata of node {node.node_id!r} are not JSON: {error}",
+            "use text, finite numbers, lists and objects",
+        ) from error
     metadata = node_to_metadata_dict(node, remove_text=not keeps_text, flat_metadata=False)
     if keeps_text:
         metadata[_WHOLE] = True
@@ -57,17 +59,6 @@ def _as_passage(node: BaseNode) -> Passage:
         text = node.get_content(metadata_mode=MetadataMode.EMBED).strip() or node.node_id.strip() or node.class_name()
     vector = None if node.embedding is None else np.asarray(node.embedding, dtype=np.float32)
     return library.Passage(text, node.node_id, metadata, vector)
-
-
-def _check_numbers(node: BaseNode) -> None:
-    """Raise InvalidDocument if metadata contain a number that is not finite, which the node's JSON would omit."""
-    try:
-        json.dumps(node.metadata, allow_nan=False, default=str)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidDocument(
-            f"the metadata of node {node.node_id!r} are not JSON: {error}",
-            "use text, finite numbers, lists and objects",
-        ) from error
 
 
 class HitNode(NodeWithScore):
@@ -83,20 +74,21 @@ class HitNode(NodeWithScore):
 
 
 def as_node(found: Hit | StoredChunk) -> BaseNode:
-    """Convert a chunk to a node: its original node if it was stored from LlamaIndex, but without the embedding."""
+    """Convert a chunk to a node: its original node if it was stored from LlamaIndex, but without the embedding.
+
+    Other chunks get the keys ``monograph_title`` and ``monograph_uri``, hidden from embedders and language models.
+    """
     if _CONTENT in found.metadata:
         keeps_text = _WHOLE in found.metadata
         return metadata_dict_to_node(dict(found.metadata), text=None if keeps_text else found.chunk.text)
-    title_and_uri = dict(zip(OWN_KEYS, (found.title, found.uri), strict=True))
+    own = {"monograph_title": found.title, "monograph_uri": found.uri}
+    metadata = {name: value for name, value in found.metadata.items() if name != tools.COLLECTION}
     return TextNode(
         id_=found.chunk.id,
         text=found.chunk.text,
-        metadata={
-            **title_and_uri,
-            **{name: value for name, value in found.metadata.items() if name != tools.COLLECTION},
-        },
-        excluded_embed_metadata_keys=list(OWN_KEYS),
-        excluded_llm_metadata_keys=list(OWN_KEYS),
+        metadata={**own, **metadata},
+        excluded_embed_metadata_keys=list(own),
+        excluded_llm_metadata_keys=list(own),
         start_char_idx=found.chunk.start,
         end_char_idx=found.chunk.end,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=found.chunk.document_id)},
@@ -105,17 +97,17 @@ def as_node(found: Hit | StoredChunk) -> BaseNode:
 
 def as_scored_node(hit: Hit) -> HitNode:
     """Convert a hit (a chunk or a summary) to a node with its scores and its explanation."""
-    node = as_node(hit) if hit.summary is None else _summary_node(hit.summary)
+    summary = hit.summary
+    if summary is None:
+        node = as_node(hit)
+    else:
+        metadata = {"monograph_layer": summary.layer}
+        node = TextNode(
+            id_=summary.id,
+            text=summary.text,
+            metadata=metadata,
+            excluded_embed_metadata_keys=list(metadata),
+            excluded_llm_metadata_keys=list(metadata),
+            relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=name) for name in summary.chunks]},
+        )
     return HitNode(node=node, score=hit.relevance, own_score=hit.score, explanation=hit.explain())
-
-
-def _summary_node(summary: Summary) -> TextNode:
-    metadata = {"monograph_layer": summary.layer}
-    return TextNode(
-        id_=summary.id,
-        text=summary.text,
-        metadata=metadata,
-        excluded_embed_metadata_keys=list(metadata),
-        excluded_llm_metadata_keys=list(metadata),
-        relationships={NodeRelationship.CHILD: [RelatedNodeInfo(node_id=name) for name in summary.chunks]},
-    )
