@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.documents import Document
 from pydantic_core import to_jsonable_python
@@ -17,6 +17,8 @@ from monograph.errors import InputError
 if TYPE_CHECKING:
     from monograph import Hit, StoredChunk
     from monograph.shelf import Archive
+
+Found = TypeVar("Found")
 
 _BLANK = "monograph_blank"
 
@@ -91,3 +93,14 @@ def as_document(found: Hit | StoredChunk) -> Document:
     metadata = {name: value for name, value in found.metadata.items() if name != tools.COLLECTION}
     text = metadata.pop(_BLANK, chunk.text)
     return Document(id=chunk.id, page_content=text, metadata={**own, **metadata})
+
+
+def accepted(k: int, accepts: Callable[[Found], bool], search: Callable[[int], list[Found]], limit: int) -> list[Found]:
+    """Return the k best results that a function accepts; raise the search's limit until they suffice or run out."""
+    while k > 0:
+        found = search(limit)
+        chosen = [result for result in found if accepts(result)][:k]
+        if len(chosen) == k or len(found) < limit:
+            return chosen
+        limit *= 4
+    return []

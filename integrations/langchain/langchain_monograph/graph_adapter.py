@@ -19,7 +19,7 @@ except ImportError as error:
 
 from langchain_core.documents import Document
 
-from langchain_monograph.documents import as_document, plain
+from langchain_monograph.documents import accepted, as_document, plain
 from langchain_monograph.vectorstores import EcoVectorStore
 from monograph_tools import build_graph
 
@@ -55,21 +55,13 @@ class MonographAdapter(Adapter):
         self.entities = entities
 
     def search_with_embedding(
-        self,
-        query: str,
-        k: int = 4,
-        filter: dict[str, Any] | None = None,  # noqa: A002
+        self, query: str, k: int = 4, filter: dict[str, Any] | None = None
     ) -> tuple[list[float], list[Content]]:
         """Return the vector of a query, and the documents nearest to it; see :meth:`search`."""
         embedding = self.store.query_vector(query)
         return embedding, self.search(embedding, k, filter)
 
-    def search(
-        self,
-        embedding: list[float],
-        k: int = 4,
-        filter: dict[str, Any] | None = None,  # noqa: A002
-    ) -> list[Content]:
+    def search(self, embedding: list[float], k: int = 4, filter: dict[str, Any] | None = None) -> list[Content]:
         """Return at most ``k`` documents nearest to a vector, nearest first.
 
         Raises
@@ -79,22 +71,14 @@ class MonographAdapter(Adapter):
         InvalidFilter
             If the filter cannot be understood.
         """
-        if k <= 0:
-            return []
         where, meets = self._split_filter(filter)
-        fetch_k = k
-        while True:  # the store's filter also matches parts of texts, which are removed here
-            documents = self.store.similarity_search_by_vector(embedding, fetch_k, filter=where)
-            ids = [document.id for document in documents if meets(document)][:k]
-            if len(ids) == k or len(documents) < fetch_k:
-                return self._contents([name for name in ids if name is not None])
-            fetch_k *= 4
+        # The store's filter also matches parts of texts, which are removed here.
+        documents = accepted(
+            k, meets, lambda limit: self.store.similarity_search_by_vector(embedding, limit, filter=where), k
+        )
+        return self._contents([document.id for document in documents if document.id is not None])
 
-    def get(
-        self,
-        ids: Sequence[str],
-        filter: dict[str, Any] | None = None,  # noqa: A002
-    ) -> list[Content]:
+    def get(self, ids: Sequence[str], filter: dict[str, Any] | None = None) -> list[Content]:
         """Return the stored documents with these ids that match the filter, each once.
 
         Raises
@@ -106,10 +90,7 @@ class MonographAdapter(Adapter):
         return self._contents(list(dict.fromkeys(ids)), where, meets)
 
     def _contents(
-        self,
-        ids: list[str],
-        where: Mapping[str, Any] | None = None,
-        meets: Callable[[Document], bool] = lambda _: True,
+        self, ids: list[str], where: Mapping[str, Any] | None = None, meets: Callable[[Document], bool] = lambda _: True
     ) -> list[Content]:
         archive = self._archive
         contents = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -15,7 +15,7 @@ from langchain_core.vectorstores import VectorStore
 
 import monograph as library
 import monograph_tools as tools
-from langchain_monograph.documents import as_document, plain, store_documents
+from langchain_monograph.documents import accepted, as_document, plain, store_documents
 from monograph.errors import InputError, InvalidFilter, NotFound
 
 if TYPE_CHECKING:
@@ -175,11 +175,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         )
 
     def add_documents(  # type: ignore[override]  # an unknown argument is an error
-        self,
-        documents: list[Document],
-        *,
-        ids: Sequence[str | None] | None = None,
-        batch_size: int | None = None,
+        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
     ) -> list[str]:
         """Store documents; a document replaces the stored one with the same id.
 
@@ -207,10 +203,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return store_documents(self.monograph, documents, ids)
 
     def delete(  # type: ignore[override]  # an unknown argument is an error
-        self,
-        ids: list[str] | None = None,
-        *,
-        filter: Filter | None = None,  # noqa: A002
+        self, ids: list[str] | None = None, *, filter: Filter | None = None
     ) -> bool:
         """Delete documents by id, by a filter, or both; if neither is given, everything in the collection.
 
@@ -222,21 +215,21 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         if ids is None and filter is None:
             tools.warn_of_problems(file.remove([document.id for document in file.documents()]))
         elif callable(filter):
-            matching = [document.id for document in self._fetch(ids) if filter(document)]
-            tools.warn_of_problems(file.remove_chunks([name for name in matching if name is not None]))
+            matching = [document.id for document in self.get(ids, filter=filter) if document.id is not None]
+            tools.warn_of_problems(file.remove_chunks(matching))
         else:
             tools.warn_of_problems(file.remove_chunks(ids, where=plain(filter)))
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that are stored, in the order of the ids."""
-        return self._fetch(ids)
+        return self.get(ids)
 
     def get(
         self,
         ids: Sequence[str] | None = None,
         *,
-        filter: Filter | None = None,  # noqa: A002
+        filter: Filter | None = None,
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
@@ -260,7 +253,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         last = None if limit is None else first + arguments.whole_number(limit, "limit", 0)
         _check_filter(filter)
         if callable(filter):
-            return [document for document in self._fetch(ids) if filter(document)][first:last]
+            documents = map(as_document, self.monograph.fetch(ids))
+            return [document for document in documents if filter(document)][first:last]
         return [as_document(chunk) for chunk in self.monograph.fetch(ids, where=plain(filter))[first:last]]
 
     def update_document(self, document_id: str, document: Document) -> None:
@@ -287,28 +281,16 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         """Delete every document of the collection, or, without one, of the file. The store remains usable."""
         self.delete()
 
-    def reset_collection(self) -> None:
-        """Delete every document of the collection, as :meth:`delete_collection` does; later additions recreate it."""
-        self.delete()
+    reset_collection = delete_collection
 
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        filter: Filter | None = None,  # noqa: A002
-        how: How | None = None,
+        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
     ) -> list[Document]:
         """Return documents, best first; see :meth:`similarity_search_with_score`."""
         return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter, how=how)]
 
     def similarity_search_with_score(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        filter: Filter | None = None,  # noqa: A002
-        how: How | None = None,
+        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
     ) -> list[tuple[Document, float]]:
         """Return documents and their scores, best first.
 
@@ -341,21 +323,13 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return self._search(k, filter, lambda limit, where: self.monograph.search(query, limit, strategy, where))
 
     def similarity_search_by_vector(  # type: ignore[override]  # an unknown argument is an error
-        self,
-        embedding: list[float],
-        k: int = 4,
-        *,
-        filter: Filter | None = None,  # noqa: A002
+        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None
     ) -> list[Document]:
         """Return the documents nearest to a vector, nearest first."""
         return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, filter=filter)]
 
     def similarity_search_with_score_by_vector(
-        self,
-        embedding: list[float],
-        k: int = 4,
-        *,
-        filter: Filter | None = None,  # noqa: A002
+        self, embedding: list[float], k: int = 4, *, filter: Filter | None = None
     ) -> list[tuple[Document, float]]:
         """Return the documents nearest to a vector, with their cosines (0 if negative), or with the store's ``scores``.
 
@@ -369,12 +343,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         )
 
     def similarity_search_with_vectors(
-        self,
-        query: str,
-        k: int = 4,
-        *,
-        filter: Filter | None = None,  # noqa: A002
-        how: How | None = None,
+        self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
     ) -> list[tuple[Document, list[float]]]:
         """Return documents with their vectors (unit length), best first; see :meth:`similarity_search_with_score`."""
         documents = self.similarity_search(query, k, filter=filter, how=how)
@@ -383,13 +352,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return [(document, vectors.get(document.id or "", [])) for document in documents]
 
     def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
-        self,
-        query: str,
-        k: int = 4,
-        fetch_k: int = 20,
-        lambda_mult: float = 0.5,
-        *,
-        filter: Filter | None = None,  # noqa: A002
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, *, filter: Filter | None = None
     ) -> list[Document]:
         """Return documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
         vector = self.query_vector(query)
@@ -402,7 +365,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         fetch_k: int = 20,
         lambda_mult: float = 0.5,
         *,
-        filter: Filter | None = None,  # noqa: A002
+        filter: Filter | None = None,
     ) -> list[Document]:
         """Choose documents as :meth:`max_marginal_relevance_search` does, but near to a vector.
 
@@ -440,35 +403,21 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         self, k: int, condition: Filter | None, search: Callable[[int, Mapping[str, Any] | None], list[Hit]]
     ) -> list[tuple[Document, float]]:
         _check_filter(condition)
-        if callable(condition):
-            scored = list(_select(k, condition, search))
-        else:
-            scored = [(as_document(hit), hit.relevance) for hit in search(k, plain(condition))]
-        return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in scored]
 
-    def _fetch(self, ids: Sequence[str] | None) -> list[Document]:
-        return [as_document(chunk) for chunk in self.monograph.fetch(ids)]
+        def pairs(limit: int, where: Mapping[str, Any] | None) -> list[tuple[Document, float]]:
+            return [(as_document(hit), hit.relevance) for hit in search(limit, where)]
+
+        if callable(condition):
+            scored = accepted(k, lambda pair: condition(pair[0]), lambda limit: pairs(limit, None), max(4 * k, 50))
+        else:
+            scored = pairs(k, plain(condition))
+        return [(document, tools.convert_score(relevance, wanted=self._scores)) for document, relevance in scored]
 
 
 def _check_filter(condition: Any) -> None:
     if condition is not None and not callable(condition) and not isinstance(condition, Mapping):
         kind = type(condition).__name__
         raise InvalidFilter(f"a filter must be a dict or a function, not a {kind}", 'write {"key": value}')
-
-
-def _select(
-    k: int, accepts: Callable[[Document], bool], search: Callable[[int, None], list[Hit]]
-) -> Iterator[tuple[Document, float]]:
-    """Yield the k best documents that a function accepts; search with a larger k until they suffice or hits run out."""
-    fetch_k = max(4 * k, 50)
-    while k > 0:
-        hits = search(fetch_k, None)
-        pairs = [(as_document(hit), hit.relevance) for hit in hits]
-        accepted = [pair for pair in pairs if accepts(pair[0])][:k]
-        if len(accepted) == k or len(hits) < fetch_k:
-            yield from accepted
-            return
-        fetch_k *= 4
 
 
 def _discard(file: FileHandle, folder: str) -> None:
