@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph.derive import server as server_module
-from monograph.derive.loading import AskingFirst, load_model
+from monograph.derive.loading import load_model
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.redaction import Redaction
 from monograph.derive.replies import has_ended, text_in, usage
@@ -405,7 +405,7 @@ def test_permission_is_checked_before_a_request(server: ModelServer) -> None:
     assert isinstance(model, VisionModel)
     for work in (
         lambda: model.complete("x", 5),
-        lambda: model.stream("x", 5),
+        lambda: list(model.stream("x", 5)),
         lambda: model.complete_with_image("x", IMAGE, "image/png", 5),
     ):
         with pytest.raises(InputError):
@@ -417,5 +417,5 @@ def test_permission_is_checked_before_a_request(server: ModelServer) -> None:
     assert willing.complete("x", 5) == last == willing.complete_with_image("x", IMAGE, "image/png", 5)
     assert len(told) == 4
     made = OpenAICompatible(server.url, "tiny")
-    assert isinstance(willing, AskingFirst)
+    assert isinstance(willing, OpenAICompatible)
     assert (willing.key, willing.spec) == (made.key, made.spec)

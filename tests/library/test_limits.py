@@ -19,7 +19,7 @@ from monograph import Document, Monograph, Passage, Settings
 from monograph import where as filters
 from monograph.answer.reduce import Windows
 from monograph.derive.embed.given import GivenVectors
-from monograph.derive.server import Server
+from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, InvalidDocument, InvalidFilter, MonographError, NotAMonograph, StorageFull
 from monograph.models import Completion
 from monograph.read.limits import Limits
@@ -61,7 +61,7 @@ WHOLE: dict[str, tuple[str, Callable[[Monograph, Any], object]]] = {
     "memory": ("max_memory", lambda m, n: Limits(max_memory=n)),
     "chunk": ("chunk_tokens", lambda m, n: Settings(chunk_tokens=n)),
     "dimension": ("dimension", lambda m, n: GivenVectors(n)),
-    "retries": ("retries", lambda m, n: Server("http://localhost/v1", "", 1.0, n)),
+    "retries": ("retries", lambda m, n: OpenAICompatible("http://localhost/v1", "m", retries=n)),
 }
 
 
@@ -99,7 +99,7 @@ SHARES: dict[str, tuple[str, Callable[[Monograph, Any], object]]] = {
     "detail": ("detail", lambda m, n: Tree(detail=n)),
     "recall": ("target_recall", lambda m, n: Monograph.open(m.path, target_recall=n).close()),
     "seconds": ("max_seconds", lambda m, n: Limits(max_seconds=n)),
-    "timeout": ("timeout", lambda m, n: Server("http://localhost/v1", "", n, 1)),
+    "timeout": ("timeout", lambda m, n: OpenAICompatible("http://localhost/v1", "m", timeout=n)),
     "tfidf": ("alpha", lambda m, n: Tfidf(alpha=n)),
 }
 

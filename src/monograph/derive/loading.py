@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
 from operator import attrgetter
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from monograph.errors import UnknownModel
 
 if TYPE_CHECKING:
-    from monograph.derive.openai_compatible import OpenAICompatible
-    from monograph.models import Allow, Completion, Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer
+    from monograph.models import Allow, Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer
 
 Kind: TypeAlias = Literal["embedder", "extractor", "summarizer", "reranker", "describer", "language model"]
 
@@ -30,6 +29,7 @@ _MAKERS: Mapping[tuple[Kind, str], str] = {
     ("summarizer", "extractive"): "summarize.extractive:ExtractiveSummarizer",
     ("reranker", "onnx"): "rerank.onnx:OnnxReranker.from_spec",
     ("reranker", "rerank"): "rerank.served:ServedReranker.from_spec",
+    ("describer", "openai"): "openai_compatible:OpenAICompatible.from_spec",
     ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
 }
 """Constructor of each model, as a path below ``monograph.derive``, by kind and by scheme of the spec. It is called with
@@ -133,7 +133,7 @@ def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> 
     """
     from monograph.derive.describe import ModelDescriber
 
-    return ModelDescriber(_load_asking("describer", spec, api_key, allow))
+    return ModelDescriber(_load("describer", spec, api_key, allow))
 
 
 def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> LanguageModel:
@@ -142,15 +142,8 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
     ``spec`` is ``openai:BASE_URL#MODEL``. ``allow`` is called before the first request. ``api_key`` is never taken from
     the environment.
     """
-    return _load_asking("language model", spec, api_key, allow)
-
-
-def _load_asking(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> OpenAICompatible | AskingFirst:
-    """Return a language model that calls ``allow`` before its first request; errors call the model ``kind``."""
-    if _scheme(spec) != "openai":
-        raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
-    model: OpenAICompatible = _load("language model", spec, api_key, None)
-    return model if allow is None else AskingFirst(model, allow)
+    model: LanguageModel = _load("language model", spec, api_key, allow)
+    return model
 
 
 def _scheme(spec: str) -> str:
@@ -164,13 +157,19 @@ def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
     path = _MAKERS.get((kind, scheme))
     if path is None or (scheme in _OWN) != (spec in _OWN):
         raise UnknownModel(f"unknown {kind} {spec!r}", _HINTS[kind])
-    ask(spec, allow)
+    is_asked_later = kind in ("describer", "language model")
+    if allow is not None and not is_asked_later:
+        for address in addresses(spec):
+            allow(address)
     module, _, name = path.partition(":")
     make = attrgetter(name)(import_module(f"monograph.derive.{module}"))
     arguments = [] if spec in _OWN else [spec.partition(":")[2]]
     if scheme in _SERVED:
-        arguments.append(api_key if kind == "language model" else api_key_of(kind, api_key))
-    return make(*arguments)
+        arguments.append(api_key if is_asked_later else api_key_of(kind, api_key))
+    model = make(*arguments)
+    if is_asked_later:
+        model.allow = allow
+    return model
 
 
 # API keys for servers.
@@ -236,13 +235,6 @@ def is_named(spec: str) -> bool:
     return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in schemes)
 
 
-def ask(spec: str, allow: Allow | None) -> None:
-    """Call ``allow`` with each address of a spec; ``allow`` is None if the user named the spec."""
-    if allow is not None:
-        for address in addresses(spec):
-            allow(address)
-
-
 def normal(address: str) -> str:
     """Return an address in the form of :func:`addresses`: a folder without links, a URL without a slash at its end."""
     folder = None if "://" in address else folder_of(address)
@@ -256,43 +248,3 @@ def folder_of(name: str) -> Path | None:
         if folder.is_dir():
             return folder
     return None
-
-
-class AskingFirst:
-    """Language model that asks for permission before it sends its first request.
-
-    Parameters
-    ----------
-    model:
-        Model that answers.
-    allow:
-        Called with the server's address before the first request. If it raises, it is called again before the next one.
-    """
-
-    def __init__(self, model: OpenAICompatible, allow: Allow) -> None:
-        self._model, self._allow = model, allow
-        self._allowed = False
-        self.spec = model.spec
-        """Spec of the model."""
-        self.key = model.key
-        """Key of the model."""
-
-    def complete(self, prompt: str, max_tokens: int) -> Completion:
-        """Return the model's answer: see :class:`monograph.models.LanguageModel`."""
-        self._ask()
-        return self._model.complete(prompt, max_tokens)
-
-    def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Return the model's answer piece by piece: see :class:`monograph.models.StreamingModel`."""
-        self._ask()
-        return self._model.stream(prompt, max_tokens)
-
-    def complete_with_image(self, prompt: str, image: bytes, media_type: str, max_tokens: int) -> Completion:
-        """Return the model's answer about a picture: see :class:`monograph.models.VisionModel`."""
-        self._ask()
-        return self._model.complete_with_image(prompt, image, media_type, max_tokens)
-
-    def _ask(self) -> None:
-        if not self._allowed:
-            self._allow(self._model.base_url)
-            self._allowed = True

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import base64
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from monograph.derive.replies import has_ended, text_in, usage
-from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server
+from monograph.derive.server import ServedModel
 from monograph.derive.tokens import count_tokens
-from monograph.derive.traced_request import request
+from monograph.derive.traced_request import TracedRequest, request
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 
-_LIMIT = "max_tokens"
-_OTHER_LIMIT = "max_completion_tokens"
 _NO_IMAGES = (400, 415, 422, 500, 501)
 """Statuses with which servers refuse an image that their model cannot take."""
 
@@ -23,7 +20,7 @@ _NO_IMAGES = (400, 415, 422, 500, 501)
 class OpenAICompatible(ServedModel):
     """Language model behind ``BASE_URL/chat/completions``; failed requests are retried.
 
-    See :class:`monograph.derive.server.Server` for which errors are retried, and when.
+    See :class:`monograph.derive.server.ServedModel` for which errors are retried, and when.
 
     Parameters
     ----------
@@ -36,7 +33,7 @@ class OpenAICompatible(ServedModel):
         Sent as a bearer token. It is not read from the environment and stored in no file. No error contains it, even if
         the server's reply does.
     timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.Server`. Small models on small machines need
+        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`. Small models on small machines need
         minutes.
     temperature:
         0 for the likeliest answer; None to send none, for models that refuse it.
@@ -55,6 +52,7 @@ class OpenAICompatible(ServedModel):
     path: ClassVar[str] = "/chat/completions"
     noun: ClassVar[str] = "model"
     form: ClassVar[str] = "give openai:BASE_URL#MODEL"
+    other_form: ClassVar[str] = "max_completion_tokens"  # As OpenAI's newer models name the token limit.
 
     def __init__(
         self,
@@ -67,8 +65,7 @@ class OpenAICompatible(ServedModel):
     ) -> None:
         self._temperature = None if temperature is None else float(temperature)
         changed = {} if self._temperature == 0 else {"temperature": self._temperature}
-        super().__init__(base_url, model, changed, lambda url: Server(url, api_key, timeout, retries))
-        self._limit = _LIMIT
+        super().__init__(base_url, model, changed, api_key, timeout, retries)
         self.key = f"openai/{model}/{self._temperature}"
         """Name of the model and the temperature. The address is no part of it, so a server may move."""
 
@@ -104,29 +101,25 @@ class OpenAICompatible(ServedModel):
         return self._complete(prompt, parts, max_tokens)
 
     def _complete(self, prompt: str, content: str | list[dict[str, Any]], max_tokens: int) -> Completion:
+        self._ask_permission()
         with request("chat", self._model, self.base_url) as trace:
             trace.asked(prompt)
-            reply = self._post(content, max_tokens)
+            try:
+                reply = self._post(self._build_body(content, max_tokens))
+            except ModelUnavailable as error:
+                if self._switch_form(error):
+                    reply = self._post(self._build_body(content, max_tokens))
+                elif not isinstance(content, str) and error.status in _NO_IMAGES:
+                    hint = "check that the server's model accepts images"
+                    raise ModelUnavailable(error.message, hint) from error.__cause__
+                else:
+                    raise
             text = text_in(reply)
             if text is None:
-                raise ModelUnavailable(
-                    f"{self.spec} replied without an answer: {self._quote_reply(reply)}", BASE_URL_HINT
-                )
-            completion = self._make_completion(prompt, self._server.redaction.in_answer(text), usage(reply))
+                raise ModelUnavailable(f"{self.spec} replied without an answer: {self._quote(reply)}", self.hint)
+            completion = self._make_completion(prompt, self._redaction.in_answer(text), usage(reply))
             trace.answered(completion)
             return completion
-
-    def _post(self, content: str | list[dict[str, Any]], max_tokens: int) -> Mapping[str, Any]:
-        try:
-            return self._server.post(self._build_body(content, max_tokens))
-        except ModelUnavailable as error:
-            if self._switch_limit(error):
-                return self._server.post(self._build_body(content, max_tokens))
-            if not isinstance(content, str) and error.status in _NO_IMAGES:
-                raise ModelUnavailable(
-                    error.message, "check that the server's model accepts images"
-                ) from error.__cause__
-            raise
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
         """Yield the model's answer piece by piece, and at the end the whole :class:`Completion`.
@@ -138,33 +131,26 @@ class OpenAICompatible(ServedModel):
         ModelUnavailable
             As for :meth:`complete`; also if the answer breaks off before the server has given a reason for its end.
         """
+        self._ask_permission()
         with request("chat", self._model, self.base_url, pieces=True) as trace:
             trace.asked(prompt)
-            for piece in self._stream_with_either_limit(prompt, max_tokens):
-                if isinstance(piece, Completion):
-                    trace.answered(piece)
-                yield piece
+            try:
+                yield from self._stream_once(prompt, max_tokens, trace)
+            except ModelUnavailable as error:
+                if not self._switch_form(error):
+                    raise
+                yield from self._stream_once(prompt, max_tokens, trace)
 
-    def _stream_with_either_limit(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        try:
-            yield from self._stream_once(prompt, max_tokens)
-        except ModelUnavailable as error:
-            if not self._switch_limit(error):
-                raise
-            yield from self._stream_once(prompt, max_tokens)
-
-    def _stream_once(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        clean = self._server.redaction.in_answer
+    def _stream_once(self, prompt: str, max_tokens: int, trace: TracedRequest) -> Iterator[str | Completion]:
+        clean = self._redaction.in_answer
         pieces: list[str] = []
         counted: tuple[int, int] | None = None
         ended = answered = False
         body = self._build_body(prompt, max_tokens) | {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            for event in self._server.stream(body):
+            for event in self._stream(body):
                 if "error" in event:
-                    raise ModelUnavailable(
-                        f"{self.spec} failed while it answered: {self._quote_reply(event)}", BASE_URL_HINT
-                    )
+                    raise ModelUnavailable(f"{self.spec} failed while it answered: {self._quote(event)}", self.hint)
                 text = text_in(event)
                 answered = answered or text is not None
                 ended = ended or has_ended(event)
@@ -176,8 +162,10 @@ class OpenAICompatible(ServedModel):
             if not ended:  # some servers close the connection after the reason for the end
                 raise
         if not answered:
-            raise ModelUnavailable(f"{self.spec} replied without an answer", BASE_URL_HINT)
-        yield self._make_completion(prompt, clean("".join(pieces)), counted)
+            raise ModelUnavailable(f"{self.spec} replied without an answer", self.hint)
+        completion = self._make_completion(prompt, clean("".join(pieces)), counted)
+        trace.answered(completion)
+        yield completion
 
     def _make_completion(self, prompt: str, text: str, counted: tuple[int, int] | None) -> Completion:
         read, written = counted or count_tokens([prompt, text])
@@ -185,18 +173,6 @@ class OpenAICompatible(ServedModel):
 
     def _build_body(self, content: str | list[dict[str, Any]], max_tokens: int) -> dict[str, Any]:
         messages = [{"role": "user", "content": content}]
-        body: dict[str, Any] = {"model": self._model, "messages": messages, self._limit: max_tokens}
+        limit = self.other_form if self._uses_other_form else "max_tokens"
+        body: dict[str, Any] = {"model": self._model, "messages": messages, limit: max_tokens}
         return body if self._temperature is None else body | {"temperature": self._temperature}
-
-    def _switch_limit(self, error: ModelUnavailable) -> bool:
-        """Return whether the server wants the other name of the token limit, as OpenAI's newer models do.
-
-        If so, that name is used from now on.
-        """
-        if self._limit == _OTHER_LIMIT or _OTHER_LIMIT not in error.reply:
-            return False
-        self._limit = _OTHER_LIMIT
-        return True
-
-    def _quote_reply(self, reply: Mapping[str, Any]) -> str:
-        return self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)

@@ -13,10 +13,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from monograph import spending
-from monograph.derive.loading import key_hint
-from monograph.derive.redaction import Redaction
+from monograph.derive import loading
+from monograph.derive.embed.static import unit_rows
 from monograph.derive.replies import tokens_read
-from monograph.derive.server import BASE_URL_HINT, QUOTED, ServedModel, Server, changed_of
+from monograph.derive.server import ServedModel, changed_of
 from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
@@ -27,9 +27,6 @@ TIMEOUT = 120.0
 
 RETRIES = 4
 """Retries after the first try: with the waits between them, about eight seconds."""
-
-MAX_REPLY = 64 << 20
-"""Most bytes of a reply, which contains vectors."""
 
 MOST_QUESTIONS = 512
 """Questions whose vectors are cached: with 1,024 values each, two megabytes."""
@@ -81,7 +78,7 @@ class OpenAIEmbedder(ServedModel):
     api_key:
         Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
     timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.Server`.
+        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`.
     retries:
         Retries after the first try.
 
@@ -99,6 +96,9 @@ class OpenAIEmbedder(ServedModel):
     form: ClassVar[str] = "give openai:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
         field.name for field in fields(ServedSettings)
     )
+    key_hint: ClassVar[str] = loading.key_hint("embedder")
+    max_reply: ClassVar[int] = 64 << 20  # It contains vectors.
+    retries_timeouts: ClassVar[bool] = True  # The server may be slow while it loads a model.
     contextual = True
     paid = True
 
@@ -111,19 +111,8 @@ class OpenAIEmbedder(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        def server(url: str) -> Server:  # The server may be slow while it loads a model.
-            return Server(
-                url,
-                api_key,
-                timeout,
-                retries,
-                max_reply=MAX_REPLY,
-                asks_slow_again=True,
-                key_hint=key_hint("embedder"),
-            )
-
         changed = changed_of(settings)
-        super().__init__(base_url, model, changed, server)
+        super().__init__(base_url, model, changed, api_key, timeout, retries)
         self._settings = settings
         self._dimension = settings.dimensions
         self._questions = _QuestionVectors()
@@ -211,7 +200,7 @@ class OpenAIEmbedder(ServedModel):
             body["dimensions"] = self._settings.dimensions
         try:
             with request("embeddings", self._model, self.base_url) as trace:
-                reply = self._server.post(body)
+                reply = self._post(body)
                 tokens = tokens_read(reply)
                 trace.read(tokens)
             spending.note("embed", self.key, tokens or 0)
@@ -226,11 +215,41 @@ class OpenAIEmbedder(ServedModel):
                 raise ModelUnavailable(error.message, hint) from error
             middle = len(texts) // 2
             return self._fetch_batch(texts[:middle]) + self._fetch_batch(texts[middle:])
-        vectors = _read_vectors(reply, len(texts), self._url, self._model, self._server.redaction)
+        vectors = self._read_vectors(reply, len(texts))
         if self._dimension and self._dimension != vectors.shape[1]:
             raise self._dimension_error(vectors.shape[1], self._dimension)
         self._dimension = vectors.shape[1]
         return list(vectors)
+
+    def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
+        """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
+
+        The reply has the OpenAI form: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``. A vector may also be
+        base64 of float32. Vectors without an index are in the order of the texts.
+
+        Raises
+        ------
+        ModelUnavailable
+            If the reply does not have ``count`` finite vectors of one dimension.
+        """
+        who = f"{self._model!r} at {self._url} returned"
+        data = reply.get("data")
+        if not isinstance(data, list):
+            raise ModelUnavailable(f"{self._url} replied without vectors: {self._quote(reply)}", self.hint)
+        if len(data) != count:
+            raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts", _REPLY_HINT)
+        rows: list[Float32 | None] = [None] * count
+        for position, item in enumerate(data):
+            index = item.get("index", position) if isinstance(item, dict) else None
+            if type(index) is not int or not 0 <= index < count or rows[index] is not None:
+                raise ModelUnavailable(f"{who} vectors without saying which text each belongs to", _REPLY_HINT)
+            rows[index] = _read_vector(item.get("embedding"), who)
+        vectors = [row for row in rows if row is not None]
+        lengths = sorted({len(row) for row in vectors})
+        if len(lengths) > 1:
+            raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values", _REPLY_HINT)
+        # Squares of float32 values may be too large or too small for float32.
+        return unit_rows(np.array(vectors, dtype=np.float64)).astype(np.float32)
 
     def _dimension_error(self, actual: int, expected: int) -> ModelUnavailable:
         return ModelUnavailable(
@@ -262,44 +281,6 @@ class _QuestionVectors:
                 del self._vectors[text]
 
 
-def _read_vectors(reply: Mapping[str, Any], count: int, url: str, model: str, redaction: Redaction) -> Float32:
-    """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
-
-    Parameters
-    ----------
-    reply:
-        In the OpenAI form: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``. A vector may also be base64 of
-        float32. Vectors without an index are in the order of the texts.
-    count, url, model:
-        Number of texts; address and name of the model, for errors.
-    redaction:
-        Removes the key from quoted replies.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the reply does not have ``count`` finite vectors of one dimension.
-    """
-    who = f"{model!r} at {url} returned"
-    data = reply.get("data")
-    if not isinstance(data, list):
-        excerpt = redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-        raise ModelUnavailable(f"{url} replied without vectors: {excerpt}", BASE_URL_HINT)
-    if len(data) != count:
-        raise ModelUnavailable(f"{who} {len(data)} vectors for {count} texts", _REPLY_HINT)
-    rows: list[Float32 | None] = [None] * count
-    for position, item in enumerate(data):
-        index = item.get("index", position) if isinstance(item, dict) else None
-        if type(index) is not int or not 0 <= index < count or rows[index] is not None:
-            raise ModelUnavailable(f"{who} vectors without saying which text each belongs to", _REPLY_HINT)
-        rows[index] = _read_vector(item.get("embedding"), who)
-    vectors = [row for row in rows if row is not None]
-    lengths = sorted({len(row) for row in vectors})
-    if len(lengths) > 1:
-        raise ModelUnavailable(f"{who} vectors of {lengths[0]} and of {lengths[-1]} values", _REPLY_HINT)
-    return _normalize(np.array(vectors, dtype=np.float32))
-
-
 def _read_vector(value: Any, who: str) -> Float32:
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -315,11 +296,3 @@ def _read_vector(value: Any, who: str) -> Float32:
     if not np.isfinite(vector).all():
         raise ModelUnavailable(f"{who} a vector with values that are not finite", _REPLY_HINT)
     return vector
-
-
-def _normalize(rows: Float32) -> Float32:
-    """Return rows scaled to unit length. Norms are double precision: squares may be too large or small for float32."""
-    wide = rows.astype(np.float64)
-    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
-    np.divide(wide, lengths, out=wide, where=lengths > 0)
-    return wide.astype(np.float32)

@@ -6,7 +6,7 @@ import functools
 import json
 import struct
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from monograph.models import TextKind
     from monograph.values import Float32
 
+Real = TypeVar("Real", np.float32, np.float64)
+
 TOKENS_AT_ONCE = 8_192
 """Token vectors of one text that are summed in one step: 8 MB."""
-
 
 _FEW = 64
 """Most texts that are embedded from float16 vectors. Converting all vectors takes as long as thousands of texts."""
@@ -41,8 +42,8 @@ def token_vectors() -> Float32:
     return np.ascontiguousarray(stored_vectors(), dtype=np.float32)
 
 
-def unit_rows(rows: Float32) -> Float32:
-    """Scale rows, float32 (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
+def unit_rows(rows: npt.NDArray[Real]) -> npt.NDArray[Real]:
+    """Scale rows, floats (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows

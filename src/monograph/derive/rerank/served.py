@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from monograph import spending
-from monograph.derive.loading import key_hint
-from monograph.derive.server import QUOTED, ServedModel, Server, changed_of
+from monograph.derive import loading
+from monograph.derive.server import ServedModel, changed_of
 from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
@@ -22,9 +21,6 @@ TIMEOUT = 60.0
 
 RETRIES = 2
 """Retries after the first try: few, since a user waits for the hits."""
-
-_HINT = "give the base URL of a server that has /rerank, such as Cohere, Jina, vLLM, llama.cpp's server or TEI"
-_TEI_WANTS = "texts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class ServedReranker(ServedModel):
     api_key:
         Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
     timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.Server`.
+        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`.
     retries:
         Retries after the first try.
 
@@ -80,6 +76,12 @@ class ServedReranker(ServedModel):
     form: ClassVar[str] = "give rerank:BASE_URL#MODEL, with options as JSON after another #: " + ", ".join(
         field.name for field in fields(ServedRerankerSettings)
     )
+    hint: ClassVar[str] = (
+        "give the base URL of a server that has /rerank, such as Cohere, Jina, vLLM, llama.cpp's server or TEI"
+    )
+    key_hint: ClassVar[str] = loading.key_hint("reranker")
+    retries_timeouts: ClassVar[bool] = True  # The server may be slow while it loads a model.
+    other_form: ClassVar[str] = "texts"  # TEI's form.
 
     def __init__(
         self,
@@ -90,14 +92,8 @@ class ServedReranker(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        def server(url: str) -> Server:  # The server may be slow while it loads a model.
-            return Server(
-                url, api_key, timeout, retries, asks_slow_again=True, hint=_HINT, key_hint=key_hint("reranker")
-            )
-
-        super().__init__(base_url, model, changed_of(settings), server)
+        super().__init__(base_url, model, changed_of(settings), api_key, timeout, retries)
         self._settings = settings
-        self._tei = False
         self.weight = settings.weight
         """Weight of the scores relative to those of the search."""
         self.key = f"rerank/{model}" + (f"/{settings.max_characters}" if settings.max_characters else "")
@@ -118,30 +114,31 @@ class ServedReranker(ServedModel):
         """
         most = self._settings.max_characters or None
         cut = [text[:most] for text in texts]
-        batches = (
-            cut[first : first + self._settings.batch_size] for first in range(0, len(cut), self._settings.batch_size)
-        )
+        size = self._settings.batch_size
+        batches = (cut[first : first + size] for first in range(0, len(cut), size))
         return np.array([score for batch in batches for score in self._score_batch(question, batch)], dtype=np.float64)
 
-    def _fetch_reply(self, question: str, texts: list[str]) -> Any:
-        try:
-            return self._server.ask(self._build_request(question, texts))
-        except ModelUnavailable as error:
-            if error.status not in (400, 413, 422):
-                raise
-            if self._tei or _TEI_WANTS not in error.reply or error.status == 413:
-                hint = 'if a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
-                raise ModelUnavailable(error.message, hint) from error
-            self._tei = True
-            return self._server.ask(self._build_request(question, texts))
-
-    def _score_batch(self, question: str, texts: list[str]) -> Iterator[float]:
+    def _score_batch(self, question: str, texts: list[str]) -> list[float]:
         with request("rerank", self._model, self.base_url):
-            reply = self._fetch_reply(question, texts)
+            try:
+                reply = self._ask(self._build_request(question, texts))
+            except ModelUnavailable as error:
+                if error.status not in (400, 413, 422):
+                    raise
+                if error.status == 413 or not self._switch_form(error):
+                    hint = 'if a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
+                    raise ModelUnavailable(error.message, hint) from error
+                reply = self._ask(self._build_request(question, texts))
         spending.note("rerank", self.key)
+        # The results are the reply itself, or its list ``results`` or, from older servers, ``data``.
+        results = reply.get("results", reply.get("data")) if isinstance(reply, dict) else reply
+        if not isinstance(results, list):
+            raise ModelUnavailable(f"{self._url} replied without scores: {self._quote(reply)}", self.hint)
         scores: dict[int, float] = {}
-        for result in self._read_results(reply):
-            index, score = _read_index_and_score(result)
+        for result in results:
+            item = result if isinstance(result, dict) else {}
+            index: Any = item.get("index")
+            score: Any = item.get("relevance_score", item.get("score"))
             if type(index) is not int or type(score) not in (int, float):
                 raise self._make_error("a result without an index and a score")
             try:
@@ -150,34 +147,17 @@ class ServedReranker(ServedModel):
                 scores[index] = math.inf
         if set(scores) != set(range(len(texts))):
             raise self._make_error(f"scores of {len(scores)} texts, where {len(texts)} were sent")
-        if not all(math.isfinite(score) for score in scores.values()):
+        if not all(map(math.isfinite, scores.values())):
             raise self._make_error("a score that is not finite")
-        return (scores[position] for position in range(len(texts)))
+        return [scores[position] for position in range(len(texts))]
 
     def _build_request(self, question: str, texts: list[str]) -> dict[str, Any]:
-        if self._tei:
-            return {"query": question, "texts": texts}
+        if self._uses_other_form:
+            return {"query": question, self.other_form: texts}
         return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
-
-    def _read_results(self, reply: Any) -> list[Any]:
-        """Return the results of a reply: the reply itself, or its list ``results`` or, from older servers, ``data``."""
-        results = reply
-        if isinstance(reply, dict):
-            results = reply.get("results", reply.get("data"))
-        if not isinstance(results, list):
-            excerpt = self._server.redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-            raise ModelUnavailable(f"{self._url} replied without scores: {excerpt}", _HINT)
-        return results
 
     def _make_error(self, what: str) -> ModelUnavailable:
         return ModelUnavailable(
             f"{self._model!r} at {self._url} returned {what}",
             "check that it is a reranking model, and see the server's log",
         )
-
-
-def _read_index_and_score(result: Any) -> tuple[Any, Any]:
-    """Return the index and the score of a result, whatever their types; None for a missing one."""
-    if not isinstance(result, dict):
-        return None, None
-    return result.get("index"), result.get("relevance_score", result.get("score"))
