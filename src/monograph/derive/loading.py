@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict, replace
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
-from monograph.errors import UnknownModel
+from monograph.errors import InputError, ModelUnavailable, UnknownModel
 
 if TYPE_CHECKING:
     from monograph.models import Allow, Describer, Embedder, Extractor, LanguageModel, Reranker, Summarizer
 
+Settings = TypeVar("Settings", bound=Any)
 Kind: TypeAlias = Literal["embedder", "extractor", "summarizer", "reranker", "describer", "language model"]
 
 _MAKERS: Mapping[tuple[Kind, str], str] = {
@@ -170,6 +173,33 @@ def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
     if is_asked_later:
         model.allow = allow
     return model
+
+
+# Settings in specs.
+
+
+def changed_of(settings: Any) -> dict[str, Any]:
+    """Return the fields of a settings dataclass that differ from their defaults."""
+    defaults = asdict(type(settings)())
+    return {name: value for name, value in asdict(settings).items() if value != defaults[name]}
+
+
+def write_spec(scheme: str, source: str, settings: Any) -> str:
+    """Return the spec of a model: its source and, after ``#``, the settings that are not the default, as JSON."""
+    changed = changed_of(settings)
+    return f"{scheme}:{source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+
+
+def read_spec(source: str, defaults: Settings) -> tuple[str, Settings]:
+    """Return the source and the settings in the part of an ``onnx`` spec after its colon.
+
+    Raises ModelUnavailable if the settings cannot be read.
+    """
+    name, _, changed = source.partition("#")
+    try:
+        return name, replace(defaults, **json.loads(changed or "{}"))
+    except (TypeError, ValueError, RecursionError, InputError) as error:
+        raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
 
 
 # API keys for servers.

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from email.utils import parsedate_to_datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
@@ -319,12 +318,6 @@ class ServedModel:
     def _quote(self, reply: Any) -> str:
         """Return the beginning of a JSON value of the server for an error message."""
         return self._redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
-
-
-def changed_of(settings: Any) -> dict[str, Any]:
-    """Return the fields of a settings dataclass that differ from their defaults."""
-    defaults = asdict(type(settings)())
-    return {name: value for name, value in asdict(settings).items() if value != defaults[name]}
 
 
 class _PassingError(Exception):

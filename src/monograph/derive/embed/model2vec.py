@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.derive.embed.static import unit_rows
 from monograph.derive.loading import folder_of
+from monograph.derive.model_folder import digest, load_tokenizer
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
 
 AT_ONCE = 8_192
 """Token vectors of one text that are summed in one step."""
@@ -57,8 +54,12 @@ class Model2VecEmbedder:
         for path in (table, tokens):
             if not path.is_file():
                 raise ModelUnavailable(f"{self._folder} has no {path.name}", _HINT)
-        self._tokenizer = _load_tokenizer(tokens)
-        self._unknown = _find_unknown_token(self._tokenizer)
+        self._tokenizer = load_tokenizer(tokens, _HINT)
+        self._tokenizer.no_truncation()
+        self._tokenizer.no_padding()
+        word = getattr(self._tokenizer.model, "unk_token", None)
+        # The token for unknown words carries no meaning.
+        self._unknown = None if word is None else self._tokenizer.token_to_id(word)
         arrays = load_tensors(table)
         name = "embeddings" if "embeddings" in arrays else "embedding.weight"
         if name not in arrays:
@@ -82,7 +83,7 @@ class Model2VecEmbedder:
         """Number of values of every vector."""
         self.spec = f"model2vec:{self._source}"
         """Spec of this embedder."""
-        self.key = _build_key(table, tokens)
+        self.key = f"model2vec/{digest((table, tokens))}"
         """Hash of the table's and the tokenizer's bytes."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
@@ -104,19 +105,17 @@ class Model2VecEmbedder:
             for index, encoding in enumerate(encodings, start=first):
                 ids = np.array([token for token in encoding.ids if token != self._unknown], dtype=np.int64)
                 for start in range(0, len(ids), AT_ONCE):
-                    result[index] += self._sum(ids[start : start + AT_ONCE])
+                    part = ids[start : start + AT_ONCE]
+                    rows = self._table[part if self._mapping is None else self._mapping[part]].astype(np.float32)
+                    if self._weights is not None:
+                        rows *= self._weights[part].astype(np.float32)[:, None]
+                    result[index] += rows.sum(axis=0)
         if not np.isfinite(result).all():
             raise ModelUnavailable(
                 f"{self._folder} contains vectors that are not finite", "copy the model's folder again"
             )
         # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)
-
-    def _sum(self, ids: npt.NDArray[np.int64]) -> Float32:
-        rows = self._table[ids if self._mapping is None else self._mapping[ids]].astype(np.float32)
-        if self._weights is not None:
-            rows *= self._weights[ids].astype(np.float32)[:, None]
-        return np.asarray(rows.sum(axis=0), dtype=np.float32)
 
 
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "<i1", "U8": "<u1"}
@@ -150,29 +149,3 @@ def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
         array = np.frombuffer(tensor["data"], dtype=kind).reshape(tensor["shape"])
         arrays[name] = (array.astype(np.uint32) << 16).view(np.float32) if tensor["dtype"] == _HALF else array
     return arrays
-
-
-def _load_tokenizer(path: Path) -> Tokenizer:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises bare Exception
-        raise ModelUnavailable(f"{path} is not a tokenizer: {error}", _HINT) from error
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _find_unknown_token(tokenizer: Tokenizer) -> int | None:
-    """Return the id of the token for unknown words, which carries no meaning; None if the tokenizer has none."""
-    word = getattr(tokenizer.model, "unk_token", None)
-    return None if word is None else tokenizer.token_to_id(word)
-
-
-def _build_key(*paths: Path) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return f"model2vec/{digest.hexdigest()[:16]}"

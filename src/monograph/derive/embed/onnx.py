@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from monograph.derive.embed.static import unit_rows
-from monograph.derive.loading import folder_of
-from monograph.derive.onnx_folder import digest, files, session, tokenizer
+from monograph.derive.loading import folder_of, read_spec, write_spec
+from monograph.derive.model_folder import OnnxModel
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Float32
@@ -71,35 +70,20 @@ class OnnxEmbedder:
         folder = folder_of(source)
         self._folder = _download(source) if folder is None else folder.absolute()
         self._settings = settings
-        self._model_path, self._tokenizer_path = files(self._folder)
-        self._session = session(self._model_path)
-        self._tokenizer = tokenizer(self._tokenizer_path, settings.max_tokens)
-        self._inputs = {node.name for node in self._session.get_inputs()}
-        names = [node.name for node in self._session.get_outputs()]
-        self._output = "sentence_embedding" if "sentence_embedding" in names else names[0]
-        self._source = source if folder is None else str(self._folder)
+        self._model = OnnxModel(self._folder, settings.max_tokens, "sentence_embedding")
+        self.spec = write_spec("onnx", source if folder is None else str(self._folder), settings)
+        """``onnx:``, the source and, after ``#``, the settings that are not the default, as JSON."""
         self._pooling = settings.pooling or _read_pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]
         """Number of values of every vector."""
-        self.key = _build_key(self._model_path, self._tokenizer_path, settings, self._pooling)
+        kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"}
+        self.key = f"onnx/{self._model.key(kept | {'pooling': self._pooling})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change vectors."""
 
     @classmethod
     def from_spec(cls, source: str) -> OnnxEmbedder:
         """Return the embedder for the rest of a spec after ``onnx:``: a source and, after ``#``, settings as JSON."""
-        name, _, changed = source.partition("#")
-        try:
-            settings = replace(OnnxSettings(), **json.loads(changed or "{}"))
-        except (TypeError, ValueError, InputError) as error:
-            raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
-        return cls(name, settings)
-
-    @property
-    def spec(self) -> str:
-        """``onnx:``, the source and, after ``#``, the settings that are not the default, as JSON."""
-        defaults = asdict(OnnxSettings())
-        changed = {name: value for name, value in asdict(self._settings).items() if value != defaults[name]}
-        return f"onnx:{self._source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+        return cls(*read_spec(source, OnnxSettings()))
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
         """Return the vectors of texts. Texts of similar length share a batch. See :class:`monograph.models.Embedder`.
@@ -117,15 +101,7 @@ class OnnxEmbedder:
         return unit_rows(result)
 
     def _run(self, texts: list[str]) -> Float32:
-        encodings = self._tokenizer.encode_batch(texts)
-        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
-        arrays: dict[str, npt.NDArray[np.int64]] = {
-            "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
-            "attention_mask": mask,
-            "token_type_ids": np.array([encoding.type_ids for encoding in encodings], dtype=np.int64),
-        }
-        feed = {name: value for name, value in arrays.items() if name in self._inputs}
-        (output,) = self._session.run([self._output], feed)
+        output, mask = self._model.run(texts)
         vectors = np.asarray(output, dtype=np.float32)
         if vectors.ndim == 3 and self._pooling == "cls":
             return np.ascontiguousarray(vectors[:, 0])
@@ -178,8 +154,3 @@ def _read_pooling(folder: Path) -> str:
                 'export it with its pooling inside, or give onnx:FOLDER#{"pooling": "mean"}',
             )
     return POOLINGS[0]
-
-
-def _build_key(model: Path, tokenizer: Path, settings: OnnxSettings, pooling: str) -> str:
-    kept = {name: value for name, value in asdict(settings).items() if name != "batch_size"} | {"pooling": pooling}
-    return f"onnx/{model.stem}/{digest((model, tokenizer), kept)}"

@@ -16,7 +16,7 @@ from monograph import spending
 from monograph.derive import loading
 from monograph.derive.embed.static import unit_rows
 from monograph.derive.replies import tokens_read
-from monograph.derive.server import ServedModel, changed_of
+from monograph.derive.server import ServedModel
 from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
@@ -111,7 +111,7 @@ class OpenAIEmbedder(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        changed = changed_of(settings)
+        changed = loading.changed_of(settings)
         super().__init__(base_url, model, changed, api_key, timeout, retries)
         self._settings = settings
         self._dimension = settings.dimensions

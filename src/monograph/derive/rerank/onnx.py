@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from monograph.derive.loading import folder_of
-from monograph.derive.onnx_folder import digest, files, session, tokenizer
-from monograph.errors import InputError, ModelUnavailable
+from monograph.derive.loading import folder_of, read_spec, write_spec
+from monograph.derive.model_folder import OnnxModel
+from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
 
 _HINT = "name a folder with a cross-encoder of one or two labels: model.onnx and tokenizer.json"
@@ -63,13 +61,10 @@ class OnnxReranker:
             raise ModelUnavailable(f"there is no folder {source!r}", _HINT)
         self._folder = folder.absolute()
         self._settings = settings
-        model, tokens = files(self._folder)
-        self._session = session(model)
-        self._tokenizer = tokenizer(tokens, settings.max_tokens)
-        self._inputs = {node.name for node in self._session.get_inputs()}
-        names = [node.name for node in self._session.get_outputs()]
-        self._output = "logits" if "logits" in names else names[0]
-        self.key = f"cross-encoder/{model.stem}/{digest((model, tokens), {'max_tokens': settings.max_tokens})}"
+        self._model = OnnxModel(self._folder, settings.max_tokens, "logits")
+        self.spec = write_spec("onnx", str(self._folder), settings)
+        """``onnx:``, the folder and, after ``#``, the settings that are not the default, as JSON."""
+        self.key = f"cross-encoder/{self._model.key({'max_tokens': settings.max_tokens})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change scores."""
         self.weight = settings.weight
         """Weight of the scores relative to those of the search."""
@@ -78,19 +73,7 @@ class OnnxReranker:
     @classmethod
     def from_spec(cls, source: str) -> OnnxReranker:
         """Return the reranker for the rest of a spec after ``onnx:``: a folder and, after ``#``, settings as JSON."""
-        name, _, changed = source.partition("#")
-        try:
-            settings = replace(CrossEncoderSettings(), **json.loads(changed or "{}"))
-        except (TypeError, ValueError, RecursionError, InputError) as error:
-            raise ModelUnavailable(f"cannot read the settings in {source!r}: {error}", "give onnx:FOLDER") from error
-        return cls(name, settings)
-
-    @property
-    def spec(self) -> str:
-        """``onnx:``, the folder and, after ``#``, the settings that are not the default, as JSON."""
-        defaults = asdict(CrossEncoderSettings())
-        changed = {name: value for name, value in asdict(self._settings).items() if value != defaults[name]}
-        return f"onnx:{self._folder}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+        return cls(*read_spec(source, CrossEncoderSettings()))
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """Return the logit of each text. Texts of similar length share a batch. See :class:`monograph.models.Reranker`.
@@ -109,16 +92,8 @@ class OnnxReranker:
 
     def _run(self, pairs: list[tuple[str, str]]) -> Float64:
         readable = [tuple(text.encode("utf-8", "replace").decode() for text in pair) for pair in pairs]
-        encodings = self._tokenizer.encode_batch(readable)
-        arrays: dict[str, npt.NDArray[np.int64]] = {
-            "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
-            "attention_mask": np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64),
-            "token_type_ids": np.array([encoding.type_ids for encoding in encodings], dtype=np.int64),
-        }
         try:
-            (output,) = self._session.run(
-                [self._output], {name: value for name, value in arrays.items() if name in self._inputs}
-            )
+            output, _ = self._model.run(readable)
         except Exception as error:  # onnxruntime raises many kinds, none of a common base
             raise ModelUnavailable(f"the model in {self._folder} failed: {error}", _HINT) from error
         logits = np.asarray(output, dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from monograph import spending
 from monograph.derive import loading
-from monograph.derive.server import ServedModel, changed_of
+from monograph.derive.server import ServedModel
 from monograph.derive.traced_request import request
 from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
@@ -92,7 +92,7 @@ class ServedReranker(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        super().__init__(base_url, model, changed_of(settings), api_key, timeout, retries)
+        super().__init__(base_url, model, loading.changed_of(settings), api_key, timeout, retries)
         self._settings = settings
         self.weight = settings.weight
         """Weight of the scores relative to those of the search."""
