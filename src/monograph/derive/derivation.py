@@ -7,12 +7,8 @@ other keys: they are derived first, and then replace those of the old model in o
 from __future__ import annotations
 
 import hashlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
-from itertools import islice
 from time import monotonic
 from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar
@@ -23,8 +19,9 @@ from monograph.derive import describe
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
+from monograph.derive.in_order import in_order
 from monograph.derive.tokens import count_tokens
-from monograph.errors import BusyFile, InvalidDocument, ModelError, ModelUnavailable
+from monograph.errors import BusyFile, InvalidDocument, ModelUnavailable
 from monograph.models import Describer, Embedder, Extractor, Summarizer, is_paid
 from monograph.read.compose import clean
 from monograph.read.kept import Picture
@@ -333,7 +330,7 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
         return [(key, pack_summary(summary), summary.tokens_in + summary.tokens_out)]
 
     def make(inputs: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
-        return _in_order(summarize, inputs.items(), asked_model.workers if asked_model else workers)
+        return in_order(summarize, inputs.items(), asked_model.workers if asked_model else workers)
 
     def price(groups: Sequence[tuple[str, ...]]) -> Cost:
         calls, tokens = asked_model.price(groups, max_tokens) if asked_model else (0, 0)
@@ -376,7 +373,7 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
         return [(key, text.encode(), answer.tokens_in + answer.tokens_out)]
 
     def make(inputs: Mapping[bytes, Picture]) -> Iterator[list[Packed]]:
-        return _in_order(ask, inputs.items(), describe.WORKERS)
+        return in_order(ask, inputs.items(), describe.WORKERS)
 
     def price(pictures: Sequence[Picture]) -> Cost:
         calls, tokens = describe.description_price(describer, [picture.pixels for picture in pictures])
@@ -386,33 +383,3 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
         return content_hash("describe", describer.key, picture.digest.hex())
 
     return Derivation(memo.DESCRIPTION, key, make, price, at_once=1)
-
-
-def _in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers: int) -> Iterator[Result]:
-    """Yield the results of ``work`` on each input, in input order, computed in several threads.
-
-    After a ModelError no more work is started. The results of work that was already started are yielded before the
-    error is raised.
-    """
-    if workers == 1:
-        yield from map(work, inputs)
-        return
-    remaining = iter(inputs)
-    running: deque[Future[Result]] = deque()
-    error: ModelError | None = None
-    pool = ThreadPoolExecutor(workers, thread_name_prefix="derive")
-    try:
-        while True:
-            if error is None:
-                batch = islice(remaining, 2 * workers - len(running))
-                running.extend(pool.submit(copy_context().run, work, item) for item in batch)
-            if not running:
-                break
-            try:
-                yield running.popleft().result()
-            except ModelError as raised:
-                error = error or raised
-    finally:
-        pool.shutdown(cancel_futures=True)
-    if error is not None:
-        raise error

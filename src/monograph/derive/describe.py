@@ -70,7 +70,7 @@ class ModelDescriber:
         """
         reply = self._model.complete_with_image(PROMPT, image, media_type, MAX_TOKENS)
         spending.note("describe", self._model.key, reply.tokens_in, reply.tokens_out)
-        text = without_thoughts(reply.text.encode("utf-8", "replace").decode()).strip()
+        text = without_thoughts(reply.text).strip()
         if not any(character.isalnum() for character in text):
             raise ModelUnavailable(
                 f"{self.key} wrote no description, but {reply.text[:60]!r}", "try again, or use another model"

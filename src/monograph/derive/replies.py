@@ -59,5 +59,8 @@ def _as_text(value: object) -> str:
 
 
 def without_thoughts(answer: str) -> str:
-    """Return an answer without its thoughts (``<think>…</think>``), even if their first or last tag is missing."""
-    return _THOUGHT_END.sub("", _THOUGHT.sub("", answer))
+    """Return an answer without its thoughts (``<think>…</think>``), even if their first or last tag is missing.
+
+    Half a surrogate pair is replaced by a question mark.
+    """
+    return _THOUGHT_END.sub("", _THOUGHT.sub("", _as_text(answer)))

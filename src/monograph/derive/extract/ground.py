@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from monograph.derive.extract.locate import Folded, fold, locate
-from monograph.derive.extract.parse import NamedRelation, NamedThing, ParsedAnswer
+from monograph.derive.extract.parse import NamedThing, ParsedAnswer
 from monograph.values import Extraction, Mention, Relation
 
 Span = tuple[int, int]
@@ -31,25 +31,19 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
     for stated in answer.relations:
         source, target = (_resolve_end(name, located, answer, folded) for name in (stated.source, stated.target))
         if source and target and source != target:
-            relations.setdefault((source, target), _make_relation(source, target, stated))
-    mentions = [
-        Mention(thing.name, thing.kind or _guess_kind(thing.name), start, end, thing.description)
-        for thing, spans in _drop_nested(located.values())
-        for start, end in spans
-    ]
+            relations.setdefault((source, target), replace(stated, source=source, target=target))
+    mentions = []
+    for thing, spans in _drop_nested(located.values()):
+        guess = "name" if any(map(str.isupper, thing.name)) else "term"
+        mentions += [Mention(thing.name, thing.kind or guess, *span, thing.description) for span in spans]
     mentions.sort(key=lambda mention: (mention.start, -mention.end, mention.name))
     return Extraction(tuple(mentions), tuple(relations.values()))
 
 
 def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
     """Return an entity with its name as the text writes it, unless the text writes only a part of the name."""
-    return (
-        replace(thing, name=" ".join(written.split())) if fold(written).letters == fold(thing.name).letters else thing
-    )
-
-
-def _make_relation(source: str, target: str, stated: NamedRelation) -> Relation:
-    return Relation(source, target, stated.description, stated.keywords, stated.strength)
+    is_whole = fold(written).letters == fold(thing.name).letters
+    return replace(thing, name=" ".join(written.split())) if is_whole else thing
 
 
 def _resolve_end(
@@ -64,7 +58,11 @@ def _resolve_end(
     if letters in located:
         return located[letters][0].name
     words = set(name.lower().split())
-    alike = [thing.name for thing, _ in located.values() if _is_included(words, set(thing.name.lower().split()))]
+    alike = []
+    for thing, _ in located.values():
+        others = set(thing.name.lower().split())
+        if words <= others or others <= words:
+            alike.append(thing.name)
     if len(alike) == 1:
         return alike[0]
     dropped = any(fold(thing.name).letters == letters for thing in answer.entities)
@@ -72,15 +70,6 @@ def _resolve_end(
     if spans:
         located[letters] = _use_written_name(NamedThing(name), text.text[slice(*spans[0])]), spans
     return located[letters][0].name if spans else ""
-
-
-def _is_included(first: set[str], second: set[str]) -> bool:
-    return first <= second or second <= first
-
-
-def _guess_kind(name: str) -> str:
-    """Return the kind of an entity whose type the answer does not state, or states by an unknown word."""
-    return "name" if any(character.isupper() for character in name) else "term"
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:

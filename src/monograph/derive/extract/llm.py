@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from contextlib import closing
 from dataclasses import replace
 
 from monograph import spending
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
+from monograph.derive.in_order import in_order
 from monograph.derive.mark import mark_for
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
@@ -102,23 +101,30 @@ class LLMExtractor:
         At most twice ``workers`` chunks are sent ahead: this many answers are lost if the caller stops early. See
         :class:`monograph.models.Extractor`.
         """
-        pool = ThreadPoolExecutor(self._workers, thread_name_prefix="extract")
-        ahead: deque[Future[Extraction]] = deque()
         silent = 0
-        try:
-            for index, chunk in enumerate(chunks):
-                for later in chunks[index + len(ahead) : index + 2 * self._workers]:
-                    ask = self._ask if silent < MAX_SILENT else _refuse
-                    ahead.append(pool.submit(copy_context().run, ask, later))
-                try:
-                    extraction = ahead.popleft().result()
-                    silent = 0
-                except ModelUnavailable as error:
-                    extraction = Extraction(failure=str(error))
-                    silent += 1
-                yield self._extract_with_fallback(chunk, extraction) if extraction.failure else extraction
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+        def ask(chunk: Chunk) -> Extraction:
+            nonlocal silent
+            try:
+                if silent >= MAX_SILENT:
+                    raise ModelUnavailable(
+                        f"the model was not asked: it gave no answer for {MAX_SILENT} chunks in a row"
+                    )
+                extraction = self._ask(chunk)
+                silent = 0
+            except ModelUnavailable as error:
+                extraction = Extraction(failure=str(error))
+                silent += 1
+            return extraction
+
+        with closing(in_order(ask, chunks, self._workers)) as extractions:
+            for chunk, extraction in zip(chunks, extractions, strict=True):
+                if extraction.failure:
+                    (instead,) = self._fallback.extract([chunk])
+                    tokens = instead.tokens + extraction.tokens
+                    yield replace(instead, tokens=tokens, failure=extraction.failure)
+                else:
+                    yield extraction
 
     def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
         """Return the (calls, tokens) that these chunks take at most, by the tokenizer that cuts chunks."""
@@ -140,11 +146,3 @@ class LLMExtractor:
             return replace(extraction, tokens=tokens)
         excerpt = " ".join(completion.text[:60].split())
         return Extraction(tokens=tokens, failure=f"the model's answer names nothing in the text: {excerpt!r}")
-
-    def _extract_with_fallback(self, chunk: Chunk, failed: Extraction) -> Extraction:
-        (extraction,) = self._fallback.extract([chunk])
-        return replace(extraction, tokens=extraction.tokens + failed.tokens, failure=failed.failure)
-
-
-def _refuse(chunk: Chunk) -> Extraction:
-    raise ModelUnavailable(f"the model was not asked: it gave no answer for {MAX_SILENT} chunks in a row")

@@ -16,6 +16,7 @@ from monograph.derive.extract.objects import read_objects
 from monograph.derive.extract.record import Record, meaning_of
 from monograph.derive.replies import without_thoughts
 from monograph.regex import regex
+from monograph.values import Relation
 
 MAX_ANSWER = 32_000
 """Most characters of an answer that are read."""
@@ -68,22 +69,14 @@ class NamedThing:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedRelation:
-    """A relation that an answer states; its ends are names as the answer writes them."""
-
-    source: str
-    target: str
-    description: str = ""
-    keywords: tuple[str, ...] = ()
-    strength: float = UNKNOWN_STRENGTH
-
-
-@dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """Parsed answer: each name and each pair of ends once, in the order of the answer."""
+    """Parsed answer: each name and each pair of ends once, in the order of the answer.
+
+    The ends of a relation are names as the answer writes them.
+    """
 
     entities: tuple[NamedThing, ...] = ()
-    relations: tuple[NamedRelation, ...] = ()
+    relations: tuple[Relation, ...] = ()
 
 
 def parse(answer: str) -> ParsedAnswer:
@@ -95,16 +88,17 @@ def parse(answer: str) -> ParsedAnswer:
         Answer of the model: records with bars, MiniRAG's tuples, JSON, tables or bullets, with prose and code fences
         around them.
     """
-    answer = without_thoughts(answer[:MAX_ANSWER])
-    answer = answer.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n")
+    answer = without_thoughts(answer[:MAX_ANSWER]).replace("\r\n", "\n").replace("\r", "\n")
     records = read_lines(answer) if _REQUESTED_FORM.search(answer) else read_objects(answer) or read_lines(answer)
     entities: dict[str, NamedThing] = {}
     for record in records:
         if record.tag == "entity" and not _is_relation(record) and (thing := _read_entity(record)):
             letters = fold(thing.name).letters
             if letters and len(entities) < MAX_ENTITIES:
-                entities[letters] = _merge(entities.get(letters), thing)
-    relations: dict[tuple[str, str], NamedRelation] = {}
+                first = entities.get(letters, thing)
+                description = max(first.description, thing.description, key=len)
+                entities[letters] = NamedThing(first.name, first.kind or thing.kind, description)
+    relations: dict[tuple[str, str], Relation] = {}
     for record in records:
         if (record.tag == "relation" or _is_relation(record)) and (relation := _read_relation(record, entities)):
             ends = fold(relation.source).letters, fold(relation.target).letters
@@ -137,13 +131,6 @@ def _is_strength(field: str) -> bool:
     return len(field) < 60 and _ONLY_STRENGTH.fullmatch(field) is not None
 
 
-def _merge(old: NamedThing | None, new: NamedThing) -> NamedThing:
-    """Return an entity that is listed twice with its first name and kind, and its longest description."""
-    if old is None:
-        return new
-    return NamedThing(old.name, old.kind or new.kind, max(old.description, new.description, key=len))
-
-
 def _is_relation(record: Record) -> bool:
     """Return whether a record with an entity's tag is a relation: it has two names and a strength."""
     fields = record.fields
@@ -160,7 +147,7 @@ def _read_entity(record: Record) -> NamedThing | None:
     return NamedThing(name, kind_of(kind), _clean(" ".join(part for part in rest if part), MAX_DESCRIPTION))
 
 
-def _read_relation(record: Record, entities: dict[str, NamedThing]) -> NamedRelation | None:
+def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation | None:
     """Return the relation of a record, or None if it has no two names.
 
     If the second field is no known entity and the third is, the third is the target.
@@ -178,7 +165,7 @@ def _read_relation(record: Record, entities: dict[str, NamedThing]) -> NamedRela
     texts = [field for field in texts if field != description]
     keywords = [_clean(word, MAX_KEYWORD + 1) for word in re.split(r"[,;/]", texts[0] if texts else "")]
     kept = tuple(dict.fromkeys(word for word in keywords if 0 < len(word) <= MAX_KEYWORD))[:MAX_KEYWORDS]
-    return NamedRelation(source, target, _clean(description, MAX_DESCRIPTION), kept, strength_of(strength))
+    return Relation(source, target, _clean(description, MAX_DESCRIPTION), kept, strength_of(strength))
 
 
 def _clean(text: str, limit: int) -> str:

@@ -83,9 +83,11 @@ class LLMSummarizer:
         """
         completion = self._model.complete(_build_prompt(texts, max_tokens), int(ROOM * max_tokens))
         spending.note("summarize", self._model.key, completion.tokens_in, completion.tokens_out)
-        answer = completion.text.encode("utf-8", "replace").decode()
-        summary = _PREAMBLE.sub("", without_thoughts(answer), count=1)
-        text = _truncate(summary.strip().strip('"'), max_tokens)
+        summary = _PREAMBLE.sub("", without_thoughts(completion.text), count=1).strip().strip('"')
+        text = head = first_tokens(summary, max_tokens)
+        if len(head) < len(summary):
+            end = max((end for _, end in sentence_spans(summary) if end <= len(head)), default=0)
+            text = head[:end] or head.rpartition(" ")[0].rstrip() or head
         if not any(character.isalnum() for character in text):
             raise ModelUnavailable(
                 f"{self.key} wrote no summary, but {completion.text[:60]!r}", "try again, or use another model"
@@ -105,12 +107,3 @@ def _build_prompt(texts: Sequence[str], max_tokens: int) -> str:
     text = "\n---\n".join(text[:MAX_TEXT] for text in texts)
     # A word of English is about four thirds of a token.
     return PROMPT.format(mark=mark_for(text), text=text, count=len(texts), words=max_tokens * 3 // 4)
-
-
-def _truncate(text: str, max_tokens: int) -> str:
-    """Return a text up to its last sentence that fits; if the first does not fit, up to its last word that does."""
-    head = first_tokens(text, max_tokens)
-    if len(head) == len(text):
-        return text
-    end = max((end for _, end in sentence_spans(text) if end <= len(head)), default=0)
-    return head[:end] if end else head.rpartition(" ")[0].rstrip() or head
