@@ -104,38 +104,11 @@ FUNCTION_WORDS = {
 }
 """Function words by language, in lower case, with accents."""
 
-ASKING_WORDS = frozenset(
-    [
-        "who",
-        "what",
-        "when",
-        "where",
-        "which",
-        "whose",
-        "whom",
-        "how",
-        "why",
-        "is",
-        "was",
-        "are",
-        "were",
-        "did",
-        "do",
-        "does",
-        "same",
-        "both",
-        "wer",
-        "was",
-        "wann",
-        "wo",
-        "welche",
-        "quién",
-        "qué",
-        "cuándo",
-        "dónde",
-        "cuál",
-    ]
-)
+_ASKING = """
+who what when where which whose whom how why is was are were did do does same both wer wann wo welche quién qué cuándo
+dónde cuál
+"""
+ASKING_WORDS = frozenset(_ASKING.split())
 """Words that make a sentence a question, and occur in no answer to it."""
 
 LOOKED_AT = 200

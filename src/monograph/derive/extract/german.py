@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from monograph.derive.extract.clues import GERMAN_LOOSE, INSIDE, LOOSE, words
 from monograph.regex import regex
@@ -40,18 +39,23 @@ def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[i
     after the word is evidence too, since a noun would have an article. Evidence in one place counts in the whole text.
     A longer name that consists of terms becomes a term too.
     """
-    written = [Mention(text[start:end], kind, start, end) for start, end, kind in names]
-    mentions = [_strip_noun(mention) for mention in written]
-    apposed = {mention.name for mention, original in zip(mentions, written, strict=True) if mention is not original}
-    single = [mention for mention in mentions if mention.kind == "name" and " " not in mention.name]
-    longer = {word for mention in mentions if " " in mention.name for word in _split_name(mention.name)}
-    persons = {mention.name for mention in mentions if mention.kind == "person"}
-    confirmed = longer | persons | apposed | {mention.name for mention in single if _has_evidence(text, mention)}
-    terms = {
-        mention.name
-        for mention in single
-        if mention.name not in confirmed and mention.name.removesuffix("s") not in confirmed
-    }
+    mentions, confirmed = [], set()
+    for start, end, kind in names:
+        mention = Mention(text[start:end], kind, start, end)
+        noun, _, rest = mention.name.partition(" ")
+        if rest and noun in _APPOSED and rest.split(" ")[0] not in _NO_NAME:
+            mention = Mention(rest, kind, start + len(noun) + 1, end)
+            confirmed.add(rest)
+        mentions.append(mention)
+        parts = mention.name.split(" ")
+        is_counted = parts[0].isdigit() or parts[0] in _COUNTING
+        # Haus der Kunst is no evidence for Kunst.
+        if len(parts) > 1 and not is_counted and _NO_NAME.isdisjoint(parts):
+            confirmed.update(parts)
+        if kind == "person" or (kind == "name" and len(parts) == 1 and _has_evidence(text, mention)):
+            confirmed.add(mention.name)
+    single = {mention.name for mention in mentions if mention.kind == "name" and " " not in mention.name}
+    terms = {name for name in single if confirmed.isdisjoint((name, name.removesuffix("s")))}
     typed = []
     for mention in mentions:
         nouns = [word for word in mention.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
@@ -61,21 +65,6 @@ def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[i
         is_term = mention.kind == "name" and terms.issuperset(nouns)
         typed.append((mention.start, mention.end, "term" if is_term else mention.kind))
     return typed
-
-
-def _strip_noun(mention: Mention) -> Mention:
-    """Return a name without the noun before it that says what it is."""
-    noun, _, rest = mention.name.partition(" ")
-    if not rest or noun not in _APPOSED or rest.split(" ")[0] in _NO_NAME:
-        return mention
-    return replace(mention, name=rest, start=mention.start + len(noun) + 1)
-
-
-def _split_name(name: str) -> list[str]:
-    """Return the words of a name, or none if some have no capital: Haus der Kunst is no evidence for Kunst."""
-    parts = name.split(" ")
-    counted = parts[0].isdigit() or parts[0] in _COUNTING
-    return [] if counted or not _NO_NAME.isdisjoint(parts) else parts
 
 
 def _has_evidence(text: str, mention: Mention) -> bool:

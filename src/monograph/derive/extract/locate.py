@@ -122,25 +122,20 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
     Spans ``text[start:end]``, ascending; none if the text does not name it.
     """
     letters = fold(name).letters
+    is_abbreviation = len(name) <= 3 and name.isupper()
     for form in (letters, letters + "s", letters + "es", letters.removesuffix("s") if len(letters) > 4 else ""):
-        spans = [span for span in text.occurrences(form) if not _is_ordinary_word(name, text.text[slice(*span)])]
+        # US and WHO are not the ordinary words us and who.
+        found = text.occurrences(form)
+        spans = [span for span in found if not (is_abbreviation and text.text[slice(*span)].islower())]
         if spans:
             return spans
     for part in _split_name(name):
         if kind == "person" or len(fold(part).letters) * 2 >= len(letters):
-            spans = [
-                span
-                for span in text.occurrences(fold(part).letters)
-                if _has_matching_case(text.text[slice(*span)], part)
-            ]
+            found = text.occurrences(fold(part).letters)
+            spans = [span for span in found if not text.text[span[0]].islower() or part[:1].islower()]
             if spans:
                 return spans
     return []
-
-
-def _is_ordinary_word(name: str, text: str) -> bool:
-    """Return whether a short abbreviation (``US``, ``WHO``) matched an ordinary word in small letters."""
-    return len(name) <= 3 and name.isupper() and text.islower()
 
 
 def _split_name(name: str) -> list[str]:
@@ -154,14 +149,9 @@ def _split_name(name: str) -> list[str]:
         for last in range(first + 1, len(words) + 1)
         if last - first < len(words)
     }
-    return sorted((run for run in runs if _is_distinctive(run)), key=lambda run: (-len(fold(run).letters), run))
 
+    def is_distinctive(run: str) -> bool:
+        parts = [word.strip(".").lower() for word in run.split()]
+        return any(part not in _GENERIC and (len(part) > 3 or _UNSPACED.search(part)) for part in parts)
 
-def _is_distinctive(run: str) -> bool:
-    words = [word.strip(".").lower() for word in run.split()]
-    return any(word not in _GENERIC and (len(word) > 3 or _UNSPACED.search(word)) for word in words)
-
-
-def _has_matching_case(text: str, part: str) -> bool:
-    """Return whether a match of a part of a name has a capital, or the name itself writes the part in small letters."""
-    return not text[:1].islower() or part[:1].islower()
+    return sorted(filter(is_distinctive, runs), key=lambda run: (-len(fold(run).letters), run))

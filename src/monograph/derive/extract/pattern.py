@@ -85,7 +85,11 @@ def mentions(text: str) -> list[Mention]:
     """Return the mentions in a text, in order of start, longer before shorter; each span once."""
     shaped = {(mention.start, mention.end): mention.kind for mention in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
-    occupied = sorted(span for span, kind in shaped.items() if _stands_alone(span, kind))
+    occupied = sorted(
+        (start, end)
+        for (start, end), kind in shaped.items()
+        if kind in ("url", "email", "time", "quantity") or (kind == "date" and end - start > _LONGEST_YEAR)
+    )
     language = language_of(text)
     names = proper_names(text, language, occupied)
     if language == "german":
@@ -104,10 +108,6 @@ def mentions(text: str) -> list[Mention]:
 def _mentions() -> Mentions[Mention]:
     """Return the compiled code that merges and builds mentions. Built once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
-
-
-def _stands_alone(span: tuple[int, int], kind: str) -> bool:
-    return kind in ("url", "email", "time", "quantity") or (kind == "date" and span[1] - span[0] > _LONGEST_YEAR)
 
 
 def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
@@ -160,7 +160,11 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
     taken:
         Spans, ascending, that contain no part of a name.
     """
-    masked = _mask_capitals(text)
+    masked = text
+    if "İ" in text or "Σ" in text:
+        # The small form of İ has two characters, and that of Σ depends on its neighbours.
+        mask = next((capital for capital in _MASKS if capital.lower() not in text), _MASKS[0])
+        masked = text.replace("İ", mask).replace("Σ", mask)
 
     def is_number(start: int, end: int) -> bool:
         return is_number_word(text[start:end])
@@ -172,21 +176,11 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
             return ""
         kind = kind_of_name(text, start, end) if may_be_told else "name"
         # At the head of a sentence a number names nothing; in 7-Eleven it does.
-        is_number_alone = opens and kind == "name" and not _follows_hyphen(text, start) and is_number(start, end)
+        follows_hyphen = start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()
+        is_number_alone = opens and kind == "name" and not follows_hyphen and is_number(start, end)
         return "" if is_number_alone else kind
 
     return _lexicon().names(masked, language, taken, is_number, kind_of)
-
-
-def _mask_capitals(text: str) -> str:
-    """Return a text with another capital in place of İ and Σ.
-
-    The small form of İ has two characters, and that of Σ depends on its neighbours.
-    """
-    if "İ" not in text and "Σ" not in text:
-        return text
-    mask = next((capital for capital in _MASKS if capital.lower() not in text), _MASKS[0])
-    return text.replace("İ", mask).replace("Σ", mask)
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
@@ -195,8 +189,3 @@ def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])
     return text.find(f" {bare(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0
-
-
-def _follows_hyphen(text: str, start: int) -> bool:
-    """Return whether a word is joined to another by a hyphen before it: 7-Eleven."""
-    return start > 1 and text[start - 1] == "-" and text[start - 2].isalnum()

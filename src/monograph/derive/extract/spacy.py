@@ -47,7 +47,17 @@ class SpacyExtractor:
     def __init__(self, pipeline: str) -> None:
         folder = folder_of(pipeline)
         name = pipeline if folder is None else str(folder.absolute())
-        self._pipeline = _load(name)
+        try:
+            import spacy
+        except ImportError as error:
+            raise MissingExtra("SpacyExtractor needs spaCy", 'pip install "monograph[spacy]"') from error
+        try:
+            self._pipeline = spacy.load(name)
+        except Exception as error:  # OSError if there is none; many kinds if it needs another version of spaCy
+            hint = f"python -m spacy download {name}, or name the folder of a saved pipeline"
+            if Path(name).is_dir():
+                hint = "save it again with this version of spaCy, and install the packages of its components"
+            raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
         self.spec = f"spacy:{name}"
         """Spec of this extractor."""
         self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_hash_files(self._pipeline)}"
@@ -57,22 +67,13 @@ class SpacyExtractor:
         """Yield one extraction per chunk, in order. See :class:`monograph.models.Extractor`."""
         texts = (chunk.text[: self._pipeline.max_length] for chunk in chunks)
         for document in self._pipeline.pipe(texts, batch_size=BATCH):
-            mentions = [*_find_entities(document), *_find_terms(document)]
+            mentions: list[Mention] = []
+            for span in document.ents:
+                kind = kind_of(span.label_.replace("_", " "))
+                if kind != "quantity" or any(map(str.isdigit, span.text)):
+                    mentions += _make_mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
+            mentions += _find_terms(document)
             yield Extraction(tuple(sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
-
-
-def _load(name: str) -> Language:
-    try:
-        import spacy
-    except ImportError as error:
-        raise MissingExtra("SpacyExtractor needs spaCy", 'pip install "monograph[spacy]"') from error
-    try:
-        return spacy.load(name)
-    except Exception as error:  # OSError if there is none; many kinds if it needs another version of spaCy
-        hint = f"python -m spacy download {name}, or name the folder of a saved pipeline"
-        if Path(name).is_dir():
-            hint = "save it again with this version of spaCy, and install the packages of its components"
-        raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
 
 
 def _hash_files(pipeline: Language) -> str:
@@ -83,13 +84,6 @@ def _hash_files(pipeline: Language) -> str:
         with path.open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
-
-
-def _find_entities(document: Doc) -> Iterator[Mention]:
-    for span in document.ents:
-        kind = kind_of(span.label_.replace("_", " "))
-        if not (kind == "quantity" and not any(character.isdigit() for character in span.text)):
-            yield from _make_mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
 
 
 def _find_terms(document: Doc) -> Iterator[Mention]:

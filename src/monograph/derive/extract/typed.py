@@ -57,15 +57,10 @@ def kind_of_name(text: str, start: int, end: int) -> str:
             for word in _WORD.findall(definition["what"].casefold())[:_MOST_WORDS]:
                 if word in KIND_BY_DEFINITION:
                     return KIND_BY_DEFINITION[word]
-    return _kind_before(text, start) if LOOSE.isdisjoint(name_words) else "name"
-
-
-def _kind_before(text: str, start: int) -> str:
-    """Return ``person`` after a title or a profession (Queen Victoria, the director Agnès Varda), else ``name``."""
-    if text[start - 1 : start] != " ":
-        return "name"
-    word_start = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
-    word = text[word_start : start - 1]
-    if word.rstrip(".").casefold() in TITLES or KIND_BY_DEFINITION.get(word) == "person":
-        return "person"
+    # Queen Victoria, the director Agnès Varda: a title or a profession before the name.
+    if text[start - 1 : start] == " " and LOOSE.isdisjoint(name_words):
+        word_start = text.rfind(" ", max(0, start - _LONGEST_WORD), start - 1) + 1
+        word = text[word_start : start - 1]
+        if word.rstrip(".").casefold() in TITLES or KIND_BY_DEFINITION.get(word) == "person":
+            return "person"
     return "name"
