@@ -21,7 +21,7 @@ from monograph.derive.tokens import count_tokens, token_spans
 from monograph.errors import InvalidDocument
 from monograph.regex import regex
 from monograph.settings import Settings
-from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, Place, Section, content_id
+from monograph.values import PASSAGE_SEPARATOR, Chunk, Document, content_id
 
 SHORTEST = 0.5
 """A chunk may end once it fills this share of its token budget."""
@@ -59,18 +59,25 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
     seen: dict[str, int] = {}
     chunks = []
     section_starts = [section.start for section in document.sections]
-    tables = _find_tables(document.text)
     place_starts = [place.start for place in document.places]
-    is_placed = bool(section_starts or place_starts or tables)
+    tables = _TABLE.finditer(document.text) if "|\n" in document.text else ()
+    # End of the header, end of the table, and the header without bars.
+    headers = [(table.end(1), table.end(), " ".join(table[1].replace("|", " ").split())) for table in tables]
     for ordinal, (start, own_start, end) in enumerate(_cut_spans(document, settings)):
         text = document.text[start:end]
         seen[text] = seen.get(text, 0) + 1
         metadata: dict[str, Any] = {}
-        if is_placed:
-            section = bisect_right(section_starts, own_start)
-            first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
-            above, places = document.sections[section - 1 : section], document.places[max(first - 1, 0) : last]
-            metadata = _build_metadata(above, places) | _read_columns(tables, start)
+        section = bisect_right(section_starts, own_start)
+        if section and (path := " > ".join(document.sections[section - 1].path)):
+            metadata["section"] = path
+        first, last = bisect_right(place_starts, start), bisect_right(place_starts, end - 1)
+        if places := document.places[max(first - 1, 0) : last]:
+            metadata |= places[0].metadata()
+            if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
+                metadata["last_row"] = places[-1].row
+        header = bisect_right(headers, (start, 0, "")) - 1
+        if header >= 0 and headers[header][0] <= start < headers[header][1]:
+            metadata["columns"] = headers[header][2]
         chunks.append(
             Chunk(
                 id=content_id("chunk", document.id, text, seen[text]),
@@ -83,31 +90,6 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
             )
         )
     return chunks
-
-
-def _find_tables(text: str) -> list[tuple[int, int, str]]:
-    """Return (end of the header, end of the table, header without bars) of each Markdown table, in order."""
-    if "|\n" not in text:
-        return []
-    matches = _TABLE.finditer(text)
-    return [(match.end(1), match.end(), " ".join(match.group(1).replace("|", " ").split())) for match in matches]
-
-
-def _read_columns(tables: Sequence[tuple[int, int, str]], start: int) -> dict[str, Any]:
-    """Return the column names as metadata for a chunk that begins inside a table, below its header."""
-    index = bisect_right(tables, (start, 0, "")) - 1
-    return {"columns": tables[index][2]} if index >= 0 and tables[index][0] <= start < tables[index][1] else {}
-
-
-def _build_metadata(section: Sequence[Section], places: Sequence[Place]) -> dict[str, Any]:
-    """Return the metadata of a chunk: the headings above it, the place where it begins, and its last row."""
-    path = " > ".join(section[0].path) if section else ""
-    metadata: dict[str, Any] = {"section": path} if path else {}
-    if places:
-        metadata |= places[0].metadata()
-        if places[-1].row > places[0].row and places[-1].sheet == places[0].sheet:
-            metadata["last_row"] = places[-1].row
-    return metadata
 
 
 def _cut_at_passages(document: Document) -> list[Chunk]:
@@ -197,12 +179,6 @@ class Sentence(NamedTuple):
     mark: int
 
 
-def _split_text(text: str, spans: Sequence[tuple[int, int]], last: int) -> list[str]:
-    """Return each sentence with the white space that follows it."""
-    ends = [start for start, _ in spans[1:]] + [last]
-    return [text[start:end] for (start, _), end in zip(spans, ends, strict=False)]
-
-
 def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[Sentence]:
     """Yield the sentences of a text, in order; every character except white space is in one of them.
 
@@ -220,7 +196,10 @@ def sentences(text: str, headings: Iterable[int], most_tokens: int) -> Iterator[
     end_before = 0
     for first, last in blocks(text):
         spans = spans_of_block(text, first, last)
-        for (start, end), tokens in zip(spans, count_tokens(_split_text(text, spans, last)), strict=True):
+        # The white space after a sentence is counted with it.
+        ends = [*(start for start, _ in spans[1:]), last]
+        counts = count_tokens([text[start:end] for (start, _), end in zip(spans, ends, strict=False)])
+        for (start, end), tokens in zip(spans, counts, strict=True):
             # A blank line needs two characters. Nearly all sentences have fewer between them, and need no search.
             is_parted = start - end_before > 1 and _BLANK_LINE.search(text, end_before, start) is not None
             strength = PARAGRAPH if is_parted else SENTENCE

@@ -167,7 +167,8 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
     """
     start = 0
     if not _is_easy(text):
-        for first, last in _split_paragraphs(text):
+        breaks = [match.end() for match in _PARAGRAPH_BREAK.finditer(text)]
+        for first, last in pairwise((0, *breaks, len(text))):
             if _times_too_much(text[first:last]) > 1:
                 if start < first:
                     yield start, first
@@ -175,14 +176,6 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
                 start = last
     if start < len(text):
         yield start, len(text)
-
-
-def _split_paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for match in _PARAGRAPH_BREAK.finditer(text):
-        yield start, match.end()
-        start = match.end()
-    yield start, len(text)
 
 
 def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:

@@ -45,12 +45,8 @@ def wordllama_file(*parts: str) -> Path:
 @functools.cache
 def tokenizer() -> Tokenizer:
     """Return the tokenizer. Loaded once."""
-    model = json.loads(_description().read_bytes())["model"]
+    model = json.loads(wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json").read_bytes())["model"]
     return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
-
-
-def _description() -> Path:
-    return wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:

@@ -12,7 +12,7 @@ from monograph.derive import tokens
 @functools.cache
 def tokenizer() -> Tokenizer:
     """The tokenizer, without padding and truncation."""
-    made = Tokenizer.from_file(str(tokens._description()))
+    made = Tokenizer.from_file(str(tokens.wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")))
     made.no_padding()
     made.no_truncation()
     return made

@@ -32,7 +32,12 @@ class GivenVectors:
     """See :func:`monograph.models.is_given`."""
 
     def __init__(self, dimension: int) -> None:
-        self._dimension = arguments.whole_number(dimension, "dimension", 1)
+        self.dimension = arguments.whole_number(dimension, "dimension", 1)
+        """Number of values of every vector."""
+        self.key = f"given/{self.dimension}"
+        """``given/`` and the dimension."""
+        self.spec = f"given:{self.dimension}"
+        """The spec from which ``load_embedder`` builds this embedder."""
 
     @classmethod
     def from_spec(cls, source: str) -> GivenVectors:
@@ -41,21 +46,6 @@ class GivenVectors:
             raise UnknownModel(f"unknown embedder 'given:{source}'", "give given:DIMENSION")
         return cls(int(source))
 
-    @property
-    def key(self) -> str:
-        """``given/`` and the dimension."""
-        return f"given/{self._dimension}"
-
-    @property
-    def spec(self) -> str:
-        """The spec from which ``load_embedder`` builds this embedder."""
-        return f"given:{self._dimension}"
-
-    @property
-    def dimension(self) -> int:
-        """Number of values of every vector."""
-        return self._dimension
-
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
         """Return zeros, float32 of shape (len(texts), dimension)."""
-        return np.zeros((len(texts), self._dimension), dtype=np.float32)
+        return np.zeros((len(texts), self.dimension), dtype=np.float32)

@@ -63,20 +63,15 @@ def read_lines(answer: str) -> list[Record]:
         records.extend(_finish(keyed))
         title = _read_title(line)
         section = title or section
-        if title is None:
-            line_records = _read_line(line, section)
-            records.extend(
-                record for record in line_records if number + 1 < len(lines) or not _is_cut_off(line, record)
-            )
+        for record in _read_line(line, section) if title is None else ():
+            # If an answer is cut off, only the field after a name shows that the name is complete.
+            fewest = 2 if record.tag == "entity" else 3
+            if number + 1 < len(lines) or "|" not in line or len(record.fields) >= fewest:
+                records.append(record)
         if len(records) >= MAX_RECORDS:
             break
     records.extend(_finish(keyed))
     return records[:MAX_RECORDS]
-
-
-def _is_cut_off(line: str, record: Record) -> bool:
-    """Return whether the last line of an answer ends before the field that would show that a name is complete."""
-    return "|" in line and len(record.fields) < (2 if record.tag == "entity" else 3)
 
 
 def _finish(keyed: dict[str, str]) -> Iterator[Record]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -39,20 +40,13 @@ def read_objects(answer: str) -> list[Record]:
             records.extend(_walk(value, section_of(answer[max(0, opening.start() - 40) : opening.start()]), 0))
             position = end
     unread.append(answer[position:])
-    records.extend(_repair_objects("".join(unread)))
-    return records[:MAX_RECORDS]
-
-
-def _repair_objects(text: str) -> Iterator[Record]:
-    """Yield records of objects that are not quite JSON: single quotes, a comma too many, cut off."""
-    for literal in islice(_FLAT.findall(text), MAX_RECORDS):
-        try:
+    # Objects that are not quite JSON: single quotes, a comma too many, cut off.
+    for literal in islice(_FLAT.findall("".join(unread)), MAX_RECORDS):
+        with suppress(ValueError, RecursionError):  # The object is nested too deeply.
             value = repair_json(literal[:_MAX_OBJECT], return_objects=True)
-        except (ValueError, RecursionError):  # The object is nested too deeply.
-            continue
-        record = from_keys({key: _as_field(item) for key, item in value.items()}) if isinstance(value, dict) else None
-        if record is not None:
-            yield record
+            record = from_keys(value) if isinstance(value, dict) else None
+            records += [record] if record else []
+    return records[:MAX_RECORDS]
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
@@ -60,26 +54,22 @@ def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
-        yield from _walk_list(value, section, depth)
+        texts = [str(item) for item in value if isinstance(item, str | int | float)]
+        if value and len(texts) == len(value):
+            yield from _read_texts(texts, section)
+            return
+        for item in value:
+            if isinstance(item, str) and section == "entity":
+                yield Record("entity", (item,))
+            else:
+                yield from _walk(item, section, depth + 1)
     elif isinstance(value, dict):
-        record = from_keys({key: _as_field(item) for key, item in value.items()})
+        record = from_keys(value)
         if record is not None:
             yield record
         for key, item in value.items():
             if record is None or isinstance(item, list | dict):
                 yield from _walk_member(key, item, None if record else section, depth)
-
-
-def _walk_list(values: list[Any], section: Tag | None, depth: int) -> Iterator[Record]:
-    texts = [item for item in values if isinstance(item, str | int | float)]
-    if values and len(texts) == len(values):
-        yield from _read_texts([str(item) for item in texts], section)
-        return
-    for item in values:
-        if isinstance(item, str) and section == "entity":
-            yield Record("entity", (item,))
-        else:
-            yield from _walk(item, section, depth + 1)
 
 
 def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
@@ -108,17 +98,8 @@ def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Itera
         elif section_of(key) is not None:
             yield from _read_texts(value, inner)
     elif isinstance(value, dict) and section == "entity" and section_of(key) is None:
-        record = from_keys({"name": key} | {name: _as_field(item) for name, item in value.items()})
+        record = from_keys({"name": key} | value)
         if record is not None:
             yield record
     elif isinstance(value, list | dict):
         yield from _walk(value, inner, depth + 1)
-
-
-def _as_field(value: Any) -> str:
-    """Return a JSON value as one field: items of a list are joined by commas, an object is empty."""
-    if isinstance(value, list):
-        return ", ".join(item for item in value if isinstance(item, str))
-    if isinstance(value, dict) or value is None or isinstance(value, bool):
-        return ""
-    return str(value)

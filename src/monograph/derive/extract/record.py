@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Tag: TypeAlias = Literal["entity", "relation"]
 
@@ -61,14 +61,28 @@ def section_of(title: str) -> Tag | None:
     return "relation" if words & _RELATIONS else None
 
 
-def from_keys(given: Mapping[str, str]) -> Record | None:
+def as_field(value: Any) -> str:
+    """Return a JSON value as one field: items of a list are joined by commas, an object is empty."""
+    if isinstance(value, list):
+        return ", ".join(item for item in value if isinstance(item, str))
+    if isinstance(value, dict) or value is None or isinstance(value, bool):
+        return ""
+    return str(value)
+
+
+def from_keys(given: Mapping[str, Any]) -> Record | None:
     """Return the record of fields with any names; None if they are no record.
 
     If several keys mean the same field, the most specific one with a value counts. So a kind is read from
     ``entity_type`` rather than from ``type``, and never from a value such as ``entity``.
     """
-    plain = {_normalize_key(key): value for key, value in given.items() if value}
-    fields = {meaning: _first_value(words, plain, meaning == "kind") for meaning, words in _KEYS.items()}
+    plain = {_normalize_key(key): field for key, value in given.items() if (field := as_field(value))}
+    fields = {}
+    for meaning, words in _KEYS.items():
+        values = [plain[word] for word in words.split() if word in plain]
+        if meaning == "kind":
+            values = [value for value in values if value.strip().lower() not in _TAGS]
+        fields[meaning] = next(iter(values), "")
     if fields["source"] and fields["target"]:
         description = fields["description"] or fields["kind"]
         return Record(
@@ -77,8 +91,3 @@ def from_keys(given: Mapping[str, str]) -> Record | None:
     if fields["name"]:
         return Record("entity", (fields["name"], fields["kind"], fields["description"]))
     return None
-
-
-def _first_value(words: str, plain: Mapping[str, str], kind: bool) -> str:
-    values = (plain[word] for word in words.split() if word in plain)
-    return next((value for value in values if not (kind and value.strip().lower() in _TAGS)), "")

@@ -50,10 +50,13 @@ class ExtractiveSummarizer:
         If no sentence is short enough, or none has a letter or digit, the summary is the beginning of the first one.
         It is empty only if all texts are blank.
         """
-        all_sentences = _split_sentences(texts)
-        sentences = [sentence for sentence in all_sentences if any(character.isalnum() for character in sentence.text)]
+        by_text: dict[str, _SummarySentence] = {}  # Neighbouring chunks overlap.
+        for source, text in enumerate(texts):
+            for start, end in sentence_spans(text[:MAX_TEXT]):
+                by_text.setdefault(text[start:end], _SummarySentence(source, start, end, text[start:end]))
+        sentences = [sentence for text, sentence in by_text.items() if any(map(str.isalnum, text))]
         if not sentences:
-            return _join_sentences([_cut(sentence, max_tokens) for sentence in all_sentences[:1]])
+            return _join_sentences([_cut(sentence, max_tokens) for sentence in list(by_text.values())[:1]])
         vectors, tokens = _embed_sentences([sentence.text for sentence in sentences])
         fitting = [index for index, count in enumerate(tokens) if LEAST_TOKENS <= count < max_tokens]
         fitting = fitting or [index for index, count in enumerate(tokens) if count < max_tokens]
@@ -61,17 +64,6 @@ class ExtractiveSummarizer:
             return _join_sentences([_cut(sentences[0], max_tokens)])
         chosen = _choose_sentences(vectors[fitting], [tokens[index] for index in fitting], max_tokens)
         return _fit_summary([sentences[fitting[index]] for index in chosen], max_tokens)
-
-
-def _split_sentences(texts: Sequence[str]) -> list[_SummarySentence]:
-    """Return the distinct sentences of texts, since neighbouring chunks overlap."""
-    by_text: dict[str, _SummarySentence] = {}
-    for source, text in enumerate(texts):
-        for start, end in sentence_spans(text[:MAX_TEXT]):
-            sentence = text[start:end]
-            if sentence not in by_text:
-                by_text[sentence] = _SummarySentence(source, start, end, sentence)
-    return list(by_text.values())
 
 
 @lru_cache(maxsize=65_536)
