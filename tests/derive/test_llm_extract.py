@@ -59,12 +59,6 @@ class Scripted:
         return Completion(self.answer, 100, 20)
 
 
-def test_later_patterns_do_not_make_a_model_be_asked_again() -> None:
-    made = LLMExtractor(Scripted(""), load_extractor("pattern"))
-    assert made.key == f"llm/scripted/{content_id(PROMPT)[:8]}/{MAX_TOKENS}/pattern/2"
-    assert LLMExtractor(Scripted(""), CapitalExtractor()).key.endswith(f"/{CapitalExtractor().key}")
-
-
 # What models of 1 to 8 billion parameters answer, by form: every one says Ada (a person), London (a place) and, where
 # `related`, that she lived there, at 0.8 if it gives a strength.
 ADA, LONDON = ("Ada Lovelace", "person"), ("London", "place")
@@ -428,13 +422,9 @@ def test_locate_finds_folded_spellings(text: str, start: int, length: int) -> No
 
 def test_answers_are_limited() -> None:
     many = [f"Name{number}" for number in range(500)]
-    lines = [f"entity | {name} | term | {'long ' * 500}" for name in many]
-    lines += [
-        f"relation | {a} | {b} | x | {','.join(many)},{'k' * 500} | 5" for a, b in zip(many, many[1:], strict=False)
-    ]
-    answer = parse("\n".join(f"entity | {name} | term | short" for name in many))
-    assert len(answer.entities) == MAX_ENTITIES
-    assert all(len(entity.description) <= MAX_DESCRIPTION for entity in parse("\n".join(lines)).entities)
+    assert len(parse("\n".join(f"entity | {name} | term | short" for name in many)).entities) == MAX_ENTITIES
+    (entity,) = parse(f"entity | a | term | {'long ' * 500}").entities
+    assert len(entity.description) <= MAX_DESCRIPTION
     answer = parse("\n".join(f"relation | {a} | {b} | x | k | 5" for a, b in zip(many, many[1:], strict=False)))
     assert len(answer.relations) == MAX_RELATIONS
     (relation,) = parse(f"relation | a | b | said | {','.join(many)},{'k' * 500} | 5").relations
@@ -447,40 +437,39 @@ def test_answers_are_limited() -> None:
     assert len(parse(looping).entities) == 1
 
 
-def test_extraction_over_http_calls_once_per_chunk() -> None:
-    with ModelServer() as server:
-        fallback = CapitalExtractor()
-        extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), fallback)
-        assert isinstance(extractor, Extractor)
-        (found,) = extractor.extract([chunk(TEXT)])
-        assert names(found) == ["Ada Lovelace", "Charles Babbage", "London", "Analytical Engine"]
-        assert [(one.source, one.target) for one in found.relations] == [
-            ("Ada Lovelace", "Charles Babbage"), ("Charles Babbage", "London"), ("London", "Analytical Engine"),
-        ]  # fmt: skip
-        assert (server.calls, found.tokens, found.failure) == (1, server.tokens, "")
-        assert found.tokens > 100
-        assert fallback.chunks == []
+def test_extraction_over_http_calls_once_per_chunk(server: ModelServer) -> None:
+    extractor = load_extractor(f"llm:openai:{server.url}#tiny", api_key="secret-key")
+    assert isinstance(extractor, Extractor)
+    (found,) = extractor.extract([chunk(TEXT)])
+    assert names(found) == ["Ada Lovelace", "Charles Babbage", "London", "Analytical Engine"]
+    assert [(one.source, one.target) for one in found.relations] == [
+        ("Ada Lovelace", "Charles Babbage"), ("Charles Babbage", "London"), ("London", "Analytical Engine"),
+    ]  # fmt: skip
+    assert (server.calls, found.tokens, found.failure) == (1, server.tokens, "")
+    assert found.tokens > 100
+    assert server.asked[0].token == "secret-key"
+    assert "secret" not in extractor.spec + extractor.key
 
 
 def test_extraction_limits_concurrent_calls() -> None:
     chunks = [chunk(f"Town{number} lies near Village{number}.", number) for number in range(30)]
+    fallback = CapitalExtractor()
     with ModelServer(delay=0.01) as server:
-        extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=3)
-        found = list(extractor.extract(chunks))
+        found = list(LLMExtractor(OpenAICompatible(server.url, "tiny"), fallback, workers=3).extract(chunks))
         assert [names(one) for one in found] == [[f"Town{number}", f"Village{number}"] for number in range(30)]
         assert server.calls == 30
         assert 1 < server.most_at_once <= 3
         assert sum(one.tokens for one in found) == server.tokens
+    assert fallback.chunks == []
 
 
-def test_closed_extraction_stops_calling_the_model() -> None:
+def test_closed_extraction_stops_calling_the_model(server: ModelServer) -> None:
     chunks = [chunk(f"Town{number} lies near Village{number}.", number) for number in range(30)]
-    with ModelServer() as server:
-        extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=2)
-        with closing(cast("Generator[Extraction]", extractor.extract(chunks))) as found:
-            assert names(next(found)) == ["Town0", "Village0"]
-        assert 1 <= server.calls <= 4
-        assert not [thread for thread in threading.enumerate() if thread.name.startswith("extract")]
+    extractor = LLMExtractor(OpenAICompatible(server.url, "tiny"), CapitalExtractor(), workers=2)
+    with closing(cast("Generator[Extraction]", extractor.extract(chunks))) as found:
+        assert names(next(found)) == ["Town0", "Village0"]
+    assert 1 <= server.calls <= 4
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("derive")]
 
 
 @pytest.mark.parametrize(
@@ -499,22 +488,19 @@ def test_closed_extraction_stops_calling_the_model() -> None:
         ("no choices", "model is loading"),
     ],
 )
-def test_unusable_answer_falls_back(fault: int | str, reason: str) -> None:
+def test_unusable_answer_falls_back(server: ModelServer, fault: int | str, reason: str) -> None:
     chunks = [chunk(f"Town{number} lies here.", number) for number in range(3)]
-    with ModelServer() as server:
-        server.fail(fault, times=float("inf"), containing="Town1")
-        fallback = CapitalExtractor()
-        extractor = LLMExtractor(OpenAICompatible(server.url, "tiny", retries=0), fallback)
-        first, second, third = extractor.extract(chunks)
-        assert server.calls == 3
-        assert fallback.chunks == [chunks[1]]
-        assert first.failure == third.failure == ""
-        assert reason in second.failure
-        assert names(second) == ["Town1"]
-        assert second.mentions[0].description == ""
-        answered = fault in ANSWERS
-        assert (second.tokens > 0) == answered
-        assert first.tokens + second.tokens + third.tokens == server.tokens
+    server.fail(fault, times=float("inf"), containing="Town1")
+    fallback = CapitalExtractor()
+    first, second, third = LLMExtractor(OpenAICompatible(server.url, "tiny", retries=0), fallback).extract(chunks)
+    assert server.calls == 3
+    assert fallback.chunks == [chunks[1]]
+    assert first.failure == third.failure == ""
+    assert reason in second.failure
+    assert names(second) == ["Town1"]
+    assert second.mentions[0].description == ""
+    assert (second.tokens > 0) == (fault in ANSWERS)
+    assert first.tokens + second.tokens + third.tokens == server.tokens
 
 
 def test_an_answer_about_another_text_falls_back() -> None:
@@ -525,16 +511,15 @@ def test_an_answer_about_another_text_falls_back() -> None:
     assert (found.tokens, names(found)[0]) == (120, "Ada")
 
 
-def test_dead_server_is_given_up() -> None:
+def test_dead_server_is_given_up(server: ModelServer) -> None:
     chunks = [chunk(f"Town{number} lies here.", number) for number in range(40)]
-    with ModelServer() as server:
-        server.fail(500, times=float("inf"))
-        fallback = CapitalExtractor()
-        found = list(LLMExtractor(OpenAICompatible(server.url, "tiny", retries=0), fallback, workers=1).extract(chunks))
-        assert MAX_SILENT <= server.calls <= MAX_SILENT + 1  # one more was under way
-        assert all(one.failure for one in found)
-        assert "not asked" in found[-1].failure
-        assert [names(one) for one in found] == [[f"Town{number}"] for number in range(40)]
+    server.fail(500, times=float("inf"))
+    model = OpenAICompatible(server.url, "tiny", retries=0)
+    found = list(LLMExtractor(model, CapitalExtractor(), workers=1).extract(chunks))
+    assert MAX_SILENT <= server.calls <= MAX_SILENT + 1  # one more was under way
+    assert all(one.failure for one in found)
+    assert "not asked" in found[-1].failure
+    assert [names(one) for one in found] == [[f"Town{number}"] for number in range(40)]
 
 
 def test_errors_of_a_models_own_are_not_hidden() -> None:
@@ -582,9 +567,12 @@ def test_llm_extractor_key_depends_on_its_options() -> None:
         options = {"max_tokens": 500, **changed}
         return LLMExtractor(Scripted(""), CapitalExtractor(), **options)  # type: ignore[arg-type]
 
-    assert made().key == made(workers=9).key != made(max_tokens=501).key
-    assert "scripted" in made().key
-    assert "tests/capitals" in made().key
+    hashed = content_id(PROMPT)[:8]
+    assert made().key == made(workers=9).key == f"llm/scripted/{hashed}/500/{CapitalExtractor().key}"
+    assert made(max_tokens=501).key != made().key
+    # Later patterns do not make a model be asked again.
+    patterns = LLMExtractor(Scripted(""), load_extractor("pattern"))
+    assert patterns.key == f"llm/scripted/{hashed}/{MAX_TOKENS}/pattern/2"
     assert made().spec == "llm/500:scripted else tests:capitals"
     for wrong in ({"max_tokens": 0}, {"workers": 0}):
         with pytest.raises(InputError):
@@ -611,14 +599,6 @@ def test_unknown_extractors_are_named(spec: str) -> None:
     with pytest.raises(ModelUnavailable) as caught:
         load_extractor(spec)
     assert caught.value.hint
-
-
-def test_a_key_is_passed_on_and_kept_out_of_specs() -> None:
-    with ModelServer() as server:
-        extractor = load_extractor(f"llm:openai:{server.url}#tiny", api_key="secret-key")
-        list(extractor.extract([chunk(TEXT)]))
-        assert server.asked[0].token == "secret-key"
-    assert "secret" not in extractor.spec + extractor.key
 
 
 def test_fallbacks_may_be_any_extractor() -> None:

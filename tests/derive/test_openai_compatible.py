@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, quote_plus, unquote
 
@@ -18,7 +17,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from monograph.derive import server as server_module
 from monograph.derive.loading import load_model
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.derive.redaction import Redaction
@@ -31,12 +29,9 @@ from support.model_server import ModelServer
 from support.properties import examples
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
-    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
-    with ModelServer() as started:
-        started.say("Nothing to add.")
-        yield started
+@pytest.fixture(autouse=True)
+def answer(server: ModelServer) -> None:
+    server.say("Nothing to add.")
 
 
 def test_completion_returns_text_and_tokens(server: ModelServer) -> None:
@@ -127,8 +122,7 @@ def test_timeout_is_not_retried(server: ModelServer, fault: str) -> None:
     assert server.calls == 1
 
 
-def test_closed_port_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
+def test_closed_port_is_reported() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

@@ -6,7 +6,6 @@ import json
 import math
 import pickle
 import shutil
-import socket
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from monograph import Document, Hit, Monograph, Reranker
-from monograph.derive import server as server_module
 from monograph.derive.loading import load_reranker
 from monograph.derive.rerank.cosines import EmbedderReranker
 from monograph.derive.rerank.function import ScoringFunction
@@ -86,15 +84,6 @@ def archive(path: Path, tmp_path: Path) -> Iterator[Monograph]:
     shutil.copy(path, tmp_path / "x.mono")
     with Monograph.open(tmp_path / "x.mono") as opened:
         yield opened
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorServer]:
-    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
-    for name in ("MONOGRAPH_API_KEY", "MONOGRAPH_RERANKER_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    with VectorServer() as started:
-        yield started
 
 
 def without(hits: list[Hit]) -> list[tuple[Any, ...]]:
@@ -430,26 +419,26 @@ def test_embedder_reranker_scores_by_cosine(archive: Monograph) -> None:
 
 
 @pytest.mark.parametrize("tei", [False, True])
-def test_served_reranker_sends_batches(server: VectorServer, archive: Monograph, tei: bool) -> None:
-    server.tei = tei
-    reranker = load_reranker(f'rerank:{server.url}#shared-words#{{"batch_size": 7}}', "key-1234")
+def test_served_reranker_sends_batches(vectors: VectorServer, archive: Monograph, tei: bool) -> None:
+    vectors.tei = tei
+    reranker = load_reranker(f'rerank:{vectors.url}#shared-words#{{"batch_size": 7}}', "key-1234")
     assert isinstance(reranker, Reranker)
     texts = [f"{THINGS[n % 7]} in {PLACES[n % 5]}" for n in range(20)]
     asked = {"where", "are", "bees", "in", "riga"}
     assert reranker.score("Where are bees in Riga", texts) == pytest.approx(
         [len(asked & set(text.lower().split())) / 5 for text in texts]
     )
-    assert {one.token for one in server.asked} == {"key-1234"}
-    assert {one.path for one in server.asked} == {"/v1/rerank"}
-    assert [len(documents_of(one.body)) for one in server.asked[tei:]] == [7, 7, 6]
+    assert {one.token for one in vectors.asked} == {"key-1234"}
+    assert {one.path for one in vectors.asked} == {"/v1/rerank"}
+    assert [len(documents_of(one.body)) for one in vectors.asked[tei:]] == [7, 7, 6]
     if not tei:
-        assert server.asked[0].body == {
+        assert vectors.asked[0].body == {
             "model": "shared-words", "query": "Where are bees in Riga", "documents": texts[:7], "top_n": 7,
         }  # fmt: skip
-    sent = len(server.documents)
+    sent = len(vectors.documents)
     archive.search(QUESTION, reranker=reranker)
     archive.search(QUESTION, reranker=reranker)
-    assert len(server.documents) - sent == FIRST
+    assert len(vectors.documents) - sent == FIRST
     assert load_reranker(reranker.spec).key == reranker.key
     assert reranker.score("x", []).shape == (0,)
 
@@ -477,36 +466,28 @@ def results(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], An
         (400, "status 400"),
     ],
 )
-def test_invalid_reranker_replies_are_refused(server: VectorServer, fault: Any, said: str) -> None:
-    server.fail(fault)
+def test_invalid_reranker_replies_are_refused(vectors: VectorServer, fault: Any, said: str) -> None:
+    vectors.fail(fault)
     with pytest.raises(ModelUnavailable, match=said) as caught:
-        ServedReranker(server.url, "m", api_key="key-1234").score("who?", ["one", "two"])
-    assert f"{server.url}/rerank" in caught.value.message
+        ServedReranker(vectors.url, "m", api_key="key-1234").score("who?", ["one", "two"])
+    assert f"{vectors.url}/rerank" in caught.value.message
     assert caught.value.hint
     assert "OpenAI" not in caught.value.hint
     assert "key-1234" not in str(caught.value)
-    assert len(server.asked) == 1
+    assert len(vectors.asked) == 1
 
 
-def test_served_reranker_retries_and_recovers(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.fail(503)
-    server.fail("reset")
-    assert load_reranker(f"rerank:{server.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
-    server.fail("stall")
-    assert ServedReranker(server.url, "m", timeout=0.3, retries=8).score("one", ["one"]).tolist() == [1.0]
-    server.fail(503, times=3)
-    with pytest.raises(ModelUnavailable, match="503"):
-        load_reranker(f"rerank:{server.url}#m").score("one", ["one"])
-    ServedReranker(server.url, "m", ServedRerankerSettings(max_characters=3)).score("one", ["one two"])
-    assert server.documents[-1] == "one"
+def test_served_reranker_retries_and_recovers(vectors: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors.fail(503)
+    vectors.fail("reset")
+    assert load_reranker(f"rerank:{vectors.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
+    vectors.fail("stall")
+    assert ServedReranker(vectors.url, "m", timeout=0.3, retries=8).score("one", ["one"]).tolist() == [1.0]
+    ServedReranker(vectors.url, "m", ServedRerankerSettings(max_characters=3)).score("one", ["one two"])
+    assert vectors.documents[-1] == "one"
     monkeypatch.setenv("MONOGRAPH_RERANKER_API_KEY", "for-rerankers")
-    load_reranker(f"rerank:{server.url}#m").score("one", ["one"])
-    assert server.asked[-1].token == "for-rerankers"
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        with pytest.raises(ModelUnavailable, match="cannot be reached") as caught:
-            ServedReranker(f"http://127.0.0.1:{taken.getsockname()[1]}", "m", retries=0).score("one", ["one"])
-    assert "start the server" in caught.value.hint
+    load_reranker(f"rerank:{vectors.url}#m").score("one", ["one"])
+    assert vectors.asked[-1].token == "for-rerankers"
     for source in ("x#m", "http://x/v1", 'http://x/v1#m#{"a": 1}', 'http://x/v1#m#{"batch_size": 0}'):
         with pytest.raises(ModelUnavailable, match="cannot use"):
             load_reranker(f"rerank:{source}")
@@ -516,18 +497,18 @@ def test_served_reranker_retries_and_recovers(server: VectorServer, monkeypatch:
 
 @pytest.mark.long
 def test_commands_use_a_reranker(
-    server: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    vectors: VectorServer, archive: Monograph, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     archive.close()
-    spec = f"rerank:{server.url}#shared-words"
+    spec = f"rerank:{vectors.url}#shared-words"
 
     hits = json.loads(run("search", archive.path, QUESTION, "--reranker", spec, "--json"))
     assert all(hit["origins"][-1]["retriever"] == "rerank" for hit in hits)
-    asked = len(server.documents)
+    asked = len(vectors.documents)
     assert asked == FIRST
     assert "rerank #1" in run("search", archive.path, QUESTION, "--explain", "--reranker", spec)
     monkeypatch.setenv("MONOGRAPH_RERANKER", spec)
-    assert len(server.documents) == FIRST  # the file remembers
+    assert len(vectors.documents) == FIRST  # the file remembers
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"question": "Where are maps?", "evidence_ids": ["d6"]}) + "\n")
     for number, command in enumerate(
@@ -537,8 +518,8 @@ def test_commands_use_a_reranker(
             ("eval", "--file", archive.path, "--queries", questions, "--how", "lexical"),
         ]
     ):
-        asked = len(server.documents)
+        asked = len(vectors.documents)
         run(*command)
-        assert 5 < len(server.documents) - asked <= FIRST, number
+        assert 5 < len(vectors.documents) - asked <= FIRST, number
         run(*command)
-        assert 5 < len(server.documents) - asked <= FIRST, number
+        assert 5 < len(vectors.documents) - asked <= FIRST, number

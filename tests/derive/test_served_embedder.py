@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Embedder, Monograph, Settings
-from monograph.derive import server as server_module
 from monograph.derive.embed import openai_compatible as served
 from monograph.derive.embed.openai_compatible import OpenAIEmbedder, ServedSettings
 from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
@@ -32,15 +30,6 @@ NOTES = {
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[VectorServer]:
-    monkeypatch.setattr(server_module, "FIRST_WAIT", 0.01)
-    for name in ("MONOGRAPH_API_KEY", "MONOGRAPH_EMBEDDER_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
-    with VectorServer() as started:
-        yield started
-
-
-@pytest.fixture
 def notes(tmp_path: Path) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -49,8 +38,8 @@ def notes(tmp_path: Path) -> Path:
     return folder
 
 
-def spec(server: VectorServer, **changed: Any) -> str:
-    return f"openai:{server.url}#hash" + (f"#{json.dumps(changed)}" if changed else "")
+def spec(vectors: VectorServer, **changed: Any) -> str:
+    return f"openai:{vectors.url}#hash" + (f"#{json.dumps(changed)}" if changed else "")
 
 
 @settings(max_examples=examples(12))
@@ -61,74 +50,52 @@ def spec(server: VectorServer, **changed: Any) -> str:
     packed=st.booleans(),
 )
 def test_served_vectors_are_normalised_and_in_order(texts: list[str], most: int, characters: int, packed: bool) -> None:
-    with VectorServer(packed=packed) as server:
+    with VectorServer(packed=packed) as vectors:
         chosen = ServedSettings(batch_size=most, batch_characters=characters)
-        embedder = OpenAIEmbedder(server.url + "/", "hash", chosen)
+        embedder = OpenAIEmbedder(vectors.url + "/", "hash", chosen)
         assert isinstance(embedder, Embedder)
         made = embedder.embed(texts)
         expected = HashEmbedder(16).embed([text if text.strip() else "" for text in texts])
         assert made.dtype == np.float32
         assert made == pytest.approx(expected, abs=1e-6)
         # Each text once, none of blanks, and no request larger than it may be.
-        sent = [one.body["input"] for one in server.asked if one.body["input"] != ["a"]]
+        sent = [one.body["input"] for one in vectors.asked if one.body["input"] != ["a"]]
         told = sorted(text for some in sent for text in some)
         assert told == sorted({text for text in texts if text.strip()} - {"a"}) or "a" in texts
         assert all(len(some) <= most for some in sent)
         assert all(len(some) == 1 or sum(map(len, some)) <= characters for some in sent)
 
 
-def test_served_embedder_sends_model_and_texts(server: VectorServer) -> None:
-    embedder = OpenAIEmbedder(server.url, "hash", ServedSettings(query_prefix="q: ", max_characters=7), "key-1234")
+def test_served_embedder_sends_model_and_texts(vectors: VectorServer) -> None:
+    embedder = OpenAIEmbedder(vectors.url, "hash", ServedSettings(query_prefix="q: ", max_characters=7), "key-1234")
     assert embedder.embed(["owls in the barn"], "query").shape == (1, 16)
     embedder.embed(["owls in the barn"])
-    first, second = server.asked
+    first, second = vectors.asked
     assert (first.path, first.token) == ("/v1/embeddings", "key-1234")
     assert first.body == {"model": "hash", "input": ["q: owls"]}
     assert second.body == {"model": "hash", "input": ["owls in"]}
-    assert load_embedder(spec(server, dimensions=8)).embed(["x"]).shape == (1, 8)
-    assert server.asked[-1].body["dimensions"] == 8
+    assert load_embedder(spec(vectors, dimensions=8)).embed(["x"]).shape == (1, 8)
+    assert vectors.asked[-1].body["dimensions"] == 8
 
 
-def test_query_vectors_are_cached(server: VectorServer) -> None:
-    embedder = load_embedder(spec(server))
-    first = embedder.embed(["who came?", "when?"], "query")
-    assert (embedder.embed(["when?", "who came?", "when?"], "query") == first[[1, 0, 1]]).all()
-    assert server.texts == ["who came?", "when?"]
-
-
-def test_query_cache_keeps_the_latest(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_latest_query_vectors_are_cached(vectors: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "MOST_QUESTIONS", 2)
-    embedder = load_embedder(spec(server))
-    for text in "abaca":
+    embedder = load_embedder(spec(vectors))
+    first = embedder.embed(["b", "a"], "query")
+    assert (embedder.embed(["a", "b", "a"], "query") == first[[1, 0, 1]]).all()
+    for text in "aca":
         embedder.embed([text], "query")
-    assert server.texts == ["a", "b", "c"]
+    assert vectors.texts == ["b", "a", "c"]
     embedder.embed(["b"], "query")
-    assert server.texts == ["a", "b", "c", "b"]
+    assert vectors.texts == ["b", "a", "c", "b"]
 
 
-@pytest.mark.parametrize("fault", [408, 429, 500, 503, "cut", "reset"])
-def test_transient_embedding_errors_are_retried(server: VectorServer, fault: int | str) -> None:
-    server.fail(fault, times=3)
-    assert load_embedder(spec(server)).embed(["x"]).shape == (1, 16)
-    assert len(server.asked) == 4
-
-
-def test_slow_embedding_server_is_retried(server: VectorServer) -> None:
-    server.fail("stall")
-    assert OpenAIEmbedder(server.url, "hash", timeout=0.3, retries=8).embed(["x"]).shape == (1, 16)
-    server.fail("stall", times=2)
+def test_slow_embedding_server_is_retried(vectors: VectorServer) -> None:
+    vectors.fail("stall")
+    assert OpenAIEmbedder(vectors.url, "hash", timeout=0.3, retries=8).embed(["x"]).shape == (1, 16)
+    vectors.fail("stall", times=2)
     with pytest.raises(ModelUnavailable, match=r"within 0\.3 seconds"):
-        OpenAIEmbedder(server.url, "hash", timeout=0.3, retries=1).embed(["x"])
-
-
-def test_embedding_server_that_is_down_is_reported() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
-        with pytest.raises(ModelUnavailable) as caught:
-            OpenAIEmbedder(url, "hash", retries=0).embed(["x"])
-    assert f"{url}/embeddings" in caught.value.message
-    assert "start the server" in caught.value.hint
+        OpenAIEmbedder(vectors.url, "hash", timeout=0.3, retries=1).embed(["x"])
 
 
 def data(change: Callable[[list[Any]], Any]) -> Callable[[dict[str, Any]], Any]:
@@ -161,52 +128,52 @@ def embedding(vector: Any) -> Callable[[dict[str, Any]], Any]:
         (lambda reply: b"<html>", "no JSON object"),
     ],
 )
-def test_invalid_embedding_replies_are_refused(server: VectorServer, fault: Any, said: str) -> None:
-    server.fail(fault)
+def test_invalid_embedding_replies_are_refused(vectors: VectorServer, fault: Any, said: str) -> None:
+    vectors.fail(fault)
     with pytest.raises(ModelUnavailable, match=said) as caught:
-        OpenAIEmbedder(server.url, "hash", api_key="key-1234").embed(["one", "two"])
-    assert f"{server.url}/embeddings" in caught.value.message
+        OpenAIEmbedder(vectors.url, "hash", api_key="key-1234").embed(["one", "two"])
+    assert f"{vectors.url}/embeddings" in caught.value.message
     assert caught.value.hint
     assert "key-1234" not in str(caught.value)
-    assert len(server.asked) == 1
+    assert len(vectors.asked) == 1
 
 
 @pytest.mark.parametrize(("status", "hint"), [(401, "MONOGRAPH_EMBEDDER_API_KEY"), (404, "has the model")])
-def test_refused_embedding_is_not_retried(server: VectorServer, status: int, hint: str) -> None:
-    server.fail(status, times=5)
+def test_refused_embedding_is_not_retried(vectors: VectorServer, status: int, hint: str) -> None:
+    vectors.fail(status, times=5)
     with pytest.raises(ModelUnavailable, match=f"status {status}") as caught:
-        load_embedder(spec(server)).embed(["x", "y"])
+        load_embedder(spec(vectors)).embed(["x", "y"])
     assert hint in caught.value.hint
-    assert server.url in caught.value.message
-    assert len(server.asked) == 1
+    assert vectors.url in caught.value.message
+    assert len(vectors.asked) == 1
 
 
-def test_oversized_batch_is_halved(server: VectorServer) -> None:
-    server.most_texts = 3
+def test_oversized_batch_is_halved(vectors: VectorServer) -> None:
+    vectors.most_texts = 3
     texts = [f"text {number}" for number in range(11)]
-    assert load_embedder(spec(server)).embed(texts) == pytest.approx(HashEmbedder(16).embed(texts), abs=1e-6)
-    assert max(len(one.body["input"]) for one in server.asked[2:]) <= 6
+    assert load_embedder(spec(vectors)).embed(texts) == pytest.approx(HashEmbedder(16).embed(texts), abs=1e-6)
+    assert max(len(one.body["input"]) for one in vectors.asked[2:]) <= 6
 
 
-def test_overlong_text_is_reported(server: VectorServer) -> None:
-    server.most_characters = 20
+def test_overlong_text_is_reported(vectors: VectorServer) -> None:
+    vectors.most_characters = 20
     with pytest.raises(ModelUnavailable, match="too long") as caught:
-        load_embedder(spec(server)).embed(["short", "Once upon a time there was a long text", "short too"])
+        load_embedder(spec(vectors)).embed(["short", "Once upon a time there was a long text", "short too"])
     assert "Once upon a time" in caught.value.hint
     assert "max_characters" in caught.value.hint
-    made = load_embedder(spec(server, max_characters=20)).embed(["Once upon a time there was a long text"])
+    made = load_embedder(spec(vectors, max_characters=20)).embed(["Once upon a time there was a long text"])
     assert made == pytest.approx(HashEmbedder(16).embed(["Once upon a time the"]), abs=1e-6)
 
 
-def test_served_embedder_spec_and_key_identify_the_model(server: VectorServer) -> None:
-    plain = load_embedder(spec(server))
+def test_served_embedder_spec_and_key_identify_the_model(vectors: VectorServer) -> None:
+    plain = load_embedder(spec(vectors))
     assert plain.key == "openai-embeddings/hash"
     other = OpenAIEmbedder("http://127.0.0.1:9/v1", "hash", ServedSettings(batch_size=2))
     assert other.key == plain.key  # the server may move, and batches change nothing
-    prefixed = load_embedder(spec(server, query_prefix="q: "))
+    prefixed = load_embedder(spec(vectors, query_prefix="q: "))
     assert prefixed.key != plain.key
     assert load_embedder(prefixed.spec).key == prefixed.key
-    assert server.asked == []
+    assert vectors.asked == []
     for source in ("http://x/v1", "http://x/v1#", "nonsense#m", 'http://x/v1#m#{"batch": 1}', "http://x/v1#m#[", "#m"):
         with pytest.raises(ModelUnavailable, match="cannot use") as caught:
             load_embedder(f"openai:{source}")
@@ -218,10 +185,10 @@ def test_served_embedder_spec_and_key_identify_the_model(server: VectorServer) -
         OpenAIEmbedder("http://user:word@x/v1", "m")
 
 
-def test_embedder_key_is_read_from_the_environment(server: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedder_key_is_read_from_the_environment(vectors: VectorServer, monkeypatch: pytest.MonkeyPatch) -> None:
     def token(given: str = "") -> str:
-        load_embedder(spec(server), api_key=given).embed(["x"])
-        return server.asked[-1].token
+        load_embedder(spec(vectors), api_key=given).embed(["x"])
+        return vectors.asked[-1].token
 
     assert token() == ""
     monkeypatch.setenv("MONOGRAPH_API_KEY", "for-any")
@@ -232,125 +199,125 @@ def test_embedder_key_is_read_from_the_environment(server: VectorServer, monkeyp
     assert token() == ""
 
 
-def test_embedding_price_equals_requests_and_is_paid_once(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_embedding_price_equals_requests_and_is_paid_once(vectors: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
-    embedder = load_embedder(spec(server))
+    embedder = load_embedder(spec(vectors))
     with Monograph.open(path, embedder) as archive:
         plan = archive.files.plan(notes, price=True)
-        assert server.asked == []
+        assert vectors.asked == []
         archive.files.apply(plan)
         assert plan.cost is not None
         # The word by which the length of vectors was learnt came first.
-        assert server.texts[0] == "a"
-        assert len(server.texts) - 1 == len(set(server.texts)) - 1 == plan.cost.embeddings > 3
-        paid = len(server.asked)
+        assert vectors.texts[0] == "a"
+        assert len(vectors.texts) - 1 == len(set(vectors.texts)) - 1 == plan.cost.embeddings > 3
+        paid = len(vectors.asked)
         again = archive.files.plan(notes, price=True)
         assert again.cost is not None and again.cost.embeddings == 0
         archive.remove([str(notes / "bees.md")])
         archive.sync(notes)
-        assert len(server.asked) == paid
-    with Monograph.open(path, trusted=[server.url]) as archive:  # made again by its name
+        assert len(vectors.asked) == paid
+    with Monograph.open(path, trusted=[vectors.url]) as archive:  # made again by its name
         assert archive.embedder.dimension == 16
-        assert len(server.asked) == paid
+        assert len(vectors.asked) == paid
         assert "comet" in archive.search("who found the comet?", 1)[0].text
         assert "bees" in archive.search("bees honey river", 1, how="dense")[0].text
         assert archive.check() == []
 
 
-def test_vectors_received_before_a_failure_are_kept(server: VectorServer, tmp_path: Path) -> None:
+def test_vectors_received_before_a_failure_are_kept(vectors: VectorServer, tmp_path: Path) -> None:
     documents = [Document(f"The lamp number {number} is lit at dusk.", id=str(number)) for number in range(80)]
     path = tmp_path / "lamps.mono"
-    with Monograph.open(path, load_embedder(spec(server)), settings=Settings(graph=False)) as archive:
+    with Monograph.open(path, load_embedder(spec(vectors)), settings=Settings(graph=False)) as archive:
         archive.embedder.embed(["a"])
-        server.faults += [lambda reply: reply, lambda reply: reply, 400, *[400] * 9]
+        vectors.faults += [lambda reply: reply, lambda reply: reply, 400, *[400] * 9]
         with pytest.raises(ModelUnavailable, match="400"):
             archive.add(documents)
-        server.faults.clear()
-        sent = len(server.texts)
+        vectors.faults.clear()
+        sent = len(vectors.texts)
         archive.add(documents)
-        assert len(server.texts) - sent == 80 - 64
+        assert len(vectors.texts) - sent == 80 - 64
 
 
-def test_received_file_calls_no_embedding_server(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_received_file_calls_no_embedding_server(vectors: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
-    with Monograph.open(path, load_embedder(spec(server))) as archive:
+    with Monograph.open(path, load_embedder(spec(vectors))) as archive:
         archive.sync(notes)
-        assert archive.stats().addresses == (server.url,)
-    server.asked.clear()
+        assert archive.stats().addresses == (vectors.url,)
+    vectors.asked.clear()
     with Monograph.open(path) as archive:
         assert archive.search("comet", how="lexical")
-        with pytest.raises(ModelUntrusted, match=server.url):
+        with pytest.raises(ModelUntrusted, match=vectors.url):
             archive.search("comet", how="dense")
         archive.vectors.rebuild(load_embedder("static"))
         assert archive.search("comet", how="dense")
-    assert server.asked == []
+    assert vectors.asked == []
 
 
-def test_changed_embedding_model_is_detected(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_changed_embedding_model_is_detected(vectors: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
-    with Monograph.open(path, load_embedder(spec(server))) as archive:
+    with Monograph.open(path, load_embedder(spec(vectors))) as archive:
         archive.sync(notes)
-    server.dimension = 24
-    with Monograph.open(path, load_embedder(spec(server))) as archive:
+    vectors.dimension = 24
+    with Monograph.open(path, load_embedder(spec(vectors))) as archive:
         with pytest.raises(ModelUnavailable, match="24 values.*not of 16"):
             archive.search("comet", how="dense")
         (notes / "new.md").write_text("# New\n\nA new lamp was bought in Oslo.\n")
         with pytest.raises(ModelUnavailable, match="not of 16"):
             archive.sync(notes)
         assert archive.check() == []
-    learnt = load_embedder(spec(server))
+    learnt = load_embedder(spec(vectors))
     assert learnt.dimension == 24
     with pytest.raises(ModelUnavailable, match="not of 16"):
         Monograph.open(path, learnt)
     with pytest.raises(ModelMismatch, match="reembed"):
-        Monograph.open(path, load_embedder(spec(server, query_prefix="q: ")))
+        Monograph.open(path, load_embedder(spec(vectors, query_prefix="q: ")))
 
 
-def test_reembed_costs_its_planned_price(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_reembed_costs_its_planned_price(vectors: VectorServer, notes: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.mono"
     with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
         archive.sync(notes)
-        embedder = load_embedder(spec(server))
+        embedder = load_embedder(spec(vectors))
         cost = archive.vectors.price(embedder)
-        assert server.asked == []
+        assert vectors.asked == []
         archive.vectors.rebuild(embedder)
-        sent = set(server.texts) - {"a"}
+        sent = set(vectors.texts) - {"a"}
         # Of summaries there may be fewer.
         assert cost.embeddings <= len(sent) <= cost.embeddings + cost.summaries
-        assert len(server.texts) - server.texts.count("a") == len(sent)
+        assert len(vectors.texts) - vectors.texts.count("a") == len(sent)
         assert archive.vectors.price(embedder).embeddings == 0
         (notes / "new.md").write_text("# New\n\nA new lamp was bought in Oslo.\n")
-        server.asked.clear()
+        vectors.asked.clear()
         plan = archive.files.plan(notes, price=True)  # where it would stand in the tree is not asked for
         assert plan.cost is not None and plan.cost.summaries > 0
-        assert server.asked == []
+        assert vectors.asked == []
         assert archive.check() == []
 
 
-def test_unknown_extractor_specs_are_refused(server: VectorServer, notes: Path, tmp_path: Path) -> None:
+def test_price_with_a_served_extractor_calls_no_server(vectors: VectorServer, notes: Path, tmp_path: Path) -> None:
     extractor = load_extractor("llm:openai:http://127.0.0.1:9/v1#x")
-    with Monograph.open(tmp_path / "x.mono", load_embedder(spec(server)), extractor) as archive:
+    with Monograph.open(tmp_path / "x.mono", load_embedder(spec(vectors)), extractor) as archive:
         plan = archive.files.plan(notes, price=True)
         assert plan.cost is not None and plan.cost.embeddings == plan.cost.chunks == 3
-    assert server.asked == []
+    assert vectors.asked == []
 
 
 @pytest.mark.long
 def test_commands_use_the_served_embedder(
-    server: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    vectors: VectorServer, notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     path = tmp_path / "notes.mono"
 
-    told = json.loads(run("sync", path, notes, "--embedder", spec(server), "--dry-run", "--json"))
+    told = json.loads(run("sync", path, notes, "--embedder", spec(vectors), "--dry-run", "--json"))
     assert told["cost"]["embeddings"] > 3
-    assert server.asked == []
+    assert vectors.asked == []
     monkeypatch.setenv("MONOGRAPH_API_KEY", "a-key-of-mine")
-    run("sync", path, notes, "--embedder", spec(server), "--trust")
-    assert {one.token for one in server.asked} == {"a-key-of-mine"}
+    run("sync", path, notes, "--embedder", spec(vectors), "--trust")
+    assert {one.token for one in vectors.asked} == {"a-key-of-mine"}
     assert b"a-key-of-mine" not in path.read_bytes()
     assert "comet" in run("search", path, "who found the comet?", "-k", "1")
-    assert "0 embeddings" in run("reembed", path, spec(server), "--dry-run")
-    assert " embeddings (" in run("reembed", path, spec(server, query_prefix="q: "), "--dry-run")
-    assert "embedded" in run("reembed", path, spec(server, query_prefix="q: "), "--trust")
+    assert "0 embeddings" in run("reembed", path, spec(vectors), "--dry-run")
+    assert " embeddings (" in run("reembed", path, spec(vectors, query_prefix="q: "), "--dry-run")
+    assert "embedded" in run("reembed", path, spec(vectors, query_prefix="q: "), "--trust")
     assert "q: " in run("stats", path)
