@@ -26,7 +26,7 @@ from monograph.derive.chunk import cut
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
-from monograph.read.file import Part, ReadTask, read_file
+from monograph.read.file import ReadTask, read_file
 from monograph.read.pool import ReaderPool
 from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
@@ -36,6 +36,7 @@ from support.models import HashEmbedder
 from support.paths import ROOT
 from support.properties import examples
 from support.roots import root_at
+from support.tasks import KilledTask
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
 
@@ -599,18 +600,12 @@ def test_slow_reader_is_killed_at_its_time_limit(shared: Path, tmp_path: Path, k
 
 def test_killed_reader_is_reported_for_its_file(shared: Path) -> None:
     samples = shared / "data/ingest-files"
-    tasks = [ReadTask(samples / "docx-tables.docx", root_at(samples), Limits())] * 6
+    task = ReadTask(samples / "docx-tables.docx", root_at(samples), Limits())
     with ReaderPool(1) as crew:
-        parts: list[Part] = []
-        for _, part in crew.read(tasks):
-            parts.append(part)
-            if len(parts) == 2:
-                crew._workers[0].process.kill()
-                crew._workers[0].process.wait()
-    assert len(parts) == 6
-    failed = [part.error for part in parts if part.error is not None]
-    assert len(failed) == 1
-    assert "killed" in failed[0].message
+        parts = list(crew.read([task, task, KilledTask(task.path, task.root, task.limits), task]))
+    assert [index for index, _ in parts] == [0, 1, 2, 3]
+    failed = [(index, part.error.message) for index, part in parts if part.error is not None]
+    assert failed == [(2, "the process that read it was killed: it may have taken all memory")]
 
 
 def test_time_limit_pauses_while_parts_wait() -> None:

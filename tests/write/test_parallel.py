@@ -19,6 +19,7 @@ from monograph import Document, Monograph, Passage
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import InvalidDocument
 from monograph.graph.build import document_part
+from monograph.read import child as children
 from monograph.read.child import PROCESSES, ChildProcess
 from monograph.write import apply, batch, parallel
 from monograph.write.batch import Prepared, prepare
@@ -100,15 +101,15 @@ def test_parallel_sync_gives_the_file_of_a_serial_one(
 def test_small_batches_count_together_towards_parallel_work(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[str] = []
+    started: list[ChildProcess] = []
 
     class Counted(ChildProcess):
-        def __init__(self, module: str) -> None:
-            started.append(module)
-            super().__init__(module)
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self)
 
     monkeypatch.setattr(parallel, "PROCESSES", 2)
-    monkeypatch.setattr(parallel, "ChildProcess", Counted)
+    monkeypatch.setattr(children, "ChildProcess", Counted)
     monkeypatch.setattr(batch, "BATCH_CHARACTERS", apply.WORTHWHILE // 4)
     with Monograph.open(tmp_path / "few.mono") as monograph:
         monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])
@@ -126,7 +127,7 @@ def test_sync_works_without_worker_processes(
     folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
-    monkeypatch.setattr(parallel, "MODULE", "monograph.there.is.no.such.module")
+    monkeypatch.setattr(children, "_START", "import monograph.there.is.no.such.module")
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.sync(folder)
     assert rows(tmp_path / "x.mono") == rows(alone)
@@ -138,7 +139,7 @@ def processes(marker: Path) -> list[str]:
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             said = (entry / "cmdline").read_bytes()
-            if str(marker).encode() in said and parallel.MODULE.encode() in said:
+            if str(marker).encode() in said and children.__name__.encode() in said:
                 found.append(entry.name)
     return found
 

@@ -85,10 +85,10 @@ class Pages:
     """
 
     def __init__(self, file: OpenFile) -> None:
-        from monograph.read.painting import Painter
+        from monograph.read.child import ChildPool
 
         self._file = file
-        self._painter = Painter()
+        self._pool = ChildPool()
 
     def __enter__(self) -> Pages:
         return self
@@ -98,7 +98,7 @@ class Pages:
 
     def close(self) -> None:
         """End the rendering process."""
-        self._painter.close()
+        self._pool.close()
 
     def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
         """Return a page of a document's PDF as a PNG file.
@@ -121,9 +121,13 @@ class Pages:
         InputError
             If the width is out of range.
         """
+        from monograph.read.painting import DrawTask
+
         if not LEAST_WIDTH <= arguments.whole_number(width, "width") <= MOST_WIDTH:
             raise InputError(f"width is {width}", f"give {LEAST_WIDTH} to {MOST_WIDTH:,}")
-        return self._painter.picture(*_locate(self._file, name), arguments.whole_number(page, "page"), width)
+        page = arguments.whole_number(page, "page")
+        (picture,) = self._pool.call(DrawTask(*_locate(self._file, name), page, width))
+        return picture
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
         """Return the boxes of ``document.text[start:end]`` on a page of its PDF.
@@ -144,7 +148,7 @@ class Pages:
         NotFound, SourceError
             As for :meth:`picture`.
         """
-        from monograph.read.painting import letters
+        from monograph.read.painting import FindTask, letters
         from monograph.values import Boxes
 
         with self._file.database.read() as connection:
@@ -161,7 +165,9 @@ class Pages:
         if not page or start >= end:
             return Boxes(page, found=False)
         before = len(letters(document.text[first:start]))
-        return self._painter.boxes(*_locate(self._file, document.id), page, document.text[start:end], before)
+        task = FindTask(*_locate(self._file, document.id), page, document.text[start:end], before)
+        (boxes,) = self._pool.call(task)
+        return boxes
 
 
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:

@@ -1,4 +1,4 @@
-"""Child processes for work that a file can make hang, crash or run out of memory, with one protocol for all tasks.
+"""Child processes for work that a file can make hang, crash or run out of memory, or that is done in parallel.
 
 The parent sends a task to a child. The child sends back each part of the result as soon as it is ready, or an error of
 Monograph. If a task exceeds its time limit, a timer signal of the kernel ends the child, whatever the parser is doing,
@@ -8,15 +8,17 @@ and even if the parent is gone.
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
-from typing import Any, Protocol
+from queue import SimpleQueue
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from monograph.errors import NotFound, SourceDamaged, SourceError, SourceTooSlow
+from monograph.errors import NotFound, SourceDamaged, SourceError, SourceTooSlow, SourceUnreadable
 from monograph.read.limits import Limits
 from monograph.regex import regex
 
@@ -29,10 +31,13 @@ GRACE_SECONDS = 2.0
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 _SECRETS = regex(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
 """Names of environment variables that are withheld from processes that read untrusted files."""
-_START = "import sys; sys.path[:] = sys.argv[3:]; from {} import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[3:]; from monograph.read.child import main; main()"
+
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
-class Task(Protocol):
+class Task(Protocol[Result_co]):
     """Work for a child process. It must be picklable."""
 
     @property
@@ -40,13 +45,13 @@ class Task(Protocol):
         """Limits of the task's time and memory."""
         ...
 
-    def parts(self) -> Iterator[Any]:
-        """Yield the parts of the result, at least one. Called in the child. Raises SourceError or NotFound."""
+    def parts(self) -> Iterator[Result_co]:
+        """Yield the parts of the result. Called in the child. Raises SourceError or NotFound."""
         ...
 
 
 class ChildProcess:
-    """Process that runs ``main`` of one of Monograph's modules, which gets its connections from :func:`parent`.
+    """Process that runs :func:`main`.
 
     The child is a new interpreter, not a fork: it does not run the parent's main module, which needs no
     ``if __name__ == "__main__"``, and inherits none of its threads. It is connected by pipes, not sockets, so that it
@@ -55,7 +60,7 @@ class ChildProcess:
     ``asked`` is the connection to send tasks to, ``answers`` the connection to receive results from.
     """
 
-    def __init__(self, module: str = __name__) -> None:
+    def __init__(self) -> None:
         task_reader, task_writer = os.pipe()
         answer_reader, answer_writer = os.pipe()
         self.asked = Connection(task_writer, readable=False)
@@ -63,7 +68,7 @@ class ChildProcess:
         try:
             # In its own session, so that Ctrl-C in the terminal reaches the parent only.
             self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
-                [sys.executable, "-c", _START.format(module), str(task_reader), str(answer_writer), *sys.path],
+                [sys.executable, "-c", _START, str(task_reader), str(answer_writer), *sys.path],
                 pass_fds=(task_reader, answer_writer),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -89,47 +94,117 @@ class ChildProcess:
         return code
 
 
-class Child:
-    """One child process that runs tasks one after the other, started by the first. Safe to use from several threads."""
+class Call(Generic[Result]):
+    """Task in a pool. Iterating over it yields each part of the result as soon as it is ready, and can be done once.
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._process: ChildProcess | None = None
+    Iterating raises SourceError or NotFound if the task raises it, and SourceError if the process ended.
+    """
 
-    def call(self, task: Task) -> Any:
-        """Run a task whose result has one part, and return that part. If the process ended, start another one first.
+    def __init__(self, pool: ChildPool, task: Task[Result]) -> None:
+        self.task = task
+        self.answers: SimpleQueue[bytes] = SimpleQueue()
+        self.awaited = False
+        self._pool = pool
+        self._running = pool.threads.submit(pool.run, self)
 
-        Raises
-        ------
-        SourceError
-            If the task raises it, or the process ended during the task.
-        NotFound
-            If the task raises it.
-        """
-        with self._lock:
-            if self._process is None or self._process.process.poll() is not None:
-                self._end()
-                self._process = ChildProcess()
-            try:
-                self._process.asked.send(task)
-                result = self._process.answers.recv()
-            except (EOFError, OSError):
-                raise death(self._end(), task.limits) from None
-        if isinstance(result, Exception):
-            raise result
-        return result
+    def cancel(self) -> bool:
+        """Return whether the task had not begun, and now never begins."""
+        return self._running.cancel()
+
+    def __iter__(self) -> Iterator[Result]:
+        self._pool.taken(self, 0)
+        while data := self.answers.get():
+            self._pool.taken(self, len(data))
+            # Unpickled in the caller's thread, because it would wait for any other thread that does so.
+            part: Result | Exception = pickle.loads(data)  # noqa: S301 - from our own process
+            if isinstance(part, Exception):
+                raise part
+            yield part
+        self._running.result()
+
+
+class ChildPool:
+    """At most ``processes`` child processes that run tasks, each started when a task needs it. A context manager.
+
+    For each process a thread sends it tasks, and receives the parts of their results. Safe to use from several threads.
+
+    Parameters
+    ----------
+    processes:
+        Most processes. Each runs one task at a time.
+    most_waiting:
+        Bytes of parts that wait for the caller, above which only the parts of a call that is iterated over are
+        received.
+    """
+
+    def __init__(self, processes: int = 1, most_waiting: int = sys.maxsize) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # Child processes do not need it.
+
+        self.threads = ThreadPoolExecutor(processes, thread_name_prefix="child")
+        self._own = threading.local()  # Holds the process of each thread.
+        self._children: list[ChildProcess] = []
+        self._most_waiting = most_waiting
+        self._waiting = 0
+        self._room = threading.Condition()
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
-        """End the process. A later call starts another one."""
-        with self._lock:
-            self._end()
+        """Kill the processes. Tasks that are not complete fail."""
+        with self._room:
+            self._closed = True
+            self._room.notify_all()
+            for child in self._children:
+                child.process.kill()
+        self.threads.shutdown()
+        for child in self._children:
+            child.end()
 
-    def _end(self) -> int:
-        process, self._process = self._process, None
-        return 0 if process is None else process.end()
+    def call(self, task: Task[Result]) -> Call[Result]:
+        """Run a task in one of the processes, and return the call, which yields the parts of the result."""
+        return Call(self, task)
+
+    def taken(self, call: Call[Any], size: int) -> None:
+        """Note that the caller waits for the parts of a call, and took ``size`` bytes of them."""
+        with self._room:
+            call.awaited = True
+            self._waiting -= size
+            self._room.notify_all()
+
+    def run(self, call: Call[Any]) -> None:
+        """Run a call's task in this thread's process. Raises SourceError if the process ends."""
+        try:
+            child = self._child()
+            try:
+                child.asked.send(call.task)
+                while data := child.answers.recv_bytes():
+                    call.answers.put(data)
+                    with self._room:
+                        self._waiting += len(data)
+                        self._room.wait_for(lambda: call.awaited or self._waiting <= self._most_waiting or self._closed)
+            except (EOFError, OSError):
+                raise _death(child.end(), call.task.limits) from None
+        finally:
+            call.answers.put(b"")
+
+    def _child(self) -> ChildProcess:
+        """Return the process of this thread, started if it is not running."""
+        child: ChildProcess | None = getattr(self._own, "child", None)
+        if child is None or child.process.poll() is not None:
+            with self._room:
+                if self._closed:
+                    raise SourceUnreadable("the processes that read files were ended")
+                child = self._own.child = ChildProcess()
+                self._children.append(child)
+        return child
 
 
-def death(code: int, limits: Limits) -> SourceError:
+def _death(code: int, limits: Limits) -> SourceError:
     """Return the error for a file whose process ended with an exit code, negative for a signal."""
     if code == -signal.SIGALRM:
         return SourceTooSlow(
@@ -144,20 +219,12 @@ def death(code: int, limits: Limits) -> SourceError:
 # The functions below run in the child.
 
 
-def parent() -> tuple[Connection, Connection]:
-    """Return two connections to the parent: to receive tasks from, and to send answers to."""
-    return Connection(int(sys.argv[1]), writable=False), Connection(int(sys.argv[2]), readable=False)
-
-
 def main() -> None:
     """Run the tasks that the parent sends, until it closes the connection."""
-    tasks, answers = parent()
+    tasks, answers = Connection(int(sys.argv[1]), writable=False), Connection(int(sys.argv[2]), readable=False)
     try:
-        while True:
-            task: Task = tasks.recv()
-            limit_memory(task.limits.max_memory)
-            if not _run_task(task, answers):
-                return
+        while _run_task(tasks.recv(), answers):
+            pass
     except (EOFError, BrokenPipeError):
         return
     finally:
@@ -166,10 +233,12 @@ def main() -> None:
         os._exit(0)
 
 
-def _run_task(task: Task, answers: Connection) -> bool:
-    """Send the parts of a task's result, or its error. Return whether the process can run another task."""
+def _run_task(task: Task[Any], answers: Connection) -> bool:
+    """Send the parts of a task's result, or its error, then empty bytes. Return whether another task can run here."""
+    limit_memory(task.limits.max_memory)
+    remaining = task.limits.max_seconds + GRACE_SECONDS
     failure: Exception | None = None
-    remaining, can_continue = task.limits.max_seconds + GRACE_SECONDS, True
+    can_continue = True
     try:
         signal.setitimer(signal.ITIMER_REAL, remaining)
         for part in task.parts():
@@ -185,6 +254,8 @@ def _run_task(task: Task, answers: Connection) -> bool:
     signal.setitimer(signal.ITIMER_REAL, 0)
     if failure is not None:
         answers.send(failure)
+    if can_continue:
+        answers.send_bytes(b"")
     return can_continue
 
 

@@ -7,7 +7,7 @@ import importlib
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -154,14 +154,15 @@ class ReadTask:
         """Yield the parts of the file."""
         return read_file(self.path, self.root, self.limits, describing=self.describing)
 
-    def parts_or_error(self) -> Iterator[Part]:
-        """Yield the parts of the file, or a single part with the error if it cannot be read."""
-        try:
-            yield from self.parts()
-        except SourceError as error:
-            yield Part.failed(error)
-        except MemoryError:
-            yield Part.failed(SourceTooSlow("reading it needs more memory than there is", "split it"))
+
+def parts_or_error(parts: Iterable[Part]) -> Iterator[Part]:
+    """Yield the parts of a file, and a last part with the error if reading it fails."""
+    try:
+        yield from parts
+    except SourceError as error:
+        yield Part.failed(error)
+    except MemoryError:
+        yield Part.failed(SourceTooSlow("reading it needs more memory than there is", "split it"))
 
 
 def read(opened: Opened) -> Items:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from monograph.errors import SourceDamaged, SourceTooLarge, SourceTooSlow
-from monograph.read.compose import Composer
+from monograph.read.compose import Composer, clean
 from monograph.read.kept import Kept
 from monograph.read.limits import Limits
 from monograph.read.source import Items, Opened, missing
@@ -59,26 +60,17 @@ def read_image(opened: Opened) -> Items:
         refuse_size(*frame.size, opened.limits)
         if frames > 1:
             composer.place(Place(0, page=number, boundary=True))
-        composer.add(
-            _mark_frame(kept, frame, b"" if frames > 1 else opened.data)
-            if opened.describing
-            else _recognise_frame(opened, frame)
-        )
+        if opened.describing:
+            try:
+                composer.add(kept.mark(frame, b"" if frames > 1 else opened.data, numbered=False))
+            except (OSError, SyntaxError, ValueError) as error:
+                raise _damaged_image(error) from error
+        else:
+            refuse_when_late(opened)
+            composer.add(recognise(upright(frame)))
     yield from kept.take()
     document = composer.document(opened, opened.metadata("image"))
     yield document if document is not None else Problem(opened.address.uri, "no words were found in the image")
-
-
-def _recognise_frame(opened: Opened, frame: Image) -> str:
-    refuse_when_late(opened)
-    return recognise(upright(frame))
-
-
-def _mark_frame(kept: Kept, frame: Image, data: bytes) -> str:
-    try:
-        return kept.mark(frame, data, numbered=False)
-    except (OSError, SyntaxError, ValueError) as error:
-        raise _damaged_image(error) from error
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:
@@ -151,6 +143,18 @@ def refuse_when_late(opened: Opened) -> None:
         raise SourceTooSlow(
             "there was no time to recognise the words in its pictures", "give a higher --max-seconds, then retry"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PictureTask:
+    """Task of recognising the words of a picture, given as the bytes of its file."""
+
+    data: bytes
+    limits: Limits
+
+    def parts(self) -> Iterator[str]:
+        """Yield the words of the picture; an empty text if there are none."""
+        yield clean(recognise(upright(unpacked_image(self.data, self.limits)))).strip()
 
 
 def recognise(image: Pixels) -> str:

@@ -1,4 +1,4 @@
-"""Draws pages of PDFs, and finds the places of words on them, in a child process."""
+"""Tasks for a child process: to draw a page of a PDF, and to find the places of words on it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import struct
 import unicodedata
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from monograph.errors import NotFound, SourceDamaged, SourceLocked
-from monograph.read.child import Child
+from monograph.errors import NotFound
 from monograph.read.file import whole
-from monograph.read.limits import DEFAULT_LIMITS, Limits
-from monograph.read.source import missing
+from monograph.read.limits import Limits
+from monograph.read.pdf import opened_pdf
 from monograph.values import Box, Boxes, Root
 
 if TYPE_CHECKING:
@@ -30,61 +30,70 @@ _DEVICE = 1_000_000
 """Width and height of a page, in units, while positions on it are converted to shares."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaintTask:
-    """Task for a page of a PDF, counted from 1: draw it ``width`` pixels wide, or, if ``width`` is 0, find ``words``.
+PAINT_LIMITS = Limits(max_seconds=SECONDS)
 
-    ``before`` is about how many letters and digits precede ``words`` in the page's text.
+
+@dataclass(frozen=True, slots=True)
+class _PageTask:
+    """Task for a page of a PDF, counted from 1.
+
+    Raises
+    ------
+    NotFound
+        If the PDF has no such page.
+    SourceError
+        If the PDF cannot be read or drawn.
     """
 
     path: Path
     root: Root
-    limits: Limits
     page: int
-    width: int = 0
-    words: str = ""
-    before: int = 0
+    limits: Limits = field(default=PAINT_LIMITS, kw_only=True)
 
-    def parts(self) -> Iterator[bytes | Boxes]:
-        """Yield the page as a PNG file, or the places of the words on it."""
-        file = _open_pdf(self)
+    @contextmanager
+    def opened_page(self) -> Iterator[pypdfium2.PdfPage]:
+        """Open the page for the block."""
+        file = _open_pdf(self.path, self.root, self.limits)
         if not 1 <= self.page <= len(file):
             raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
-        page = file[self.page - 1]
-        try:
-            yield _draw_page(page, self) if self.width else _find_words(page, self)
-        finally:
-            page.close()
+        with closing(file[self.page - 1]) as page:
+            yield page
 
 
-class Painter:
-    """Draws pages in a child process, which the first page starts. Safe to use from several threads."""
+@dataclass(frozen=True, slots=True)
+class DrawTask(_PageTask):
+    """Task of drawing a page of a PDF as a PNG file that is ``width`` pixels wide."""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
-        self._limits = replace(limits, max_seconds=min(limits.max_seconds, SECONDS))
-        self._child = Child()
+    width: int
 
-    def picture(self, path: Path, root: Root, page: int, width: int) -> bytes:
-        """Return a page of a PDF, counted from 1, as a PNG file that is ``width`` pixels wide.
+    def parts(self) -> Iterator[bytes]:
+        """Yield the PNG file."""
+        from monograph.read.image import refuse_size
 
-        Raises
-        ------
-        NotFound
-            If the PDF has no such page.
-        SourceError
-            If the PDF cannot be read or drawn.
-        """
-        picture: bytes = self._child.call(PaintTask(path, root, self._limits, page, width=width))
-        return picture
+        with self.opened_page() as page:
+            wide, high = (max(1.0, side) for side in page.get_size())
+            scale = self.width / wide
+            refuse_size(self.width, round(high * scale), self.limits)
+            with closing(page.render(scale=scale, rev_byteorder=True)) as bitmap:
+                yield png(bitmap.to_numpy()[..., :3])
 
-    def boxes(self, path: Path, root: Root, page: int, words: str, before: int) -> Boxes:
-        """Return the places of words on a page: see :class:`PaintTask`. Raises like :meth:`picture`."""
-        result: Boxes = self._child.call(PaintTask(path, root, self._limits, page, words=words, before=before))
-        return result
 
-    def close(self) -> None:
-        """End the child process. A later call starts another one."""
-        self._child.close()
+@dataclass(frozen=True, slots=True)
+class FindTask(_PageTask):
+    """Task of finding the places of ``words`` on a page of a PDF.
+
+    ``before`` is about how many letters and digits precede the words in the page's text.
+    """
+
+    words: str
+    before: int
+
+    def parts(self) -> Iterator[Boxes]:
+        """Yield the places of the words."""
+        with self.opened_page() as page, closing(page.get_textpage()) as text:
+            stretch = _find_stretch(text, letters(self.words), self.before)
+            count = 0 if stretch is None else text.count_rects(*stretch)
+            yield Boxes(self.page, count > 0, tuple(_box(page, text.get_rect(number)) for number in range(count)))
 
 
 def letters(text: str) -> str:
@@ -96,55 +105,20 @@ _open_pdfs: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
 """Cache in the child process: the last PDF, kept open for its next page, by (path, bytes, nanoseconds of change)."""
 
 
-def _open_pdf(task: PaintTask) -> pypdfium2.PdfDocument:
-    """Return the PDF of a task, open: from the cache if the file is unchanged."""
+def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
+    """Return a PDF, open: from the cache if the file is unchanged."""
     try:
-        import pypdfium2
-    except ImportError as error:
-        raise missing("a PDF", "documents", error) from error
-    try:
-        state = task.path.stat()
-        key = (str(task.path), state.st_size, state.st_mtime_ns)
+        state = path.stat()
+        key = (str(path), state.st_size, state.st_mtime_ns)
     except OSError:
-        key = (str(task.path), -1, -1)
-    if key in _open_pdfs:
-        return _open_pdfs[key]
-    data, _ = whole(task.path, task.root, task.limits.max_bytes)
-    for pdf in _open_pdfs.values():
-        pdf.close()
-    _open_pdfs.clear()
-    try:
-        _open_pdfs[key] = pypdfium2.PdfDocument(data)
-    except pypdfium2.PdfiumError as error:
-        if "password" in str(error).lower():
-            raise SourceLocked("it needs a password", "save it without one") from error
-        raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
+        key = (str(path), -1, -1)
+    if key not in _open_pdfs:
+        data, _ = whole(path, root, limits.max_bytes)
+        for pdf in _open_pdfs.values():
+            pdf.close()
+        _open_pdfs.clear()
+        _open_pdfs[key] = opened_pdf(data)
     return _open_pdfs[key]
-
-
-def _draw_page(page: pypdfium2.PdfPage, task: PaintTask) -> bytes:
-    from monograph.read.image import refuse_size
-
-    wide, high = (max(1.0, side) for side in page.get_size())
-    scale = task.width / wide
-    refuse_size(task.width, round(high * scale), task.limits)
-    bitmap = page.render(scale=scale, rev_byteorder=True)
-    try:
-        return png(bitmap.to_numpy()[..., :3])
-    finally:
-        bitmap.close()
-
-
-def _find_words(page: pypdfium2.PdfPage, task: PaintTask) -> Boxes:
-    text = page.get_textpage()
-    try:
-        stretch = _find_stretch(text, letters(task.words), task.before)
-        if stretch is None:
-            return Boxes(task.page, found=False)
-        boxes = [_box(page, text.get_rect(number)) for number in range(text.count_rects(*stretch))]
-        return Boxes(task.page, bool(boxes), tuple(boxes))
-    finally:
-        text.close()
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
@@ -174,20 +148,18 @@ def _box(page: pypdfium2.PdfPage, corners: tuple[float, float, float, float]) ->
 
     ``corners`` are its (left, bottom, right, top) in PDF coordinates. The rotation of the page is applied.
     """
-    left, bottom, right, top = corners
-    points = [_device_share(page, x, y) for x, y in ((left, top), (right, bottom))]
-    across, down = (sorted(min(max(point[axis], 0.0), 1.0) for point in points) for axis in (0, 1))
-    return Box(across[0], down[0], across[1], down[1])
-
-
-def _device_share(page: pypdfium2.PdfPage, x: float, y: float) -> tuple[float, float]:
     from ctypes import byref, c_int
 
     from pypdfium2 import raw
 
-    across, down = c_int(), c_int()
-    raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, x, y, byref(across), byref(down))
-    return across.value / _DEVICE, down.value / _DEVICE
+    left, bottom, right, top = corners
+    points = []
+    for x, y in ((left, top), (right, bottom)):
+        across, down = c_int(), c_int()
+        raw.FPDF_PageToDevice(page, 0, 0, _DEVICE, _DEVICE, 0, x, y, byref(across), byref(down))
+        points.append([min(max(position.value / _DEVICE, 0.0), 1.0) for position in (across, down)])
+    (left, right), (top, bottom) = (sorted(sides) for sides in zip(*points, strict=True))
+    return Box(left, top, right, bottom)
 
 
 def png(pixels: npt.NDArray[Any]) -> bytes:

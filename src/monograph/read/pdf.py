@@ -34,18 +34,22 @@ _NO_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|
 
 def read_pdf(opened: Opened) -> Items:
     """Yield a PDF as one document, with its pages as places and its outline as headings."""
+    with opened_pdf(opened.data) as file:
+        yield from _read(file, opened)
+
+
+def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
+    """Return a PDF, open. Raises SourceError if it is locked or broken, or the extra ``documents`` is missing."""
     try:
         import pypdfium2
     except ImportError as error:
         raise missing("a PDF", "documents", error) from error
     try:
-        file = pypdfium2.PdfDocument(opened.data)
+        return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
         raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
-    with file:
-        yield from _read(file, opened)
 
 
 def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:

@@ -16,7 +16,7 @@ from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InvalidDocument
 from monograph.models import Embedder
 from monograph.read.child import PROCESSES
-from monograph.read.file import Part, ReadTask, is_harmless
+from monograph.read.file import Part, ReadTask, is_harmless, parts_or_error
 from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
 from monograph.read.pool import ReaderPool
@@ -117,7 +117,7 @@ def readings(
     with ExitStack() as closing:
         parts: Iterator[tuple[int, Part]]
         if len(tasks) <= FEW_FILES and all(is_harmless(task.path) for task in tasks):
-            parts = ((index, part) for index, task in enumerate(tasks) for part in task.parts_or_error())
+            parts = ((index, part) for index, task in enumerate(tasks) for part in parts_or_error(task.parts()))
         else:
             parts = closing.enter_context(ReaderPool(PROCESSES)).read(tasks)
         for index, part in parts:

@@ -11,11 +11,12 @@ from itertools import accumulate
 from monograph.derive.derivation import Derivation, descriptions
 from monograph.errors import MonographError, SourceError
 from monograph.models import Describer
+from monograph.read.child import ChildPool
 from monograph.read.file import Part, is_harmless
+from monograph.read.image import PictureTask
 from monograph.read.kept import Picture
 from monograph.read.limits import Limits
 from monograph.read.paths import text_to_path
-from monograph.read.recogniser import Recogniser
 from monograph.read.source import is_installed
 from monograph.store.documents import sources
 from monograph.store.file import memo
@@ -55,7 +56,7 @@ class Describing:
     closing: ExitStack
     tally: Tally
     _errors: dict[bytes, Exception] = field(default_factory=dict)
-    _recogniser: Recogniser | None = None
+    _pool: ChildPool | None = None
     _derivation: Derivation[Picture] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -84,10 +85,10 @@ class Describing:
     def _recognise_words(self, picture: Picture) -> str:
         if not is_installed(_OCR):
             return ""
-        if self._recogniser is None:
-            self._recogniser = self.closing.enter_context(Recogniser(self.limits))
+        if self._pool is None:
+            self._pool = self.closing.enter_context(ChildPool())
         try:
-            return self._recogniser.words(picture.data)
+            return "".join(self._pool.call(PictureTask(picture.data, self.limits)))
         except SourceError:
             return ""  # The failed description is a problem already.
 
