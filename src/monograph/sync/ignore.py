@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,14 +44,17 @@ class Rules:
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
     def at(self, folder: str) -> Rules:
-        """Return these rules with those of the ignore file in a folder added.
+        """Return these rules with those of the ignore file in a folder added, if there is one.
 
         Raises
         ------
         SourceError
             If the ignore file cannot be read, has too many lines, or has an invalid pattern.
         """
-        lines = small_text(Path(folder, IGNORE_FILE), MOST_BYTES).splitlines()
+        file = Path(folder, IGNORE_FILE)
+        if not os.path.lexists(file):
+            return self
+        lines = small_text(file, MOST_BYTES).splitlines()
         if len(lines) > MOST_PATTERNS:
             raise SourceDamaged(f"it has {len(lines):,} lines", f"shorten it to {MOST_PATTERNS:,}")
         try:
@@ -70,6 +74,20 @@ class Rules:
             included = spec.check_file(path[len(folder) :].lstrip("/") + ("/" if is_folder else "")).include
             verdict = verdict if included is None else included
         return verdict
+
+
+def rules_below(root: Path, path: Path, extend: Callable[[Rules, str], Rules] = Rules.at) -> Rules | None:
+    """Return the rules for a path below a root; None if a sync ignores the path, or a folder above it.
+
+    ``extend`` returns rules with those of the ignore file in a folder added.
+    """
+    rules, folder = Rules(), root
+    for name in path.relative_to(root).parts:
+        rules = extend(rules, str(folder))
+        folder = folder / name
+        if rules.pass_over(str(folder), name, is_folder=folder != path or path.is_dir()):
+            return None
+    return rules
 
 
 def compiled(lines: Iterable[str]) -> GitIgnoreSpec:

@@ -18,7 +18,8 @@ from monograph.store.documents import sources
 from monograph.store.documents.sources import owner_of
 from monograph.store.file.database import Database
 from monograph.sync import roots
-from monograph.sync.ignore import IGNORE_FILE, Rules
+from monograph.sync.ignore import IGNORE_FILE, Rules, rules_below
+from monograph.sync.roots import is_under
 from monograph.values import Change, Move, Plan, Problem, Root
 
 if TYPE_CHECKING:
@@ -67,15 +68,15 @@ def make_plan(
     draft = _PlanDraft()
     unread = {} if verify else _load_unread(database)
     for path in dict.fromkeys(map(roots.absolute, paths)):
-        seen = _scan_path(database, path, draft.roots, unread, follow_links)
-        found_root, files, walk = seen.found, seen.files, seen.walk
+        seen = _scan_path(database, path, draft.roots, follow_links)
         draft.include(seen)
         stored = seen.known(database)
-        if stored and not files and not walk.problems and not prune:
-            draft.problems.append(_make_emptied_problem(found_root.root, path, len(stored)))
+        if stored and not seen.files and not seen.walk.problems and not prune:
+            reason = f"the folder is empty now, but {len(stored)} files of it are stored: nothing was removed"
+            draft.problems.append(Problem(seen.uri(path), reason, "give --prune if they are really gone"))
             continue
-        draft.seen.append(found_root.root.uri(path))
-        draft.changes |= _compare(database, seen, stored, verify=verify)
+        draft.seen.append(seen.found.root.uri(path))
+        draft.changes |= _compare(database, seen, stored, unread, verify=verify)
     return draft.plan()
 
 
@@ -99,8 +100,8 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
         text = path_to_text(path)
         found_root = roots.find(database, path_to_text(folder), (), tuple(draft.roots.values()))
         walk = _FolderWalk(found_root.root)
-        seen = _SeenPath(found_root, text, [], walk, unread)
-        rules = _load_rules(folder, path, walk)
+        seen = _SeenPath(found_root, text, [], walk)
+        rules = rules_below(folder, path, walk.rules_of)
         if rules is None:
             continue
         try:
@@ -115,7 +116,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
                 is_folder = stat.S_ISDIR(state.st_mode)
                 seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
         draft.include(seen)
-        draft.changes |= _compare(database, seen, seen.known(database), verify=False)
+        draft.changes |= _compare(database, seen, seen.known(database), unread, verify=False)
     return draft.plan()
 
 
@@ -151,13 +152,7 @@ class _PlanDraft:
         )
 
 
-def _scan_path(
-    database: Database,
-    path: str,
-    named: Mapping[str, Root],
-    unread: Mapping[str, tuple[int, int]],
-    follow_links: bool | None,
-) -> _SeenPath:
+def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
     """Scan a path with the link setting of its root; scan again if it is a moved root whose setting is to follow."""
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
@@ -169,50 +164,21 @@ def _scan_path(
         follow = True
         walk = _FolderWalk(found_root.root)
         files = walk.all(text_to_path(path))
-    return _SeenPath(replace(found_root, root=replace(found_root.root, follow_links=follow)), path, files, walk, unread)
-
-
-def _load_rules(root: Path, path: Path, walk: _FolderWalk) -> Rules | None:
-    """Return the ignore rules for a path below a root; None if the path is ignored."""
-    rules, folder = Rules(), root
-    parts = path.relative_to(root).parts
-    for number, name in enumerate(parts, start=1):
-        rules = walk.rules_of(str(folder), rules)
-        folder = folder / name
-        is_folder = number < len(parts) or folder.is_dir()
-        if rules.pass_over(str(folder), name, is_folder=is_folder):
-            return None
-    return rules
-
-
-def _make_emptied_problem(root: Root, path: str, count: int) -> Problem:
-    return Problem(
-        root.uri(path),
-        f"the folder is empty now, but {count} files of it are stored: nothing was removed",
-        "give --prune if they are really gone",
-    )
-
-
-def _lies_under(uri: str, folders: Sequence[str]) -> bool:
-    return any(uri == folder or uri.startswith(folder + "/") for folder in folders)
+    return _SeenPath(replace(found_root, root=replace(found_root.root, follow_links=follow)), path, files, walk)
 
 
 @dataclass(frozen=True, slots=True)
 class _SeenPath:
-    """Files found at a path of a root. Files that the walk could not see count as unchanged.
-
-    ``unread`` has (size, time of change), by uri, of files that failed because a module is missing, and still is.
-    """
+    """Files found at a path of a root. Files that the walk could not see count as unchanged."""
 
     found: roots.FoundRoot
     path: str
     files: list[FileState]
     walk: _FolderWalk
-    unread: Mapping[str, tuple[int, int]]
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
         """Return (size, time of change) of the stored files at or below the path, by uri, also of roots within it."""
-        within = [root for root in self.found.others if _lies_under(root.place, [self.path])]
+        within = [root for root in self.found.others if is_under(root.place, [self.path])]
         with database.read() as connection:
             states = sources.states(connection, self.found.root.uri(self.path))
             for root in within:
@@ -221,28 +187,22 @@ class _SeenPath:
 
     def root_of(self, path: str) -> Root:
         """Return the innermost root that contains a path."""
-        inner = owner_of(self.found.others, path)
-        return self.found.root if inner is None or len(inner.place) < len(self.found.root.place) else inner
+        return owner_of((self.found.root, *self.found.others), path) or self.found.root
 
     def uri(self, path: str) -> str:
         """Return the uri of a path; the path itself if it is outside of the root, as the target of a link can be."""
-        root = self.root_of(path)
-        return root.uri(path) if root.holds(path) else path
+        owner = owner_of((self.found.root, *self.found.others), path)
+        return path if owner is None else owner.uri(path)
 
     def links_out(self) -> list[Problem]:
         """Return a problem if links lead out of the root and are not followed; one problem for all of them."""
-        out = self.walk.out
-        if not out:
+        if not self.walk.out:
             return []
-        link, target = out[0]
-        count = f"{len(out):,} links lead" if len(out) > 1 else "a link leads"
-        return [
-            Problem(
-                self.uri(self.path),
-                f"{count} out of the folder, not followed: {self.uri(link)} to {target}",
-                f"--follow-links reads the target; a line in {IGNORE_FILE} ignores the link",
-            )
-        ]
+        link, target = self.walk.out[0]
+        count = f"{len(self.walk.out):,} links lead" if len(self.walk.out) > 1 else "a link leads"
+        reason = f"{count} out of the folder, not followed: {self.uri(link)} to {target}"
+        hint = f"--follow-links reads the target; a line in {IGNORE_FILE} ignores the link"
+        return [Problem(self.uri(self.path), reason, hint)]
 
 
 def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
@@ -254,29 +214,35 @@ def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
 
 
 def _compare(
-    database: Database, seen: _SeenPath, stored_states: dict[str, tuple[int, int]], *, verify: bool
+    database: Database,
+    seen: _SeenPath,
+    stored_states: dict[str, tuple[int, int]],
+    unread: Mapping[str, tuple[int, int]],
+    *,
+    verify: bool,
 ) -> dict[str, Change]:
     """Return the changes, by uri, of files that were found, and of ``stored_states`` files that were not.
 
-    ``stored_states`` has (size, time of change) by uri; files that were found are removed from it.
+    ``stored_states`` has (size, time of change) by uri; files that were found are removed from it. ``unread`` is as in
+    :func:`_load_unread`.
     """
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
-    nested = any(_lies_under(root.place, [seen.path]) for root in seen.found.others)
+    nested = any(is_under(root.place, [seen.path]) for root in seen.found.others)
     for path, size, modified_ns in seen.files:
         root = seen.root_of(path) if nested else seen.found.root
         uri = root.uri(path)
         state = stored_states.pop(uri, None)
         if state is None:
             # A file whose reader is not installed counts as the same until it changes, so it is reported only once.
-            kind: ChangeKind = "same" if seen.unread.get(uri) == (size, modified_ns) else "new"
+            kind: ChangeKind = "same" if unread.get(uri) == (size, modified_ns) else "new"
             changes[uri] = Change(kind, uri, root.name, size, modified_ns)
         elif state == (size, modified_ns) and not verify:
             changes[uri] = Change("same", uri, root.name, size, modified_ns)
         else:
             suspect[path] = Change("changed", uri, root.name, size, modified_ns)
     unseen = [seen.uri(path) for path in seen.walk.unseen]
-    missing = [uri for uri in stored_states if not _lies_under(uri, unseen)]
+    missing = [uri for uri in stored_states if not is_under(uri, unseen)]
     with database.read() as connection:
         stored = {
             uri: sources.find(connection, uri) for uri in (*(change.uri for change in suspect.values()), *missing)
@@ -341,7 +307,7 @@ class _FolderWalk:
                 self._report_unseen(folder, error)
                 continue
             if IGNORE_FILE in entries:
-                rules = self.rules_of(folder, rules)
+                rules = self.rules_of(rules, folder)
             folders: list[str] = []
             for name in sorted(entries):
                 entry = entries[name]
@@ -351,8 +317,13 @@ class _FolderWalk:
                         continue
                     if is_folder:
                         folders.extend(self._enter(entry))
-                    else:
-                        yield from self._stat_file(entry)
+                    elif entry.is_file():
+                        if not (entry.is_symlink() and self.leads_out(entry.path)):
+                            state = entry.stat()
+                            yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
+                    elif entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110
+                        reason = "a link whose target does not exist"
+                        self.problems.append(Problem(path_to_text(entry.path), reason, "correct or delete the link"))
                 except OSError as error:
                     self._report_unseen(entry.path, error)
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
@@ -364,24 +335,17 @@ class _FolderWalk:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
-    def rules_of(self, folder: str, rules: Rules) -> Rules:
+    def rules_of(self, rules: Rules, folder: str) -> Rules:
         """Return the rules in a folder; if its ignore file cannot be read, that is a problem, and it is skipped."""
         try:
-            return rules.at(folder) if os.path.lexists(os.path.join(folder, IGNORE_FILE)) else rules  # noqa: PTH118
+            return rules.at(folder)
         except SourceError as error:
             uri = path_to_text(os.path.join(folder, IGNORE_FILE))  # noqa: PTH118
             self.problems.append(Problem(uri, f"ignores nothing: {error.message}", error.hint))
             return rules
 
-    def _stat_file(self, entry: os.DirEntry[str]) -> Iterator[FileState]:
-        if not entry.is_file():
-            if entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110
-                self._report_broken_link(entry.path)
-        elif not (entry.is_symlink() and self.leads_out(entry.path)):
-            state = entry.stat()
-            yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
-
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
+        """Return a folder to walk through; nothing if it was entered before, or leads out of the root."""
         if entry.is_symlink() and self.leads_out(entry.path):
             return []
         state = entry.stat()
@@ -389,19 +353,13 @@ class _FolderWalk:
         if identity in self.entered:
             if entry.is_symlink():
                 target = os.path.realpath(entry.path)
-                self.problems.append(
-                    Problem(path_to_text(Path(entry.path)), f"a link to {target}, which is read already: skipped")
-                )
+                reason = f"a link to {target}, which is read already: skipped"
+                self.problems.append(Problem(path_to_text(entry.path), reason))
             return []
         self.entered.add(identity)
         return [entry.path]
 
-    def _report_broken_link(self, path: str) -> None:
-        self.problems.append(
-            Problem(path_to_text(Path(path)), "a link whose target does not exist", "correct or delete the link")
-        )
-
     def _report_unseen(self, path: str, error: OSError) -> None:
-        uri = path_to_text(Path(path))
+        uri = path_to_text(path)
         self.unseen.append(uri)
         self.problems.append(Problem(uri, f"cannot be read: {error.strerror}", "check its permissions"))

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from monograph.errors import InputError, NameTaken, SourceTooLarge, SourceUnreadable, StorageFull
 from monograph.read.file import leads_out
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.sync.ignore import IGNORE_FILE, Rules
+from monograph.sync.ignore import rules_below
 from monograph.values import Root, arguments
 
 LONGEST_NAME = 200
@@ -62,7 +62,7 @@ class Incoming:
             raise InputError(f"the name has {len(name.encode())} bytes", f"give at most {LONGEST_NAME}")
         self.path = directory / name
         self.size = 0
-        if passed_over(self.path, root):
+        if rules_below(text_to_path(root.place), self.path) is None:
             raise InputError(f"a sync ignores a file named {name!r} there", "give it another name")
         if os.path.lexists(self.path):
             raise _make_name_error(name)
@@ -156,15 +156,3 @@ def _resolve_folder(root: Root, below: str) -> Path:
     if not root.follow_links and leads_out(str(path), os.path.realpath(root_path)) is not None:
         raise InputError(f"{path_to_text(path)} leads out of {root.name}", "choose a folder inside it")
     return path
-
-
-def passed_over(path: Path, root: Root) -> bool:
-    """Return whether a sync ignores a file, because of its name or of the ignore files above it."""
-    root_path = text_to_path(root.place)
-    rules, folder = Rules(), root_path
-    for name in path.relative_to(root_path).parts:
-        rules = rules.at(str(folder)) if (folder / IGNORE_FILE).is_file() else rules
-        folder = folder / name
-        if rules.pass_over(str(folder), name, is_folder=folder != path):
-            return True
-    return False

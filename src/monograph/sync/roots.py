@@ -78,19 +78,18 @@ def _find_moved(
         for root in missing:
             stored = [sources.find(connection, uri) for uri in sources.states(connection, root.name)]
             existing = [source for source in stored if source is not None]
-            same = sum(_is_same(source, replace(root, place=path).path(source.uri), states) for source in existing)
+            same = 0
+            for source in existing:
+                here = replace(root, place=path).path(source.uri)
+                size, modified_ns = states.get(here, (-1, -1))
+                same += size == source.size and (
+                    modified_ns == source.modified_ns or sha256_of(text_to_path(here)) == source.sha256
+                )
             if existing and same >= ALIKE * len(existing):
                 shares.append((same / len(existing), root))
     best = max((share for share, _ in shares), default=0.0)
     candidates = [root for share, root in shares if share == best]
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _is_same(source: sources.SourceRow, path: str, files: Mapping[str, tuple[int, int]]) -> bool:
-    state = files.get(path)
-    if state is None or state[0] != source.size:
-        return False
-    return state[1] == source.modified_ns or sha256_of(text_to_path(path)) == source.sha256
 
 
 def named(database: Database, name: str) -> Root:
@@ -125,19 +124,10 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
     if not text_to_path(place).exists():
         raise InputError(f"{path} does not exist", "move the folder first, then give its new path")
     with database.write() as connection:
-        other = next(
-            (
-                candidate
-                for candidate in sources.roots(connection)
-                if candidate.name != root.name and candidate.place == place
-            ),
-            None,
-        )
-        if other is not None:
-            raise InputError(
-                f"{path} is the path of {other.name!r} already",
-                f"monograph sources {database.path} --remove {other.name}",
-            )
+        for other in sources.roots(connection):
+            if other.name != root.name and other.place == place:
+                hint = f"monograph sources {database.path} --remove {other.name}"
+                raise InputError(f"{path} is the path of {other.name!r} already", hint)
         sources.put_root(connection, replace(root, place=place))
     return Move(root.name, root.place, place)
 
@@ -145,44 +135,41 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
 def remember(database: Database, plan: Plan, problems: Sequence[Problem], describer: str = "") -> None:
     """Store the failures of an applied plan, the time at which its roots were synced, and the key of the describer.
 
-    Earlier failures stay stored for files that still exist and were not read again.
+    Earlier failures stay stored for files that still exist and were not read again. A failure for which a module is
+    missing has the state of its file: until that changes, the file is not read again.
     """
-    owners = {change.uri: change.root for change in plan.changes}
-    unread = {change.uri for change in plan.changes if change.kind == "same"}
+    changes = {change.uri: change for change in plan.changes}
     with database.read() as connection:
         stored = sources.failures(connection)
-    kept = [
+    failures = [
         failure
         for failure in stored
-        if failure.file in unread or (failure.file not in owners and not _is_under(failure.file, plan.seen))
+        if (changes[failure.file].kind == "same" if failure.file in changes else not is_under(failure.file, plan.seen))
     ]
-    states = {change.uri: (change.size, change.modified_ns) for change in plan.changes}
-    fresh = [_add_state(_make_failure(problem, owners, plan.roots), states) for problem in problems]
+    for problem in problems:
+        failure = _make_failure(problem, changes, plan.roots)
+        if problem.needs and failure.file in changes:
+            change = changes[failure.file]
+            failure = replace(failure, size=change.size, modified_ns=change.modified_ns)
+        failures.append(failure)
     with database.write() as connection:
-        if stored or fresh:
-            sources.save_failures(connection, [*kept, *fresh])
+        if stored or failures:
+            sources.save_failures(connection, failures)
         synced = (root.name for root in plan.roots if root.name in plan.seen)
         sources.save_synced(connection, synced, time.time(), describer)
 
 
-def _add_state(failure: Failure, states: Mapping[str, tuple[int, int]]) -> Failure:
-    """Return a failure with the state of its file if a module is missing: until that changes, it is not read again."""
-    if not failure.problem.needs or failure.file not in states:
-        return failure
-    size, modified_ns = states[failure.file]
-    return replace(failure, size=size, modified_ns=modified_ns)
+def is_under(uri: str, folders: Iterable[str]) -> bool:
+    """Return whether a uri or path is one of these folders, or below one."""
+    return any(uri == folder or uri.startswith(folder + "/") for folder in folders)
 
 
-def _is_under(uri: str, roots: Iterable[str]) -> bool:
-    return any(uri == root or uri.startswith(root + "/") for root in roots)
-
-
-def _make_failure(problem: Problem, owners: Mapping[str, str], known_roots: Sequence[Root]) -> Failure:
+def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: Sequence[Root]) -> Failure:
     """Return a problem with the file that it is in; the problem's uri may name a part or a line of that file."""
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
-        if file in owners:
-            return Failure(file, owners[file], problem)
-    root = next((candidate.name for candidate in known_roots if _is_under(problem.uri, [candidate.name])), problem.uri)
+        if file in changes:
+            return Failure(file, changes[file].root, problem)
+    root = next((candidate.name for candidate in known_roots if is_under(problem.uri, [candidate.name])), problem.uri)
     return Failure(problem.uri, root, problem)
 
 

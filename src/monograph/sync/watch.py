@@ -62,7 +62,13 @@ def watch(
     while not stop.is_set():
         identities = {root: _read_identity(root) for root in roots}
         present = [root for root in roots if identities[root] is not None]
-        yield from _report_presence(roots, present, away)
+        for root in roots:
+            if root in present and root in away:
+                away.discard(root)
+                yield WatchEvent("back", path_to_text(root))
+            elif root not in present and root not in away:
+                away.add(root)
+                yield WatchEvent("away", path_to_text(root), reason="it does not exist now; its stored documents stay")
         if not present:
             stop.wait(LOOK_MS / 1000)
             continue
@@ -77,8 +83,12 @@ def watch(
             if any(_read_identity(root) != identities[root] for root in roots):
                 break
             paths = [Path(path) for _, path in changes]
-            for plan in _make_plans(database, present, paths):
-                yield from _apply_plan(database, apply, plan)
+            for root in present:
+                own = [path for path in paths if path == root or root in path.parents]
+                if len(own) > MOST_PATHS or any(path.name == IGNORE_FILE for path in own):
+                    yield from _apply_plan(database, apply, make_plan(database, [root]))
+                elif own:
+                    yield from _apply_plan(database, apply, plan_paths(database, root, own))
 
 
 def _read_identity(path: Path) -> tuple[int, int] | None:
@@ -88,25 +98,6 @@ def _read_identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return state.st_dev, state.st_ino
-
-
-def _report_presence(roots: Sequence[Path], present: Sequence[Path], away: set[Path]) -> Iterator[WatchEvent]:
-    for root in roots:
-        if root in present and root in away:
-            away.discard(root)
-            yield WatchEvent("back", path_to_text(root))
-        elif root not in present and root not in away:
-            away.add(root)
-            yield WatchEvent("away", path_to_text(root), reason="it does not exist now; its stored documents stay")
-
-
-def _make_plans(database: Database, roots: Sequence[Path], paths: Sequence[Path]) -> Iterator[Plan]:
-    for root in roots:
-        own = [path for path in paths if path == root or root in path.parents]
-        if len(own) > MOST_PATHS or any(path.name == IGNORE_FILE for path in own):
-            yield make_plan(database, [root])
-        elif own:
-            yield plan_paths(database, root, own)
 
 
 def _apply_plan(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
