@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,6 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
             }
 
 
-def is_any(connection: Connection) -> bool:
-    """Return whether the file has assertions."""
-    return not assertions.is_empty(connection)
-
-
 def _shared_fields(assertion: AssertedNode | AssertedRelation) -> dict[str, Any]:
     return {"properties": assertion.properties, "origin": next(iter(assertion.origins), None)}
 
@@ -82,12 +77,3 @@ def _read_embedding(value: Any, where: str) -> Any:
         raise SourceDamaged(f"{where}: its 'embedding' is {str(value)[:40]!r}", "repair it, or export again")
     with np.errstate(over="ignore"):  # Infinite values are refused when the assertion is added.
         return np.array(value, dtype=np.float32)
-
-
-def parted(said: Iterable[AssertedNode | AssertedRelation]) -> tuple[list[AssertedNode], list[AssertedRelation]]:
-    """Return the nodes and the relations among assertions, as two lists."""
-    listed = list(said)
-    return (
-        [assertion for assertion in listed if isinstance(assertion, AssertedNode)],
-        [assertion for assertion in listed if isinstance(assertion, AssertedRelation)],
-    )

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monograph.carry.json_lines import text
-from monograph.carry.taken import Items, Store, Taken, taken
+from monograph.carry.taken import Items, Store, taken
 from monograph.errors import InputError, MissingExtra, MonographError, SourceDamaged, SourceMissing, UnknownFormat
-from monograph.values import Document, Float32, Passage, Problem
+from monograph.values import Document, Passage, Problem
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -51,7 +51,12 @@ def opened(folder: Path, name: str = "") -> Store:
     if not (folder / "chroma.sqlite3").is_file():
         raise UnknownFormat(f"{folder} contains no chroma.sqlite3", "give the folder in which Chroma keeps its files")
     with _translate_errors(folder):
-        client = _open_client(folder)
+        try:
+            import chromadb
+            from chromadb.config import Settings
+        except ImportError as error:
+            raise MissingExtra("reading a Chroma folder needs Chroma", 'pip install "monograph[chroma]"') from error
+        client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
         collection = _find_collection(client, folder, name)
         ids = collection.get(include=[])["ids"]
         first = collection.get(ids=ids[:1], include=["embeddings"])["embeddings"] if ids else None
@@ -74,15 +79,6 @@ def _translate_errors(folder: Path) -> Iterator[None]:
         ) from error
 
 
-def _open_client(folder: Path) -> ClientAPI:
-    try:
-        import chromadb
-        from chromadb.config import Settings
-    except ImportError as error:
-        raise MissingExtra("reading a Chroma folder needs Chroma", 'pip install "monograph[chroma]"') from error
-    return chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
-
-
 def _find_collection(client: ClientAPI, folder: Path, name: str) -> Collection:
     names = sorted(collection.name for collection in client.list_collections())
     if not name and len(names) == 1:
@@ -101,30 +97,23 @@ def _read_items(folder: Path, collection: Collection, ids: list[str], with_vecto
         batch = ids[first : first + _AT_ONCE]
         with _translate_errors(folder):
             records = collection.get(ids=batch, include=include)
-        vectors: Any = records["embeddings"] if with_vectors else None
-        rows = {
-            name: (
-                (records["documents"] or [])[index],
-                (records["metadatas"] or [])[index],
-                None if vectors is None else np.asarray(vectors[index], dtype=np.float32),
-            )
-            for index, name in enumerate(records["ids"])
-        }
+        index_of = {name: index for index, name in enumerate(records["ids"])}
         for name in batch:
-            if name in rows:
-                yield _read_record(name, *rows[name], where=f"record {name[:80]!r} of {folder}")
+            if name not in index_of:
+                continue
+            index, where = index_of[name], f"record {name[:80]!r} of {folder}"
+            content = text((records["documents"] or [])[index], "document", where)
+            if not content.strip():
+                yield Problem(where, "it has no text", "a vector alone cannot be imported: add a text in Chroma")
+                continue
+            metadata: dict[str, Any] = dict(sorted(((records["metadatas"] or [])[index] or {}).items()))
+            origin = _first_text(metadata, _ORIGINS)
+            title = _first_text(metadata, _TITLES) or PurePath(origin).name
+            embeddings: Any = records["embeddings"] if with_vectors else ()
+            vector = np.asarray(embeddings[index], dtype=np.float32) if with_vectors else None
+            passages = (Passage(content, name, vector=vector),)
+            yield taken(where, Document, "", name, title, origin, metadata, passages=passages)
 
 
-def _read_record(
-    name: str, stored_text: Any, stored_metadata: Any, vector: Float32 | None, where: str
-) -> Taken | Problem:
-    content = text(stored_text, "document", where)
-    if not content.strip():
-        return Problem(where, "it has no text", "a vector alone cannot be imported: add a text in Chroma")
-    metadata = dict(sorted((stored_metadata or {}).items()))
-    origin = next((value for key in _ORIGINS if isinstance(value := metadata.get(key), str)), "")
-    title = next((value for key in _TITLES if isinstance(value := metadata.get(key), str)), "") or PurePath(origin).name
-    return taken(
-        where,
-        lambda: Document("", name, title, origin, metadata, passages=(Passage(content, name, vector=vector),)),
-    )
+def _first_text(metadata: dict[str, Any], keys: tuple[str, ...]) -> str:
+    return next((value for key in keys if isinstance(value := metadata.get(key), str)), "")

@@ -19,12 +19,13 @@ from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.entities import MOST_LOOKED_AT, entities
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
+from monograph.settings import Settings
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.graph import names
+from monograph.store.graph import assertions, names
 from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
@@ -36,9 +37,9 @@ ENTITIES_AT_ONCE = 1_024
 
 
 def write(
-    connection: Connection, folder: Path, began: Manifest, *, graph: bool, on_progress: OnProgress | None
+    connection: Connection, folder: Path, version: str, built: Settings, *, graph: bool, on_progress: OnProgress | None
 ) -> Manifest:
-    """Write the contents of a file into an empty folder, document by document.
+    """Write the contents of a file into an empty folder, document by document, and return the manifest.
 
     Parameters
     ----------
@@ -46,16 +47,12 @@ def write(
         Connection in a read transaction: concurrent writes are not seen.
     folder:
         An existing folder.
-    began:
-        Manifest of the file; its counts are 0. See :func:`known_of`.
+    version, built:
+        Version of Monograph, and the settings of the file.
     graph:
         Whether to write the entities, and their mentions and links.
     on_progress:
         Called after every few documents or entities.
-
-    Returns
-    -------
-    The manifest that was written, with all counts.
 
     Raises
     ------
@@ -67,6 +64,18 @@ def write(
     if wrong:
         summary = ", ".join(f"{count} of kind {kind!r}" for kind, count in wrong.items())
         raise _damage_error(connection, f"memo values differ from what was stored: {summary}")
+    embedder = settings.load_model(connection, "embedder")
+    extractor = settings.load_model(connection, "extractor")
+    counts = Manifest(
+        export=layout.LAYOUT,
+        monograph=version,
+        embedder="" if embedder is None else embedder.key,
+        embedder_spec="" if embedder is None else embedder.spec,
+        dimension=0 if embedder is None else embedder.dimension,
+        extractor="" if extractor is None else extractor.key,
+        chunk_tokens=built.chunk_tokens,
+        chunk_overlap=built.chunk_overlap,
+    )
     rows = documents.numbers(connection)
     with ExitStack() as files:
 
@@ -76,60 +85,50 @@ def write(
         documents_file, chunks_file = opened(layout.DOCUMENTS), opened(layout.CHUNKS)
         edges = (opened(layout.MENTIONS), opened(layout.LINKS)) if graph else None
         vectors_file = files.enter_context((folder / layout.VECTORS).open("wb"))
-        _write_header(vectors_file, vectors.count(connection), began.dimension)
-        counts = began
+        shape = (vectors.count(connection), counts.dimension)
+        npy.write_array_header_1_0(
+            vectors_file, {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": shape}
+        )
         for first in range(0, len(rows), AT_ONCE):
             batch = rows[first : first + AT_ONCE]
-            numbers = []
+            numbers: list[int] = []
             for row in batch:
-                chunk_rows = _write_document(connection, row, documents_file)
-                counts = _write_chunks(
-                    connection, row, (chunks_file, vectors_file), replace(counts, documents=counts.documents + 1)
-                )
-                numbers += chunk_rows
+                _write_document(connection, row, documents_file)
+                counts = _write_chunks(connection, row, (chunks_file, vectors_file), counts)
+                numbers += chunks.rows_of_document(connection, row)
             if edges is not None:
-                mentions, links = edge_lines(connection, numbers)
+                mentions, links = _edge_lines(connection, numbers)
                 for file, lines in zip(edges, (mentions, links), strict=True):
                     for line in lines:
                         _write_line(file, line)
                 counts = replace(counts, mentions=counts.mentions + len(mentions), links=counts.links + len(links))
-            _report_progress(on_progress, first + len(batch), len(rows), "documents")
-        if assertion_lines.is_any(connection):
-            _write_assertions(connection, opened(layout.ASSERTIONS))
+            if on_progress is not None:
+                on_progress(Progress("export", first + len(batch), len(rows), "documents"))
+        if not assertions.is_empty(connection):
+            assertions_file = opened(layout.ASSERTIONS)
+            try:
+                for line in assertion_lines.written(connection):
+                    _write_line(assertions_file, line)
+            except ValueError as error:
+                raise _damage_error(connection, str(error)) from error
         if graph:
-            counts = replace(counts, entities=_write_entities(connection, opened(layout.ENTITIES), on_progress))
+            entities_file = opened(layout.ENTITIES)
+            heads = names.most_named(connection, -1)
+            count = 0
+            for count, line in enumerate(_entity_lines(connection, heads), 1):
+                _write_line(entities_file, line)
+                if on_progress is not None and count % ENTITIES_AT_ONCE == 0:
+                    on_progress(Progress("export", count, max(len(heads), count), "entities"))
+            counts = replace(counts, entities=count)
     (folder / layout.MANIFEST).write_text(counts.as_json(), encoding="utf-8", newline="\n")
     return counts
-
-
-def known_of(connection: Connection, version: str, chunk_tokens: int, chunk_overlap: int) -> Manifest:
-    """Return the manifest of a file, with all counts 0."""
-    embedder = settings.load_model(connection, "embedder")
-    extractor = settings.load_model(connection, "extractor")
-    return Manifest(
-        export=layout.LAYOUT,
-        monograph=version,
-        documents=0,
-        chunks=0,
-        vectors=0,
-        entities=0,
-        mentions=0,
-        links=0,
-        embedder="" if embedder is None else embedder.key,
-        embedder_spec="" if embedder is None else embedder.spec,
-        dimension=0 if embedder is None else embedder.dimension,
-        extractor="" if extractor is None else extractor.key,
-        chunk_tokens=chunk_tokens,
-        chunk_overlap=chunk_overlap,
-    )
 
 
 def _damage_error(connection: Connection, fault: str) -> DamagedFile:
     return damaged(path_of(connection), f"{fault}; nothing was exported")
 
 
-def _write_document(connection: Connection, row: int, documents_file: IO[str]) -> list[int]:
-    """Write a document, and return the rows of its chunks."""
+def _write_document(connection: Connection, row: int, documents_file: IO[str]) -> None:
     if not documents.is_sound(connection, row):
         name = documents.name_of(connection, row)
         raise _damage_error(connection, f"document {name!r} differs from what was stored")
@@ -143,10 +142,10 @@ def _write_document(connection: Connection, row: int, documents_file: IO[str]) -
         "text": document.text,
     }
     _write_line(documents_file, line)
-    return chunks.rows_of_document(connection, row)
 
 
 def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
+    """Write the chunks of a document and their vectors, and return the counts with them and the document added."""
     chunks_file, vectors_file = files
     stored = vectors.with_keys(connection, row)
     size = counts.dimension * vectors.STORED.itemsize
@@ -174,25 +173,7 @@ def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], Binary
             vectors_file.write(value)
             number += 1
         _write_line(chunks_file, line)
-    return replace(counts, chunks=counts.chunks + len(stored_chunks), vectors=number)
-
-
-def _write_assertions(connection: Connection, file: IO[str]) -> None:
-    try:
-        for line in assertion_lines.written(connection):
-            _write_line(file, line)
-    except ValueError as error:
-        raise _damage_error(connection, str(error)) from error
-
-
-def _write_entities(connection: Connection, file: IO[str], on_progress: OnProgress | None) -> int:
-    heads = names.most_named(connection, -1)
-    count = 0
-    for count, line in enumerate(entity_lines(connection, heads), 1):
-        _write_line(file, line)
-        if count % ENTITIES_AT_ONCE == 0:
-            _report_progress(on_progress, count, max(len(heads), count), "entities")
-    return count
+    return replace(counts, documents=counts.documents + 1, chunks=counts.chunks + len(stored_chunks), vectors=number)
 
 
 _ENCODE: Callable[[object], str] = json.JSONEncoder(ensure_ascii=False).encode
@@ -202,18 +183,7 @@ def _write_line(file: IO[str], line: Mapping[str, Any]) -> None:
     file.write(_ENCODE(line) + "\n")
 
 
-def _write_header(file: BinaryIO, count: int, dimension: int) -> None:
-    """Write the header of the NumPy array of vectors: their number and dimension."""
-    shape = {"descr": npy.dtype_to_descr(np.dtype("<f4")), "fortran_order": False, "shape": (count, dimension)}
-    npy.write_array_header_1_0(file, shape)
-
-
-def _report_progress(on_progress: OnProgress | None, done: int, total: int, unit: str) -> None:
-    if on_progress is not None:
-        on_progress(Progress("export", done, total, unit))
-
-
-def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
+def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
     """Yield the line of each entity of these name rows; of a homonym, the line of every sense."""
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         batch = heads[first : first + ENTITIES_AT_ONCE]
@@ -230,13 +200,11 @@ def entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[
             }
 
 
-def edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the lines of the mentions and links of these chunks.
+def _edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the lines of the (mentions, links) of these chunks, in order of chunk.
 
-    Returns
-    -------
-    (mentions, links), in order of chunk. A mention is an entity that a chunk names. A link is a pair of entities that a
-    chunk names in one sentence, or that a model relates.
+    A mention is an entity that a chunk names. A link is a pair of entities that a chunk names in one sentence, or that
+    a model relates.
     """
     nodes = Nodes(GraphState(connection))
     nodes.read(rows)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from monograph.errors import InputError
-from monograph.store.file.replacing import restrict
+from monograph.store.file.replacing import restrict, sync_to_disk
 
 
 @contextmanager
@@ -53,15 +53,15 @@ def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite
         yield new
         for path in new.iterdir():
             restrict(path, original)
-            _to_disk(path)
+            sync_to_disk(path)
         mode = stat.S_IMODE(original.stat().st_mode)
         new.chmod(base & (mode | (mode & 0o444) >> 2) | 0o700)  # Users with read permission may also enter the folder.
-        _to_disk(new)
+        sync_to_disk(new)
         _refuse(place, files, overwrite=overwrite)
         if place.exists():
             place.rename(old)
         new.rename(place)
-        _to_disk(place.parent)
+        sync_to_disk(place.parent)
     finally:
         if old.exists() and not place.exists():
             old.rename(place)
@@ -87,13 +87,3 @@ def _refuse(place: Path, files: Collection[str], *, overwrite: bool) -> None:
         raise InputError(
             f"{place} contains {other!r}, which is not part of an export: it is not replaced", "choose another path"
         )
-
-
-def _to_disk(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows opens no folders.
-    descriptor = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ def opened(folder: Path) -> Store:
         path = next((folder / name for name in names if (folder / name).is_file()), None)
         table = None if path is None else _open_table(path)
         if path is not None and table is not None and "text" in table.schema_arrow.names:
-            return Store(table.metadata.num_rows, _make_reader(path, table, read))
+            return Store(table.metadata.num_rows, partial(_read_items, path, table, read))
     if not folder.is_dir():
         raise SourceMissing(f"{folder} is not a folder", "give GraphRAG's output folder")
     raise UnknownFormat(
@@ -58,20 +59,16 @@ def _open_table(path: Path) -> parquet.ParquetFile:
         raise SourceDamaged(f"{path} is not a Parquet file: {error}", "run GraphRAG's indexing again") from error
 
 
-def _make_reader(
-    path: Path, table: parquet.ParquetFile, read: Callable[[str, dict[str, Any]], Taken | Problem]
-) -> Callable[[bool], Items]:
-    return lambda _: (read(f"row {number:,} of {path}", row) for number, row in _read_rows(path, table))
-
-
-def _read_rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_items(
+    path: Path, table: parquet.ParquetFile, read: Callable[[str, dict[str, Any]], Taken | Problem], _vectors: bool
+) -> Items:
     columns = [name for name in _COLUMNS if name in table.schema_arrow.names]
     number = 0
     try:
         for batch in table.iter_batches(_AT_ONCE, columns=columns):
             for row in batch.to_pylist():
                 number += 1
-                yield number, row
+                yield read(f"row {number:,} of {path}", row)
     except (OSError, ValueError) as error:
         raise SourceDamaged(
             f"{path} cannot be read after row {number:,}: {error}", "run GraphRAG's indexing again"
@@ -81,14 +78,14 @@ def _read_rows(path: Path, table: parquet.ParquetFile) -> Iterator[tuple[int, di
 def _read_document(where: str, row: dict[str, Any]) -> Taken | Problem:
     title = text(row.get("title"), "title", where)
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
-    return taken(where, lambda: Document(content, name, title, title, _read_metadata(row)))
+    return taken(where, Document, content, name, title, title, _read_metadata(row))
 
 
 def _read_unit(where: str, row: dict[str, Any]) -> Taken | Problem:
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
     if not content.strip():
         return Problem(where, "it has no text")
-    return taken(where, lambda: Document("", name, passages=(Passage(content, name),)))
+    return taken(where, Document, "", name, passages=(Passage(content, name),))
 
 
 def _read_metadata(row: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ LAYOUT = 1
 """Number of the layout. It is raised when exports change in form."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """Manifest of an export: its contents, and the models of the file.
 
@@ -49,12 +48,12 @@ class Manifest:
 
     export: int
     monograph: str
-    documents: int
-    chunks: int
-    vectors: int
-    entities: int
-    mentions: int
-    links: int
+    documents: int = 0
+    chunks: int = 0
+    vectors: int = 0
+    entities: int = 0
+    mentions: int = 0
+    links: int = 0
     embedder: str
     embedder_spec: str
     dimension: int
@@ -77,15 +76,9 @@ def manifest_of(value: Any) -> Manifest:
     """
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")
-    fields: Mapping[str, Any] = value
-    values: dict[str, Any] = {}
+    values: dict[str, Any] = {field.name: value.get(field.name) for field in dataclasses.fields(Manifest)}
     for field in dataclasses.fields(Manifest):
-        field_value: Any = fields.get(field.name)
-        if not (_is_count(field_value) if field.type == "int" else isinstance(field_value, str)):
-            raise ValueError(f"its {field.name!r} is {str(field_value)[:40]!r}")
-        values[field.name] = field_value
+        content = values[field.name]
+        if not (type(content) is int and 0 <= content <= MOST if field.type == "int" else isinstance(content, str)):
+            raise ValueError(f"its {field.name!r} is {str(content)[:40]!r}")
     return Manifest(**values)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST

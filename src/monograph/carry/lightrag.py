@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +51,7 @@ def _read_documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Item
     for name, value in stored.items():
         where = f"{name[:80]!r} in {path}"
         content, origin = text(value.get("content"), "content", where), _read_origin(value, where)
-        yield taken(
-            where,
-            lambda name=name, content=content, origin=origin: Document(  # type: ignore[misc]
-                content, name, Path(origin).name, origin, {"lightrag_id": name}
-            ),
-        )
+        yield taken(where, Document, content, name, Path(origin).name, origin, {"lightrag_id": name})
 
 
 def _group_chunks(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
@@ -79,20 +74,9 @@ def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[
     for name, chunks in grouped.items():
         where = f"{name[:80]!r} in {path}"
         origin = _read_origin(chunks[0][2], where)
-        passages = tuple(_make_passages(chunks, where))
-        yield taken(
-            where,
-            lambda name=name, origin=origin, passages=passages: Document(  # type: ignore[misc]
-                "", name, Path(origin).name, origin, {"lightrag_id": name}, passages=passages
-            ),
-        )
-
-
-def _make_passages(chunks: list[tuple[int, str, Mapping[str, Any]]], where: str) -> Iterator[Passage]:
-    for _, name, value in chunks:
-        content = text(value.get("content"), "content", where)
-        if content.strip():
-            yield Passage(content, name)
+        contents = [(text(value.get("content"), "content", where), chunk_name) for _, chunk_name, value in chunks]
+        passages = tuple(Passage(content, chunk_name) for content, chunk_name in contents if content.strip())
+        yield taken(where, Document, "", name, Path(origin).name, origin, {"lightrag_id": name}, passages=passages)
 
 
 def _read_origin(value: Mapping[str, Any], where: str) -> str:

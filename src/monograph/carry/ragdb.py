@@ -34,24 +34,17 @@ def _read_items(path: Path) -> Items:
         except UnicodeDecodeError:
             yield Problem(where, "its text is not UTF-8")
             continue
-        yield taken(where, lambda texts=texts: _make_document(texts))  # type: ignore[misc]
+        metadata: dict[str, Any] = {name: texts[name] for name in _KEPT if texts[name]}
+        try:
+            extra = json.loads(texts["metadata"] or "{}")
+        except (ValueError, RecursionError):
+            extra = {"metadata": texts["metadata"]}
+        metadata |= extra if isinstance(extra, dict) else {}
+        origin = texts["path"]
+        yield taken(where, Document, texts["content"], title=Path(origin).name, uri=origin, metadata=metadata)
 
 
 def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def _make_document(texts: dict[str, str]) -> Document:
-    metadata: dict[str, Any] = {name: texts[name] for name in _KEPT if texts[name]}
-    try:
-        extra = json.loads(texts["metadata"] or "{}")
-    except (ValueError, RecursionError):
-        extra = {"metadata": texts["metadata"]}
-    return Document(
-        texts["content"],
-        title=Path(texts["path"]).name,
-        uri=texts["path"],
-        metadata={**metadata, **extra} if isinstance(extra, dict) else metadata,
-    )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias
 
 from monograph.errors import InvalidDocument
 
 if TYPE_CHECKING:
     from monograph.values import AssertedNode, AssertedRelation, Document, Float32, Problem
+
+P = ParamSpec("P")
 
 KINDS: Mapping[str, str] = {
     "jsonl": "a folder that monograph export wrote",
@@ -35,12 +37,12 @@ class Taken:
 Items: TypeAlias = "Iterator[Taken | Problem]"
 
 
-def taken(where: str, make: Callable[[], Document], made: tuple[Float32 | None, ...] = ()) -> Taken | Problem:
-    """Return the imported document that ``make`` builds, or the problem with it; ``where`` names the record."""
+def taken(where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs) -> Taken | Problem:
+    """Return the imported document of these fields, or the problem with it; ``where`` names the record."""
     from monograph.values import Problem
 
     try:
-        return Taken(make(), made)
+        return Taken(make(*fields, **more))
     except InvalidDocument as error:
         return Problem(where, error.message, error.hint)
 

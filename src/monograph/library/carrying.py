@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from monograph.carry import assertion_lines, chroma, export, graphrag, jsonl, layout, lightrag, ragdb
+from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
 from monograph.carry.folder import made_whole
 from monograph.carry.taken import KINDS, Store, Taken
 from monograph.derive.derivation import embedded_text, vector_key
@@ -41,9 +41,7 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
     ):
         is_complete = graphs.count_nodes(connection) > 0 and not documents_lacking(connection, "graph", most=1)
         with_graph = graph and is_complete and settings.has_graph(connection)
-        built = file.settings
-        began = export.known_of(connection, __version__, built.chunk_tokens, built.chunk_overlap)
-        written = export.write(connection, folder, began, graph=with_graph, on_progress=progress)
+        written = export.write(connection, folder, __version__, file.settings, graph=with_graph, on_progress=progress)
         size = sum(path.stat().st_size for path in folder.iterdir())
     counts = (written.documents, written.chunks, written.vectors, written.entities, written.mentions, written.links)
     return Exported(str(place), *counts, size=size, graph=with_graph)
@@ -110,9 +108,9 @@ def _import_assertions(file: WholeFile, imported: Iterator[AssertedNode | Assert
         names = list({name for assertion in batch for name in assertion.origins})
         with file.database.read() as connection:
             existing = assertions.origins(connection, names)
-        nodes, relations = assertion_lines.parted(
-            assertion for assertion in batch if all(name in existing for name in assertion.origins)
-        )
+        known = [assertion for assertion in batch if all(name in existing for name in assertion.origins)]
+        nodes = [assertion for assertion in known if isinstance(assertion, AssertedNode)]
+        relations = [assertion for assertion in known if isinstance(assertion, AssertedRelation)]
         file.forgetting(
             lambda _, nodes=nodes, relations=relations: add_assertions(  # type: ignore[misc]
                 file.database, nodes, relations, missing_ok=True
