@@ -1,7 +1,6 @@
 #include "beside.hpp"
 
 #include "fold.hpp"
-#include "unicode.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -11,23 +10,16 @@ namespace monograph {
 
 namespace {
 
-// A text as the inverted index has it.
-void indexed(const Text &text, std::u32string &out) {
-    thread_local std::u32string folded;
-    fold(text, folded);
-    if (!pair_unspaced(folded, out)) out = folded;
+// A text as the inverted index has it, until the next one is asked for.
+const std::u32string &indexed(const Text &text) {
+    thread_local std::pair<std::u32string, std::u32string> own;
+    return index_form(text, own.first, own.second);
 }
 
 // The different words of an indexed text.
-std::vector<std::u32string_view> words_of(const std::u32string &indexed) {
-    const Unicode &unicode = Unicode::tables();
-    const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
-    std::vector<std::u32string_view> words;
-    for (auto first = std::find_if(indexed.begin(), indexed.end(), in_word); first != indexed.end();) {
-        const auto last = std::find_if_not(first, indexed.end(), in_word);
-        words.emplace_back(first, last);
-        first = std::find_if(last, indexed.end(), in_word);
-    }
+std::vector<View> words_of(View indexed) {
+    std::vector<View> words;
+    each_word(indexed, [&](View word) { words.push_back(word); });
     std::sort(words.begin(), words.end());
     words.erase(std::unique(words.begin(), words.end()), words.end());
     return words;
@@ -66,14 +58,13 @@ Sentences::Sentences(const AskedWords &asked, const Text &text, std::vector<std:
 }
 
 void Sentences::set_title(const Text &key) {
-    indexed(key, title_);
+    title_ = indexed(key);
     title_places_ = asked_.places(title_);
     title_words_ = words_of(title_);
 }
 
 Sentences::Name Sentences::name(const Text &key, const std::vector<std::size_t> &where) {
-    thread_local std::u32string written;
-    indexed(key, written);
+    const std::u32string &written = indexed(key);
     Name out{};
     const auto words = words_of(written);
     out.words = static_cast<std::size_t>(std::count_if(
@@ -90,9 +81,7 @@ Sentences::Name Sentences::name(const Text &key, const std::vector<std::size_t> 
 std::uint64_t Sentences::places(std::size_t sentence) {
     if (!known_[sentence]) {
         const std::size_t last = sentence + 1 < starts_.size() ? starts_[sentence + 1] : text_.size();
-        thread_local std::u32string written;
-        indexed(text_.part(starts_[sentence], last), written);
-        places_[sentence] = asked_.places(written);
+        places_[sentence] = asked_.places(indexed(text_.part(starts_[sentence], last)));
         known_[sentence] = true;
     }
     return places_[sentence];

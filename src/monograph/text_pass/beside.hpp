@@ -2,6 +2,7 @@
 #pragma once
 #include "sentences.hpp"
 #include "text.hpp"
+#include "unicode.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,7 @@ class Sentences {
     std::vector<std::uint64_t> places_;
     std::vector<char> known_; // Of which sentences the places are.
     std::u32string title_;
-    std::vector<std::u32string_view> title_words_;
+    std::vector<View> title_words_;
     std::uint64_t title_places_ = 0;
 };
 

@@ -9,6 +9,11 @@
 
 namespace monograph {
 
+// The bytes of a key of signs. Of the empty one there may be no place in memory.
+inline std::string_view bytes_of(std::u32string_view key) {
+    return key.empty() ? std::string_view("") : std::string_view(reinterpret_cast<const char *>(key.data()), sizeof(char32_t) * key.size());
+}
+
 class ByteMap {
   public:
     struct Entry {
@@ -36,6 +41,14 @@ class ByteMap {
                 std::memcmp(keys_.data() + entry.offset, key.data(), key.size()) == 0)
                 return &entry;
         }
+    }
+
+    // The number of a key, which are numbered as they come.
+    std::uint32_t number(std::string_view key) {
+        if (const Entry *known = find(key)) return known->first;
+        const auto number = static_cast<std::uint32_t>(size_);
+        put(key, number, 0);
+        return number;
     }
 
     // The key must not be there.

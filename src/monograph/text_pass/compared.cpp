@@ -1,12 +1,10 @@
 #include "compared.hpp"
 
 #include "fold.hpp"
-#include "unicode.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <string_view>
 
 namespace monograph {
 
@@ -14,12 +12,6 @@ namespace {
 
 constexpr std::size_t AT_ONCE = 8192; // Token vectors that are summed: as monograph.derive.embed.static does it.
 constexpr std::size_t AHEAD = 3;      // Words whose vectors are fetched while others are summed.
-
-// Of the word that is none there may be no place in memory.
-std::string_view bytes_of(View text) {
-    return text.empty() ? std::string_view("")
-                        : std::string_view(reinterpret_cast<const char *>(text.data()), sizeof(char32_t) * text.size());
-}
 
 bool in_form(char32_t code) { return Unicode::tables().is(code, WORD) || (code >= 0x300 && code <= 0x36F); }
 
@@ -71,7 +63,7 @@ AskedTerms::AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vect
     }
     std::vector<std::int32_t> numbers;
     for (const std::u32string &word : every) {
-        if (!every_.find(bytes_of(word))) every_.put(bytes_of(word), 0, 0);
+        every_.number(bytes_of(word));
         numbers.push_back(numbered(stem(word)));
     }
     for (std::size_t at = 0; at + 1 < numbers.size(); ++at) {
@@ -90,11 +82,9 @@ std::int32_t AskedTerms::number_of(View stemmed) const {
 }
 
 std::int32_t AskedTerms::numbered(View stemmed) {
-    if (!numbers_.find(bytes_of(stemmed))) {
-        numbers_.put(bytes_of(stemmed), static_cast<std::uint32_t>(stems_.size()), 0);
-        stems_.emplace_back();
-    }
-    return number_of(stemmed);
+    const std::uint32_t number = numbers_.number(bytes_of(stemmed));
+    stems_.resize(numbers_.size());
+    return static_cast<std::int32_t>(number);
 }
 
 void AskedTerms::append_tokens(View word, std::vector<std::uint32_t> &tokens) const {
@@ -232,22 +222,13 @@ void Compared::stretch(const Text &text, Span span, Row &row) {
 
 // The words of a text as the index has them, in order.
 void Compared::words_of(const Text &text, std::vector<View> &words) {
-    const Unicode &unicode = Unicode::tables();
-    const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
-    fold(text, folded_);
-    const std::u32string &indexed = pair_unspaced(folded_, paired_) ? paired_ : folded_;
     words.clear();
-    for (auto first = std::find_if(indexed.begin(), indexed.end(), in_word); first != indexed.end();) {
-        const auto last = std::find_if_not(first, indexed.end(), in_word);
-        words.emplace_back(first, last);
-        first = std::find_if(last, indexed.end(), in_word);
-    }
+    each_word(index_form(text, folded_, paired_), [&](View word) { words.push_back(word); });
 }
 
 std::uint32_t Compared::word(View written) {
-    if (const auto *found = words_by_text_.find(bytes_of(written))) return found->first;
-    const auto place = static_cast<std::uint32_t>(words_.size());
-    words_by_text_.put(bytes_of(written), place, 0);
+    const std::uint32_t place = words_by_text_.number(bytes_of(written));
+    if (place < words_.size()) return place;
     const std::int32_t number = asked_.number_of(stem(written));
     words_.push_back({number, number >= 0 && asked_.every_.find(bytes_of(written)), tokens_.size()});
     asked_.append_tokens(written, tokens_);
@@ -255,7 +236,8 @@ std::uint32_t Compared::word(View written) {
 }
 
 std::uint32_t Compared::form(View written) {
-    if (const auto *found = forms_by_text_.find(bytes_of(written))) return found->first;
+    const std::uint32_t place = forms_by_text_.number(bytes_of(written));
+    if (place < forms_.size()) return place;
     std::vector<View> &words = own_;
     words.clear();
     bool ascii = true;
@@ -269,8 +251,6 @@ std::uint32_t Compared::form(View written) {
         ascii = false;
     }
     if (words.empty()) words.emplace_back();
-    const auto place = static_cast<std::uint32_t>(forms_.size());
-    forms_by_text_.put(bytes_of(written), place, 0);
     Form made{0, 0, -1, clues_of(written, ascii ? View(folded_) : View()), words_of_forms_.size()};
     for (const View one : words) {
         words_of_forms_.push_back(word(one));

@@ -3,9 +3,9 @@
 #pragma once
 #include "byte_map.hpp"
 #include "sentences.hpp"
-#include "signs.hpp"
 #include "text.hpp"
 #include "tokens.hpp"
+#include "unicode.hpp"
 #include "word_map.hpp"
 
 #include <array>

@@ -1,11 +1,6 @@
 #include "fold.hpp"
 
-#include "unicode.hpp"
-
-#include <algorithm>
 #include <array>
-#include <cstdint>
-#include <string_view>
 #include <utility>
 
 namespace monograph {
@@ -58,8 +53,8 @@ class Crc32 {
 } // namespace
 
 // By their last letters, the longest first.
-std::u32string_view stem(std::u32string_view word) {
-    const auto without = [&](std::initializer_list<std::u32string_view> suffixes) {
+View stem(View word) {
+    const auto without = [&](std::initializer_list<View> suffixes) {
         for (const auto suffix : suffixes)
             if (word.size() >= SHORTEST_STEM + suffix.size() && word.ends_with(suffix)) return word.substr(0, word.size() - suffix.size());
         return word;
@@ -125,16 +120,12 @@ bool pair_unspaced(const std::u32string &folded, std::u32string &out) {
 }
 
 void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out) {
-    const Unicode &unicode = Unicode::tables();
-    const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
     out.clear();
-    for (auto first = std::find_if(paired.begin(), paired.end(), in_word); first != paired.end();) {
-        const auto last = std::find_if_not(first, paired.end(), in_word);
+    each_word(paired, [&](View word) {
         Crc32 hash;
-        for (const char32_t code : stem(std::u32string_view(first, last))) hash.add_utf8(code);
+        for (const char32_t code : stem(word)) hash.add_utf8(code);
         out.push_back(hash.value());
-        first = std::find_if(last, paired.end(), in_word);
-    }
+    });
     std::sort(out.begin(), out.end());
     out.erase(std::unique(out.begin(), out.end()), out.end());
 }

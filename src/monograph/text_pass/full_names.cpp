@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t MOST_WORDS = 4, LONGER_THAN_INITIALS = 2;
 
-std::string_view bytes_of(View key) { return {reinterpret_cast<const char *>(key.data()), key.size() * sizeof(char32_t)}; }
-
 View first_word(View key) { return key.substr(0, key.find(U' ')); }
 
 View last_word(View key) { return key.substr(key.rfind(U' ') + 1); } // The place after npos is 0.
@@ -99,9 +97,8 @@ std::vector<std::uint32_t> meant(const Keys &keys) {
 } // namespace
 
 std::uint32_t Keys::number(View key) {
-    if (const auto *known = numbers_.find(bytes_of(key))) return known->first;
-    const std::uint32_t number = size();
-    numbers_.put(bytes_of(key), number, 0);
+    const std::uint32_t number = numbers_.number(bytes_of(key));
+    if (number < size()) return number;
     signs_.append(key);
     starts_.push_back(signs_.size());
     is_.push_back(0);

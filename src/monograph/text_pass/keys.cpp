@@ -1,7 +1,6 @@
 #include "keys.hpp"
 
 #include "fold.hpp"
-#include "signs.hpp"
 #include "unicode.hpp"
 
 #include <algorithm>

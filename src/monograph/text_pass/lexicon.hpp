@@ -1,6 +1,5 @@
 // Sets of words by name, and the words of a text with the sets that they are in.
 #pragma once
-#include "signs.hpp"
 #include "text.hpp"
 #include "unicode.hpp"
 #include "word_map.hpp"

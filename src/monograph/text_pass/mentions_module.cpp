@@ -1,8 +1,8 @@
 // Mentions as Python's objects, many at a time: one by one they take four times as long, and the collector goes through them.
 #include "bindings.hpp"
-#include "signs.hpp"
 #include "slots.hpp"
 #include "text.hpp"
+#include "unicode.hpp"
 
 #include <nanobind/stl/string.h>
 

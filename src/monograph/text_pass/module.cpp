@@ -91,10 +91,7 @@ nb::list word_hashes(const nb::list &given) {
     {
         nb::gil_scoped_release released;
         std::u32string folded, paired;
-        for (std::size_t at = 0; at < texts.size(); ++at) {
-            fold(texts[at], folded);
-            hash_words(pair_unspaced(folded, paired) ? paired : folded, hashes[at]);
-        }
+        for (std::size_t at = 0; at < texts.size(); ++at) { hash_words(index_form(texts[at], folded, paired), hashes[at]); }
     }
     nb::list made;
     for (const auto &some : hashes) made.append(nb::bytes(some.data(), 4 * some.size()));

@@ -1,6 +1,6 @@
 #include "phrases.hpp"
 
-#include "unicode.hpp"
+#include "byte_map.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -66,27 +66,6 @@ template <class Do> void for_each_part(View phrase, Do with) {
         }
 }
 
-// Different views, numbered as they come; no more than it is made for.
-class Different {
-  public:
-    explicit Different(std::size_t most) : numbers_(std::bit_ceil(2 * most + 1)) {}
-
-    std::size_t number(View one) {
-        std::uint64_t hash = 0;
-        for (const char32_t code : one) hash = (hash ^ code) * 0x9E3779B97F4A7C15u;
-        std::size_t at = (hash ^ hash >> 32) & (numbers_.size() - 1);
-        for (; numbers_[at]; at = (at + 1) & (numbers_.size() - 1))
-            if (views_[numbers_[at] - 1] == one) return numbers_[at] - 1;
-        views_.push_back(one);
-        numbers_[at] = static_cast<std::uint32_t>(views_.size());
-        return views_.size() - 1;
-    }
-
-  private:
-    std::vector<View> views_;
-    std::vector<std::uint32_t> numbers_; // Counted from 1; 0 marks a free place.
-};
-
 struct Phrase {
     View text;
     std::size_t often = 0;
@@ -147,19 +126,19 @@ std::vector<Span> key_phrases(const Lexicon &lexicon, View text, std::string_vie
     });
     if (spans.empty()) return spans;
 
-    Different known(spans.size()), words(spans.size() * LONGEST_PHRASE);
+    ByteMap known(std::bit_ceil(2 * spans.size())), words(std::bit_ceil(2 * LONGEST_PHRASE * spans.size()));
     std::vector<Phrase> phrases;
     std::vector<Beside> beside;
     std::vector<std::size_t> in_order;
     for (const auto &[first, last] : spans) {
         const View phrase = text.substr(first, last - first);
-        in_order.push_back(known.number(phrase));
+        in_order.push_back(known.number(bytes_of(phrase)));
         if (in_order.back() == phrases.size()) phrases.push_back({phrase});
         ++phrases[in_order.back()].often;
         const auto length = 1 + std::count_if(phrase.begin(), phrase.end(), [](char32_t code) { return code == U' ' || code == U'-'; });
         for_each_part(phrase, [&](View word) {
-            const std::size_t number = words.number(word);
-            beside.resize(std::max(beside.size(), number + 1));
+            const std::size_t number = words.number(bytes_of(word));
+            beside.resize(words.size());
             beside[number].degree += length;
             ++beside[number].frequency;
         });
@@ -167,7 +146,7 @@ std::vector<Span> key_phrases(const Lexicon &lexicon, View text, std::string_vie
     std::vector<Phrase *> different;
     for (Phrase &one : phrases) {
         for_each_part(one.text, [&](View word) {
-            const Beside &its = beside[words.number(word)];
+            const Beside &its = beside[words.number(bytes_of(word))];
             one.worth += 100 * its.degree / its.frequency;
         });
         different.push_back(&one);

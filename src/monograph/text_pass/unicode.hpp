@@ -8,6 +8,8 @@
 
 namespace monograph {
 
+using View = std::u32string_view;
+
 // The bits of a character's flags, as tools/unicode_tables.py has them.
 enum Flag : std::uint32_t { WORD = 1, LOWER = 2, UPPER = 4, TITLE = 8, SPACE = 16, DECIMAL = 32, DIGIT = 64, ALPHA = 128 };
 
@@ -24,7 +26,7 @@ class Unicode {
     std::uint32_t lower(std::uint32_t code) const;
 
     // Without case and accents, by itself; ``single`` holds the character where it stays as it is.
-    std::u32string_view folded(std::uint32_t code, char32_t &single) const {
+    View folded(std::uint32_t code, char32_t &single) const {
         const std::uint32_t fold = entries_[code] >> 17;
         if (fold == 0) {
             single = static_cast<char32_t>(code);
