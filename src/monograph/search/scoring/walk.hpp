@@ -5,14 +5,21 @@
 #include "sums.hpp"
 #include "words.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 namespace monograph {
+
+constexpr double HALF = 0.5; // What a cosine counts beside the words of a clause.
+constexpr double LOWEST = -std::numeric_limits<double>::infinity();
 
 // The models of monograph.graph.evidence, and what covering a question's words counts.
 struct Models {
@@ -26,6 +33,20 @@ struct Ranking {
     std::vector<double> scores;
     double weight;
 };
+
+// Scores, standardised and weighted, added up; a chunk that a ranking lacks counts there as its lowest.
+inline std::vector<double> fused(const std::vector<Ranking> &rankings, std::size_t count) {
+    std::vector<double> totals(count), shares;
+    for (const Ranking &one : rankings) {
+        if (one.scores.empty()) continue;
+        std::vector<double> scores = one.scores;
+        standardise(scores);
+        shares.assign(count, *std::min_element(scores.begin(), scores.end()));
+        for (std::size_t at = 0; at < scores.size(); ++at) shares[one.places[at]] = scores[at];
+        for (std::size_t at = 0; at < count; ++at) totals[at] += one.weight * shares[at];
+    }
+    return totals;
+}
 
 // Of a clause: which words of the question it has, and the cosines of the chunks that have a vector.
 struct Clause {
@@ -60,7 +81,9 @@ struct Best {
 class Walk {
   public:
     // With the weight of each of the question's words, 64 at most.
-    Walk(std::vector<double> weights, Models models);
+    Walk(std::vector<double> weights, Models models) : weights_(std::move(weights)), models_(models) {
+        if (weights_.size() > AskedWords::MOST) throw std::invalid_argument("a question has 64 words at most");
+    }
 
     const Places &places() const { return places_; }
     std::size_t words() const { return weights_.size(); }
@@ -68,30 +91,138 @@ class Walk {
     double total(Place place) const { return total_[place]; }
 
     // A chunk that is not known yet, with the question's words in it as bits; ``document`` below 0 where it is not there.
-    void learn(std::int64_t row, std::int64_t document, std::uint64_t held);
+    void learn(std::int64_t row, std::int64_t document, std::uint64_t held) {
+        if (!places_.add(row)) throw std::invalid_argument("a chunk that is known is not learnt again");
+        documents_.push_back(std::max<std::int64_t>(document, 0));
+        held_.push_back(document < 0 ? 0 : held & every_word());
+        own_.push_back(0.0);
+        total_.push_back(0.0);
+        clause_.push_back(0.0);
+        found_.push_back(0);
+    }
 
     // All that is known is found by itself. ``held`` are the places of the chunks that have a vector, ``named`` is by place.
     void start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held,
-               const std::vector<Named> &named);
+               const std::vector<Named> &named) {
+        const std::size_t count = places_.size();
+        const std::vector<double> scores = fused(rankings, count);
+        std::vector<double> covered(count), cosines(count);
+        clause_.assign(count, LOWEST);
+        for (const Clause &one : clauses) {
+            for (std::size_t at = 0; at < count; ++at) covered[at] = weight(held_[at] & one.words);
+            std::fill(cosines.begin(), cosines.end(), 0.0);
+            for (std::size_t at = 0; at < held.size(); ++at) cosines[held[at]] = one.cosines[at];
+            standardise(covered);
+            standardise(cosines);
+            for (std::size_t at = 0; at < count; ++at) clause_[at] = std::max(clause_[at], covered[at] + HALF * cosines[at]);
+        }
+        for (std::size_t at = 0; at < count; ++at) {
+            const auto &[by_title, share, fit, rarity, by_beginning, naming] = named[at];
+            own_[at] = total_[at] =
+                models_.found.probability({scores[at], clause_[at], by_title, share, fit, rarity, by_beginning, naming});
+            found_[at] = 1;
+        }
+    }
 
     // The names in so many starts, start by start; the entities that they lead to, ascending.
-    const std::vector<std::int64_t> &begin(std::size_t starts, std::vector<Edge> edges);
+    const std::vector<std::int64_t> &begin(std::size_t starts, std::vector<Edge> edges) {
+        starts_ = starts;
+        edges_ = std::move(edges);
+        leads_.clear();
+        heads_.clear();
+        for (const Edge &one : edges_) heads_.push_back(one.head);
+        std::sort(heads_.begin(), heads_.end());
+        heads_.erase(std::unique(heads_.begin(), heads_.end()), heads_.end());
+        return heads_;
+    }
 
     // Where these entities lead; the chunks that are not known, which are to be learnt.
-    std::vector<std::int64_t> lead(std::vector<Leads> leads);
+    std::vector<std::int64_t> lead(std::vector<Leads> leads) {
+        if (leads.size() != heads_.size()) throw std::invalid_argument("give where each of the entities leads");
+        leads_ = std::move(leads);
+        Places missing;
+        const auto look = [&](const std::vector<std::int64_t> &rows) {
+            for (const std::int64_t row : rows)
+                if (places_.of(row) == Places::NONE) missing.add(row);
+        };
+        for (const Leads &one : leads_) {
+            look(one.documents);
+            look(one.others);
+        }
+        return missing.rows();
+    }
 
     // Add the links to where they lead, and make the chances of chunks anew. False, and nothing is done, where one is not known.
-    bool follow();
+    bool follow() {
+        std::vector<Targets> targets(leads_.size());
+        for (std::size_t at = 0; at < leads_.size(); ++at)
+            if (!find(leads_[at].documents, targets[at].documents) || !find(leads_[at].others, targets[at].others)) return false;
+        std::vector<std::size_t> heads; // Of each edge, its number.
+        for (const Edge &one : edges_)
+            heads.push_back(static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin()));
+        if (leads_.size() != heads_.size()) return false;
+        links_.begin(starts_, places_.size());
+        for (std::size_t at = 0; at < edges_.size(); ++at) define(edges_[at], leads_[heads[at]], targets[heads[at]].documents);
+        for (std::size_t at = 0; at < edges_.size(); ++at) mention(edges_[at], targets[heads[at]].others);
+        while (missed_.size() < places_.size()) missed_.push_back(1.0 - own_[missed_.size()]);
+        for (const Place target : links_.add_up(missed_)) {
+            total_[target] = 1.0 - missed_[target];
+            found_[target] = 1;
+        }
+        begin(0, {}); // Nothing is left to follow.
+        return true;
+    }
 
     std::vector<Link> to(Place target) const { return links_.to(target); }
-    std::vector<Place> found() const;
+
+    std::vector<Place> found() const {
+        std::vector<Place> made;
+        for (std::size_t at = 0; at < found_.size(); ++at)
+            if (found_[at]) made.push_back(static_cast<Place>(at));
+        return made;
+    }
 
     // The most probable chunks, at most so many, and all that tie with the last.
-    Best highest(std::optional<std::size_t> most) const;
+    Best highest(std::optional<std::size_t> most) const {
+        Best best{found(), {}};
+        auto &places = best.places;
+        const auto is_better = [&](Place left, Place right) {
+            return total_[left] != total_[right] ? total_[left] > total_[right] : left < right;
+        };
+        if (most && *most > 0 && *most < places.size()) {
+            std::nth_element(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(*most - 1), places.end(), is_better);
+            const double least = total_[places[*most - 1]];
+            std::erase_if(places, [&](Place one) { return total_[one] < least; });
+        }
+        std::sort(places.begin(), places.end(), is_better);
+        for (std::size_t at = 0; at < places.size(); ++at) {
+            const bool as_before = at && total_[places[at - 1]] == total_[places[at]];
+            const bool as_behind = at + 1 < places.size() && total_[places[at + 1]] == total_[places[at]];
+            if (as_before || as_behind) best.tied.push_back(places[at]);
+        }
+        return best;
+    }
 
     // (place among those given, value) so that each adds most to those before it, the first ones; values never rise.
     std::vector<std::pair<std::size_t, double>> in_order(const std::vector<Place> &places, const std::vector<double> &logarithms,
-                                                         std::size_t most) const;
+                                                         std::size_t most) const {
+        std::vector<std::pair<std::size_t, double>> ordered;
+        std::vector<char> taken(places.size());
+        std::uint64_t covered = 0;
+        while (ordered.size() < std::min(most, places.size())) {
+            std::size_t best = places.size();
+            double highest = LOWEST;
+            for (std::size_t at = 0; at < places.size(); ++at) {
+                if (taken[at]) continue;
+                const double value = logarithms[at] + models_.coverage * weight(held_[places[at]] & ~covered);
+                if (best == places.size() || value > highest) best = at, highest = value;
+            }
+            ordered.emplace_back(best, highest);
+            taken[best] = 1;
+            covered |= held_[places[best]];
+        }
+        return ordered;
+    }
 
   private:
     // Of an entity: the places of the chunks that it leads to.
@@ -99,9 +230,35 @@ class Walk {
         std::vector<Place> documents, others;
     };
 
-    bool find(const std::vector<std::int64_t> &rows, std::vector<Place> &places) const;
-    void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets);
-    void mention(const Edge &edge, const std::vector<Place> &targets);
+    bool find(const std::vector<std::int64_t> &rows, std::vector<Place> &places) const {
+        places.reserve(rows.size());
+        for (const std::int64_t row : rows) {
+            places.push_back(places_.of(row));
+            if (places.back() == Places::NONE) return false;
+        }
+        return true;
+    }
+
+    void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets) {
+        if (edge.own > 0.0) return; // A document that is about the name itself leads to no other.
+        for (std::size_t at = 0; at < targets.size(); ++at) {
+            const Place target = targets[at];
+            if (documents_[target] == documents_[edge.start]) continue;
+            const double chance = models_.defines.probability({leads.by_beginning[at], leads.rarity[at], edge.uses, edge.asked,
+                                                               added(edge, target), edge.first, edge.words, edge.beside});
+            links_.add(edge.number, target, edge.name, total_[edge.start] * chance);
+        }
+    }
+
+    void mention(const Edge &edge, const std::vector<Place> &targets) {
+        for (const Place target : targets) {
+            if (documents_[target] == documents_[edge.start]) continue;
+            const double chance = models_.mentions.probability(
+                {edge.uses, edge.own, edge.asked, added(edge, target), edge.words, edge.beside, clause_[target]});
+            links_.add(edge.number, target, edge.name, total_[edge.start] * chance);
+        }
+    }
+
     // The share of the question's words that only the target has.
     double added(const Edge &edge, Place target) const { return weight(held_[target] & ~held_[edge.start]); }
     // What words weigh, added up by their places.
