@@ -10,32 +10,59 @@ _Mention = TypeVar("_Mention")
 _Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
-    def __init__(self, vocabulary: dict[str, int], merges: list[str], most_words: int, longest_word: int) -> None: ...
-    def count(self, texts: list[str]) -> list[int]: ...
-    def ids(self, text: str) -> list[int] | None: ...
-    def spans(self, text: str) -> list[tuple[int, int]] | None: ...
+    """Byte-pair encoding with fallback to bytes."""
+
+    def __init__(
+        self, vocabulary: dict[str, int], merges: list[str], most_words: int, longest_word: int, /
+    ) -> None: ...
+    def count(self, texts: list[str], /) -> list[int]:
+        """Return the number of tokens of each text; -1 for a text with special tokens."""
+    def ids(self, text: str, /) -> list[int] | None:
+        """Return the tokens of a text; None if it has special tokens."""
+    def spans(self, text: str, /) -> list[tuple[int, int]] | None:
+        """Return (start, end) of each token of a text; None if it has special tokens."""
     def sums(
         self,
         texts: list[str],
         table: npt.NDArray[np.float32] | npt.NDArray[np.uint16],
         at_once: int,
         out: npt.NDArray[np.float32],
-    ) -> list[int]: ...
-    @property
-    def known(self) -> int: ...
+    ) -> list[int]:
+        """Fill ``out`` with the sums of the texts' token vectors; return the indexes of left out texts.
 
-def unicode_version() -> str: ...
-def character(code: int) -> tuple[int, int, str, int]: ...
-def fold_and_pair(text: str) -> tuple[str, str]: ...
-def key_of(name: str, longest: int) -> str: ...
-def word_hashes(texts: list[str]) -> list[bytes]: ...
-def sentence_starts(text: str) -> list[int]: ...
+        These are texts with special tokens.
+        """
+    @property
+    def known(self) -> int:
+        """Number of words whose tokens are cached."""
+
+def unicode_version() -> str:
+    """Return the version of Unicode that the tables were made from."""
+
+def character(code: int, /) -> tuple[int, int, str, int]:
+    """Return (flags, combining class, fold, lower case) of a character, as the tables have them. For tests."""
+
+def fold_and_pair(text: str, /) -> tuple[str, str]:
+    """Return a text without case and accents, and the same with characters in pairs where a script has no spaces."""
+
+def key_of(name: str, longest: int, /) -> str:
+    """Return the key of a name."""
+
+def word_hashes(texts: list[str], /) -> list[bytes]:
+    """Return CRC-32 of the stems of each text's words: uint32, ascending, in bytes."""
+
+def sentence_starts(text: str, /) -> list[int]:
+    """Return the indexes at which the sentences of a text begin."""
+
 def title_phrases(
-    texts: list[str], none: Collection[str], words: int, small: int, longest_key: int
-) -> list[dict[str, int]]: ...
+    texts: list[str], none: Collection[str], words: int, small: int, longest_key: int, /
+) -> list[dict[str, int]]:
+    """Return, for each text, the keys of phrases that may be a title, and where each occurs first."""
 
 class Lexicon:
-    def __init__(self, sets: Mapping[str, Iterable[str]], languages: Mapping[str, Iterable[str]]) -> None: ...
+    """Sets of words that tell the kind of a name, and the function words of languages."""
+
+    def __init__(self, sets: Mapping[str, Iterable[str]], languages: Mapping[str, Iterable[str]], /) -> None: ...
     def names(
         self,
         text: str,
@@ -43,13 +70,20 @@ class Lexicon:
         taken: Sequence[tuple[int, int]],
         is_number: Callable[[int, int], bool],
         kind_of: Callable[[int, int, bool, bool], str],
-    ) -> list[tuple[int, int, str]]: ...
-    def language_of(self, text: str, characters: int, words: int) -> str: ...
-    def key_phrases(self, text: str, language: str, most: int, words_a_phrase: int) -> list[tuple[int, int]]: ...
+        /,
+    ) -> list[tuple[int, int, str]]:
+        """Return (start, end, kind) of a text's names."""
+    def language_of(self, text: str, characters: int, words: int, /) -> str:
+        """Return the language of a text, by the first ``characters`` and ``words`` of it."""
+    def key_phrases(self, text: str, language: str, most: int, words_a_phrase: int, /) -> list[tuple[int, int]]:
+        """Return the spans of a text's key phrases."""
 
 class Mentions(Generic[_Mention]):
-    def __init__(self, kinds: list[str], mention: type[_Mention]) -> None: ...
-    def made(self, text: str, rows: list[list[int]]) -> list[_Mention]: ...
+    """Constructor of many mentions at a time."""
+
+    def __init__(self, kinds: list[str], mention: type[_Mention], /) -> None: ...
+    def made(self, text: str, rows: list[list[int]], /) -> list[_Mention]:
+        """Return mentions, given as (index of the kind, start, end)."""
     def merged(
         self,
         text: str,
@@ -58,18 +92,27 @@ class Mentions(Generic[_Mention]):
         phrases: list[tuple[int, int]],
         longest: int,
         most: int,
-    ) -> list[_Mention]: ...
+        /,
+    ) -> list[_Mention]:
+        """Return a mention for each distinct span, in order of start, longer before shorter."""
 
 class AskedWords:
-    def __init__(self, words: Sequence[int], weights: Sequence[float]) -> None: ...
+    """Words of a question, and their weights."""
+
+    def __init__(self, words: Sequence[int], weights: Sequence[float], /) -> None: ...
     def beside(
-        self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int]
-    ) -> list[tuple[int, float]]: ...
+        self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int], /
+    ) -> list[tuple[int, float]]:
+        """Return (words that the title lacks, weight of the question's words beside it) of each name."""
 
 class Clues:
-    def __init__(self, words: Mapping[str, int]) -> None: ...
+    """Clues that words give by themselves, by lower-case word."""
+
+    def __init__(self, words: Mapping[str, int], /) -> None: ...
 
 class AskedTerms:
+    """Words of a question, for comparison with texts."""
+
     def __init__(
         self,
         tokenizer: Tokenizer,
@@ -84,9 +127,12 @@ class AskedTerms:
         stretches: Sequence[Sequence[tuple[int, int]]],
         out: npt.NDArray[np.float64],
         wholes: npt.NDArray[np.float64],
-    ) -> None: ...
+    ) -> None:
+        """Fill a row for each stretch, and one for each text."""
 
 class Naming(Generic[_Named]):
+    """Rules that give the chunks of a document their names."""
+
     def __init__(
         self,
         sets: Mapping[str, Iterable[str]],
@@ -95,7 +141,9 @@ class Naming(Generic[_Named]):
         named: type[_Named],
         mention: type[Mention],
         ask: Callable[[str, str], str],
+        /,
     ) -> None: ...
     def of_chunks(
-        self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]]
-    ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]]: ...
+        self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]], /
+    ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]]:
+        """Return, for each chunk, its names, and pairs of mentions, the second in brackets behind the first."""

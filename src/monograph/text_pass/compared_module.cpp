@@ -69,12 +69,11 @@ void compare(const AskedTerms &asked, const nb::list &given, const std::vector<s
 } // namespace
 
 void bind_compared(nb::module_ &module) {
-    nb::class_<Clues>(module, "Clues", "What words in small letters tell by themselves.").def("__init__", &make_clues, nb::arg("words"));
-    nb::class_<AskedTerms>(module, "AskedTerms", "The words of a question, as texts are held against them.")
+    nb::class_<Clues>(module, "Clues").def("__init__", &make_clues);
+    nb::class_<AskedTerms>(module, "AskedTerms")
         .def("__init__", &make_asked, nb::arg("tokenizer"), nb::arg("table").noconvert(), nb::arg("words"), nb::arg("every"),
              nb::arg("clues"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
-        .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert(),
-             "Fill a row for each stretch, and for each text.");
+        .def("compare", &compare, nb::arg("texts"), nb::arg("stretches"), nb::arg("out").noconvert(), nb::arg("wholes").noconvert());
 }
 
 } // namespace monograph

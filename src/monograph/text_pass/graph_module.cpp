@@ -211,11 +211,9 @@ class Naming {
 } // namespace
 
 void bind_graph(nb::module_ &module) {
-    nb::class_<Naming>(module, "Naming", "How the names of a document's chunks are told.")
-        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>(), nb::arg("sets"),
-             nb::arg("kinds"), nb::arg("longest_key"), nb::arg("named"), nb::arg("mention"), nb::arg("ask"))
-        .def("of_chunks", &Naming::of_chunks, nb::arg("texts"), nb::arg("mentions"), nb::arg("cannot_link"),
-             "Of each chunk its names, and pairs of mentions of which one stands in brackets.");
+    nb::class_<Naming>(module, "Naming")
+        .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>())
+        .def("of_chunks", &Naming::of_chunks);
 }
 
 } // namespace monograph

@@ -127,11 +127,10 @@ class Mentions {
 } // namespace
 
 void bind_mentions(nb::module_ &module) {
-    nb::class_<Mentions>(module, "Mentions", "Mentions of some kinds, made many at a time.")
-        .def(nb::init<const nb::list &, nb::object>(), nb::arg("kinds"), nb::arg("mention"))
-        .def("made", &Mentions::made, nb::arg("text"), nb::arg("rows"), "Mentions of (place of the kind, start, end).")
-        .def("merged", &Mentions::merged, nb::arg("text"), nb::arg("shapes"), nb::arg("names"), nb::arg("phrases"), nb::arg("longest"),
-             nb::arg("most"), "Each span once, in order of start, longer before shorter.");
+    nb::class_<Mentions>(module, "Mentions")
+        .def(nb::init<const nb::list &, nb::object>())
+        .def("made", &Mentions::made)
+        .def("merged", &Mentions::merged);
 }
 
 } // namespace monograph

@@ -121,26 +121,22 @@ NB_MODULE(_text_pass, module) {
     using namespace monograph;
     module.doc() = "One pass over a text, compiled.";
     nb::set_leak_warnings(false);
-    nb::class_<Tokenizer>(module, "Tokenizer", "Byte-pair encoding with fallback to bytes.")
+    nb::class_<Tokenizer>(module, "Tokenizer")
         .def(nb::init<const std::unordered_map<std::string_view, std::uint32_t> &, const std::vector<std::string_view> &, std::size_t,
-                      std::size_t>(),
-             nb::arg("vocabulary"), nb::arg("merges"), nb::arg("most_words"), nb::arg("longest_word"))
-        .def("count", &count_tokens, nb::arg("texts"), "Tokens of each text; -1 for one with special tokens.")
-        .def("ids", &token_ids, nb::arg("text"), "The tokens of a text; None for one with special tokens.")
-        .def("spans", &token_spans, nb::arg("text"), "Where each token of a text begins and ends; None for one with special tokens.")
-        .def("sums", &sum_tokens<float>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert(),
-             "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
+                      std::size_t>())
+        .def("count", &count_tokens)
+        .def("ids", &token_ids)
+        .def("spans", &token_spans)
+        .def("sums", &sum_tokens<float>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"), nb::arg("out").noconvert())
         .def("sums", &sum_tokens<std::uint16_t>, nb::arg("texts"), nb::arg("table").noconvert(), nb::arg("at_once"),
-             nb::arg("out").noconvert(),
-             "Fill ``out`` with the sums of the texts' token vectors; which texts have special tokens, and are left out.")
-        .def_prop_ro("known", &Tokenizer::known, "Words whose tokens are known.");
-    module.def("unicode_version", &Unicode::version, "The version of Unicode that the tables were made from.");
-    module.def("character", &character, nb::arg("code"), "What the tables hold of a character: flags, combining class, fold, small form.");
-    module.def("fold_and_pair", &fold_and_pair, nb::arg("text"),
-               "A text without case and accents, and that in pairs where it is written without blanks.");
-    module.def("key_of", &key_of_name, nb::arg("name"), nb::arg("longest"), "The key of a name.");
-    module.def("word_hashes", &word_hashes, nb::arg("texts"), "CRC-32 of the stems of each text's words, uint32 in bytes.");
-    module.def("sentence_starts", &starts_of, nb::arg("text"), "Where the sentences of a text begin.");
+             nb::arg("out").noconvert())
+        .def_prop_ro("known", &Tokenizer::known);
+    module.def("unicode_version", &Unicode::version);
+    module.def("character", &character);
+    module.def("fold_and_pair", &fold_and_pair);
+    module.def("key_of", &key_of_name);
+    module.def("word_hashes", &word_hashes);
+    module.def("sentence_starts", &starts_of);
     bind_names(module);
     bind_mentions(module);
     bind_graph(module);

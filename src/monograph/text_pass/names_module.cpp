@@ -56,14 +56,11 @@ std::vector<Span> find_key_phrases(const Lexicon &lexicon, const nb::str &text, 
 } // namespace
 
 void bind_names(nb::module_ &module) {
-    nb::class_<Lexicon>(module, "Lexicon", "Sets of words that tell what names are, and function words by language.")
-        .def(nb::init<const nb::dict &, const nb::dict &>(), nb::arg("sets"), nb::arg("languages"))
-        .def("names", &names_in, nb::arg("text"), nb::arg("language"), nb::arg("taken"), nb::arg("is_number"), nb::arg("kind_of"),
-             "(start, end, kind) of a text's names.")
-        .def("language_of", &tell_language, nb::arg("text"), nb::arg("characters"), nb::arg("words"),
-             "The language that so many characters and words at the head of a text tell.")
-        .def("key_phrases", &find_key_phrases, nb::arg("text"), nb::arg("language"), nb::arg("most"), nb::arg("words_a_phrase"),
-             "Spans of a text's key phrases.");
+    nb::class_<Lexicon>(module, "Lexicon")
+        .def(nb::init<const nb::dict &, const nb::dict &>())
+        .def("names", &names_in)
+        .def("language_of", &tell_language)
+        .def("key_phrases", &find_key_phrases);
 }
 
 } // namespace monograph

@@ -52,12 +52,10 @@ nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::st
 } // namespace
 
 void bind_walk(nb::module_ &module) {
-    module.def("title_phrases", &phrases_of, nb::arg("texts"), nb::arg("none"), nb::arg("words"), nb::arg("small"), nb::arg("longest_key"),
-               "Of each text the keys of phrases that may be a title, and where each stands first.");
-    nb::class_<AskedWords>(module, "AskedWords", "The words of a question, and what they weigh.")
-        .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>(), nb::arg("words"), nb::arg("weights"))
-        .def("beside", &names_beside, nb::arg("text"), nb::arg("title_key"), nb::arg("keys"), nb::arg("where"), nb::arg("starts"),
-             "(different words that the title has not, what those of the question beside it weigh) of each name of a text.");
+    module.def("title_phrases", &phrases_of);
+    nb::class_<AskedWords>(module, "AskedWords")
+        .def(nb::init<std::vector<std::uint32_t>, std::vector<double>>())
+        .def("beside", &names_beside);
 }
 
 } // namespace monograph

@@ -329,45 +329,21 @@ NB_MODULE(_scoring, module) {
     using namespace monograph;
     module.doc() = "Scores of a walk along the graph.";
     nb::set_leak_warnings(false);
-    module.def("evidence", &evidence, nb::arg("asked"), nb::arg("rows"), nb::arg("chunks"),
-               "Return int64 (n, 4): the row of each chunk, its document, the question's words that it has as bits by their places, and a "
-               "hash of all its words. "
-               "asked: hashes of the question's words, ascending, 64 at most. chunks: (document, words, packed) of each row.");
-    nb::class_<WalkScores>(module, "WalkScores",
-                           "Scores of one walk along the graph, without what it reads. Chunks are given by their rows. A chunk that was "
-                           "not learnt raises KeyError, "
-                           "except where a method says otherwise.")
-        .def(nb::init<std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>(),
-             nb::arg("weights"), nb::arg("asked"), nb::arg("models"), nb::arg("coverage"))
-        .def("unknown", &WalkScores::unknown, nb::arg("rows"), "Return the chunks that were not learnt, in order, once each.")
-        .def("learn", &WalkScores::learn, nb::arg("records"),
-             "Learn new chunks from records of evidence(); a document below 0 is that of a chunk that does not exist.")
-        .def("alike", &WalkScores::alike, nb::arg("rows"), "Return those of some chunks whose words another of them has too, in order.")
-        .def("start", &WalkScores::start, nb::arg("rankings"), nb::arg("said"), nb::arg("near"), nb::arg("subjects"), nb::arg("naming"),
-             "Give every learnt chunk its own chance. rankings: (rows, scores, weight) of each; a chunk that a ranking lacks counts there "
-             "as its lowest. "
-             "said: for each clause the places of its words among the question's. near: (rows of the chunks that have a vector, cosines "
-             "(clauses, n)). "
-             "subjects: (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about a name of the "
-             "question. "
-             "naming: by row, the share of the question's entities that a chunk names.")
-        .def("begin", &WalkScores::begin, nb::arg("starts"), nb::arg("texts"), nb::arg("tells"),
-             "Return the rows, ascending, of the entities that the names in the starts lead to; tells is the result of search.walk.beside.")
-        .def("lead", &WalkScores::lead, nb::arg("leads"),
-             "Take where each of these entities leads; return the chunks among them that are not learnt yet, in order, once each.")
-        .def("follow", &WalkScores::follow, "Add the links to where these entities lead, and compute the chances of all chunks again.")
-        .def("to", &WalkScores::to, nb::arg("row"),
-             "Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts; empty where no link "
-             "leads.")
-        .def("own", &WalkScores::own, nb::arg("row"), "Return the chance of a chunk by itself; 0 for one that is not known.")
-        .def("chance", &WalkScores::chance, nb::arg("row"), "Return the chance of a chunk; 0 for one that was not found.")
-        .def("chances", &WalkScores::chances, "Return the chances of all chunks that were found, by row.")
-        .def("highest", &WalkScores::highest, nb::arg("most") = nb::none(),
-             "Return the most probable chunks, at most so many and all that tie with the last, best first; their chances; the rows of "
-             "those that tie.")
-        .def("logarithms", &WalkScores::logarithms, nb::arg("rows"),
-             "Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST.")
-        .def("in_order", &WalkScores::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none(),
-             "Return (chunk, value), ordered so that each chunk adds most to those before it; of those that add as much the first. Values "
-             "never rise.");
+    module.def("evidence", &evidence);
+    nb::class_<WalkScores>(module, "WalkScores")
+        .def(nb::init<std::vector<double>, std::vector<std::int64_t>, const std::tuple<Given<8>, Given<8>, Given<7>> &, double>())
+        .def("unknown", &WalkScores::unknown)
+        .def("learn", &WalkScores::learn)
+        .def("alike", &WalkScores::alike)
+        .def("start", &WalkScores::start)
+        .def("begin", &WalkScores::begin)
+        .def("lead", &WalkScores::lead)
+        .def("follow", &WalkScores::follow)
+        .def("to", &WalkScores::to)
+        .def("own", &WalkScores::own)
+        .def("chance", &WalkScores::chance)
+        .def("chances", &WalkScores::chances)
+        .def("highest", &WalkScores::highest, nb::arg("most") = nb::none())
+        .def("logarithms", &WalkScores::logarithms)
+        .def("in_order", &WalkScores::in_order, nb::arg("rows"), nb::arg("logarithms"), nb::arg("most") = nb::none());
 }

@@ -278,11 +278,9 @@ NB_MODULE(_mapped, module) {
     module.doc() = "Files that other programs cut off while they are mapped into memory.";
     nb::set_leak_warnings(false);
     module.attr("IS_GUARDED") = IS_GUARDED;
-    nb::class_<Watch>(module, "Watch", "Keeps the process alive where a file, or the index of its log, is cut off, and notes it.")
-        .def(nb::init<const nb::bytes &, unsigned long long, unsigned long long>(), nb::arg("path"), nb::arg("device"), nb::arg("inode"))
-        .def("end", &Watch::end, "Watch it no longer.")
-        .def_prop_ro(
-            "file_is_cut", [](const Watch &watch) { return watch.is(Part::FILE); },
-            "Whether a read came upon an end of the file that was not there before.")
-        .def_prop_ro("index_is_cut", [](const Watch &watch) { return watch.is(Part::INDEX); }, "The same of the index of its log.");
+    nb::class_<Watch>(module, "Watch")
+        .def(nb::init<const nb::bytes &, unsigned long long, unsigned long long>())
+        .def("end", &Watch::end)
+        .def_prop_ro("file_is_cut", [](const Watch &watch) { return watch.is(Part::FILE); })
+        .def_prop_ro("index_is_cut", [](const Watch &watch) { return watch.is(Part::INDEX); });
 }

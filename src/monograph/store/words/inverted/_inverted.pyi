@@ -3,27 +3,41 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-def shortest(lengths: bytes) -> int: ...
+def shortest(lengths: bytes, /) -> int:
+    """Return the smallest known length of a block."""
 
 class Kept:
-    def __init__(self, most: int) -> None: ...
+    """Cache of the postings of words, bounded in bytes."""
+
+    def __init__(self, most: int, /) -> None: ...
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Bytes of the cached postings."""
 
 class Words:
-    def __init__(self, layout: bytes, words: Sequence[str], most: Sequence[int], kept: Kept) -> None: ...
+    """Postings of a question's words."""
+
+    def __init__(self, layout: bytes, words: Sequence[str], most: Sequence[int], kept: Kept, /) -> None: ...
     @property
-    def known(self) -> bool: ...
+    def known(self) -> bool:
+        """Whether the record of the layout has a format that is supported."""
     @property
-    def segments(self) -> str: ...
+    def segments(self) -> str:
+        """Numbers of the segments, as JSON."""
     @property
-    def count(self) -> list[int]: ...
+    def count(self) -> list[int]:
+        """Number of chunks that contain each word, counted up to its limit."""
     @property
-    def missing(self) -> list[str]: ...
-    def keep(self, kept: Kept) -> None: ...
-    def begin(self, first: list[tuple[object, object]]) -> str | None: ...
-    def read(self, pages: list[tuple[int, bytes]]) -> str | None: ...
-    def blocks(self, words: Sequence[str]) -> list[int]: ...
+    def missing(self) -> list[str]:
+        """Words whose pages are to be read."""
+    def keep(self, kept: Kept, /) -> None:
+        """Cache the postings that were read completely."""
+    def begin(self, first: list[tuple[object, object]], /) -> str | None:
+        """Return the pages to read, as JSON: [first, last] of each word and segment."""
+    def read(self, pages: list[tuple[int, bytes]], /) -> str | None:
+        """Take pages in; return the pages to read next, "" at the end, None if the pages are inconsistent."""
+    def blocks(self, words: Sequence[str], /) -> list[int]:
+        """Return the numbers of the blocks with rows that contain any of some words, ascending."""
     def best(
         self,
         words: Sequence[str],
@@ -33,4 +47,5 @@ class Words:
         k: int,
         among: npt.NDArray[np.int64] | None,
         counts: Sequence[float] | None = None,
-    ) -> list[tuple[int, float]] | None: ...
+    ) -> list[tuple[int, float]] | None:
+        """Return (row, score) of the k best and all that tie with the last, best first; None if a length is unknown."""

@@ -262,25 +262,18 @@ NB_MODULE(_inverted, module) {
     nb::set_leak_warnings(false);
     module.attr("ROWS") = Lengths::ROWS;
     module.attr("NOT_TOLD") = Lengths::NOT_TOLD;
-    module.def(
-        "shortest", [](const nb::bytes &lengths) { return Lengths::shortest(page_of(lengths)); }, nb::arg("lengths"),
-        "Of a block's lengths, the least that is told.");
-    nb::class_<Kept>(module, "Kept", "Words' postings that stay in memory, within so many bytes.")
-        .def(nb::init<std::size_t>(), nb::arg("most"))
-        .def_prop_ro("size", &Kept::size, "Bytes of what is kept.");
-    nb::class_<Words>(module, "Words", "The postings of a question's words.")
-        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>, Kept &>(), nb::arg("layout"),
-             nb::arg("words"), nb::arg("most"), nb::arg("kept"))
-        .def_prop_ro("known", &Words::known, "Whether the record of the layout is of the format that is known here.")
-        .def_prop_ro("segments", &Words::numbers, "The numbers of the segments, as JSON.")
-        .def_prop_ro("count", &Words::counted, "In how many chunks each word stands, counted no further than its limit.")
-        .def_prop_ro("missing", &Words::missing, "Words of which pages are to be read.")
-        .def("keep", &Words::keep, nb::arg("kept"), "Keep what was read whole.")
-        .def("begin", &Words::begin, nb::arg("first"), "Which pages to read, as JSON: [first, last] of each word and segment.")
-        .def("read", &Words::read, nb::arg("pages"),
-             "Take them in; which others to read, nothing at the end, None where they do not add up.")
-        .def("blocks", &Words::blocks, nb::arg("words"), "Blocks of the rows that have any of some words, ascending.")
+    module.def("shortest", [](const nb::bytes &lengths) { return Lengths::shortest(page_of(lengths)); });
+    nb::class_<Kept>(module, "Kept").def(nb::init<std::size_t>()).def_prop_ro("size", &Kept::size);
+    nb::class_<Words>(module, "Words")
+        .def(nb::init<const nb::bytes &, std::vector<std::string>, std::vector<std::int64_t>, Kept &>())
+        .def_prop_ro("known", &Words::known)
+        .def_prop_ro("segments", &Words::numbers)
+        .def_prop_ro("count", &Words::counted)
+        .def_prop_ro("missing", &Words::missing)
+        .def("keep", &Words::keep)
+        .def("begin", &Words::begin)
+        .def("read", &Words::read)
+        .def("blocks", &Words::blocks)
         .def("best", &Words::best, nb::arg("words"), nb::arg("lengths"), nb::arg("totals"), nb::arg("weights"), nb::arg("k"),
-             nb::arg("among").none(), nb::arg("counts") = nb::none(),
-             "The k best (row, score), and all that tie with the last, highest first; None where a length is not known.");
+             nb::arg("among").none(), nb::arg("counts") = nb::none());
 }
