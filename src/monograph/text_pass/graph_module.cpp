@@ -61,9 +61,6 @@ class Naming {
         if (!PyType_Check(named_.ptr()) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(named_.ptr()), &PyTuple_Type) ||
             kinds.size() > 64)
             throw std::invalid_argument("names are tuples, of 64 kinds at most");
-        person_ = place_of_kind("person");
-        name_ = place_of_kind("name");
-        date_ = place_of_kind("date");
     }
 
     // Of each chunk its names, and which of its mentions stand in brackets behind which.
@@ -88,47 +85,15 @@ class Naming {
     }
 
   private:
-    std::uint8_t place_of_kind(const char *kind) const {
-        for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (nb::cast<std::string>(kinds_[at]) == kind) return static_cast<std::uint8_t>(at);
-        throw std::invalid_argument(std::string("there is no kind ") + kind);
-    }
-
-    // The number of a kind; false for one of an extractor's own.
-    bool kind_of(nb::handle kind, std::uint8_t &out) const {
-        for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)) == kind.ptr()) {
-                out = static_cast<std::uint8_t>(at);
-                return true;
-            }
-        for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (PyUnicode_Check(kind.ptr()) &&
-                PyUnicode_Compare(PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)), kind.ptr()) == 0) {
-                out = static_cast<std::uint8_t>(at);
-                return true;
-            }
-        return false;
-    }
-
-    static bool place(PyObject *given, std::size_t &out) {
-        if (!given || !PyLong_Check(given)) return false;
-        const Py_ssize_t value = PyLong_AsSsize_t(given);
-        if (value < 0) {
-            PyErr_Clear();
-            return false;
-        }
-        out = static_cast<std::size_t>(value);
-        return true;
-    }
-
     bool read(const nb::object &mentions, Keys &keys, std::vector<Occurrence> &out) const {
         if (!PyTuple_Check(mentions.ptr())) return false;
         for (nb::handle one : nb::borrow<nb::tuple>(mentions)) {
             if (Py_TYPE(one.ptr()) != reinterpret_cast<PyTypeObject *>(mention_.ptr())) return false;
             const nb::object name = nb::borrow(own_name_.of(one.ptr())), kind = nb::borrow(kind_.of(one.ptr()));
-            Occurrence found{};
-            if (!name.is_valid() || !kind.is_valid() || !PyUnicode_Check(name.ptr()) || !kind_of(kind, found.kind)) return false;
-            if (!place(start_.of(one.ptr()), found.start) || !place(end_.of(one.ptr()), found.end)) return false;
+            if (!name.is_valid() || !kind.is_valid() || !PyUnicode_Check(name.ptr())) return false;
+            const auto its_kind = kinds_.find(kind), start = place_of(start_.of(one.ptr())), end = place_of(end_.of(one.ptr()));
+            if (!its_kind || !start || !end) return false;
+            Occurrence found{0, static_cast<std::uint8_t>(*its_kind), *start, *end};
             found.key = key_of_mention(name, kind, found.kind, keys);
             if (found.kind == person_) keys.tell(found.key, Keys::TOLD_PERSON);
             if (found.kind == name_) keys.tell(found.key, Keys::TOLD_NAME);
@@ -174,7 +139,7 @@ class Naming {
             PyObject *name = type->tp_alloc(type, 4);
             if (!name) throw nb::python_error();
             PyTuple_SET_ITEM(name, 0, nb::object(made[one.key]).release().ptr());
-            PyTuple_SET_ITEM(name, 1, nb::borrow(PyList_GET_ITEM(kinds_.ptr(), one.kind)).release().ptr());
+            PyTuple_SET_ITEM(name, 1, kinds_[one.kind].release().ptr());
             PyTuple_SET_ITEM(name, 2, PyLong_FromLong(one.first));
             PyTuple_SET_ITEM(name, 3, PyLong_FromLong(one.second));
             PyObject_GC_UnTrack(name); // It holds texts and numbers: the collector need not look for a way back to it.
@@ -201,11 +166,11 @@ class Naming {
     }
 
     Lexicon lexicon_;
-    nb::list kinds_;
+    Kinds kinds_;
     std::size_t longest_;
     nb::object named_, mention_, ask_;
     Slot own_name_{mention_, "name"}, kind_{mention_, "kind"}, start_{mention_, "start"}, end_{mention_, "end"};
-    std::uint8_t person_ = 0, name_ = 0, date_ = 0;
+    std::size_t person_ = kinds_.named("person"), name_ = kinds_.named("name"), date_ = kinds_.named("date");
 };
 
 } // namespace

@@ -18,12 +18,8 @@ namespace {
 constexpr std::size_t LONGEST_WORD = 32;
 
 std::size_t place_in(const nb::object &number) {
-    const Py_ssize_t place = PyLong_CheckExact(number.ptr()) ? PyLong_AsSsize_t(number.ptr()) : -1;
-    if (place < 0) {
-        PyErr_Clear();
-        throw std::invalid_argument("a mention has no such place");
-    }
-    return static_cast<std::size_t>(place);
+    if (const auto place = place_of(number.ptr())) return *place;
+    throw std::invalid_argument("a mention has no such place");
 }
 
 class Mentions {
@@ -85,10 +81,7 @@ class Mentions {
     };
 
     std::size_t kind_of(const nb::object &kind) const {
-        for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (kinds_[at].is(kind)) return at;
-        for (std::size_t at = 0; at < kinds_.size(); ++at)
-            if (kinds_[at].equal(kind)) return at;
+        if (const auto found = kinds_.find(kind)) return *found;
         throw std::invalid_argument("a mention is of no kind");
     }
 
@@ -116,10 +109,9 @@ class Mentions {
         return made;
     }
 
-    nb::list kinds_;
+    Kinds kinds_;
     nb::object mention_, empty_ = nb::str("");
-    std::size_t name_ = kind_of(nb::str("name")), quote_ = kind_of(nb::str("quote")), work_ = kind_of(nb::str("work")),
-                term_ = kind_of(nb::str("term"));
+    std::size_t name_ = kinds_.named("name"), quote_ = kinds_.named("quote"), work_ = kinds_.named("work"), term_ = kinds_.named("term");
     Slot name_slot_{mention_, "name"}, kind_slot_{mention_, "kind"}, start_slot_{mention_, "start"}, end_slot_{mention_, "end"},
         description_slot_{mention_, "description"};
 };

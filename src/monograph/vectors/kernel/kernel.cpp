@@ -246,6 +246,10 @@ struct Graph {
 
     std::size_t room(int at) const { return at ? m : 2 * m; }
     int top() const { return entry < 0 ? -1 : static_cast<int>(links[static_cast<std::size_t>(entry)].size()) - 1; }
+    template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
+        if (static_cast<int>(links[node].size()) <= height) return;
+        for (std::int32_t other : links[node][static_cast<std::size_t>(height)]) visit(static_cast<std::size_t>(other));
+    }
 };
 
 // A stored graph: header (magic, nodes, M, entry, checksum), for each node and one more the first row of its upper links
@@ -282,9 +286,10 @@ struct GraphView {
         return height ? above + 4 * m * (row(node) + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
     }
     bool reaches(std::size_t node, int level) const { return height(node) >= level; }
-    // Calls visit with the links of a node at a level that it has. A checksum says that these are the bytes that someone
+    // Calls visit with the links of a node at a level. A checksum says that these are the bytes that someone
     // wrote, not that they are a graph: a link must lead to another node of it, which has that level.
     template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
+        if (!reaches(node, height)) return;
         std::size_t count;
         const std::uint8_t *found = at(node, height, count);
         for (std::size_t place = 0; place < count; ++place) {
@@ -318,24 +323,11 @@ struct GraphView {
     }
 };
 
-// Whom a node knows, alike for a stored graph and one that is being changed.
-struct Neighbours {
-    const Graph *grown = nullptr;
-    const GraphView *stored = nullptr;
-    template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
-        if (grown) {
-            if (static_cast<int>(grown->links[node].size()) <= height) return;
-            for (std::int32_t other : grown->links[node][static_cast<std::size_t>(height)]) visit(static_cast<std::size_t>(other));
-            return;
-        }
-        if (stored->reaches(node, height)) stored->each(node, height, visit);
-    }
-};
-
-struct Walk {
+// A walk along a stored graph, or one that is being changed.
+template <typename Links> struct Walk {
     const Body &body;
     const Query &query;
-    Neighbours neighbours;
+    const Links &links;
     std::size_t compared = 0;
 
     float score(std::size_t row) {
@@ -347,7 +339,7 @@ struct Walk {
         for (bool better = true; better;) {
             better = false;
             const auto here = static_cast<std::size_t>(from.row);
-            neighbours.each(here, height, [&](std::size_t other) {
+            links.each(here, height, [&](std::size_t other) {
                 const Scored seen{score(other), static_cast<std::int64_t>(other)};
                 if (before(seen, from)) {
                     from = seen;
@@ -371,7 +363,7 @@ struct Walk {
             const Scored next = open.top();
             if (kept.size() >= ef && before(kept.top(), next)) break;
             open.pop();
-            neighbours.each(static_cast<std::size_t>(next.row), height, [&](std::size_t other) {
+            links.each(static_cast<std::size_t>(next.row), height, [&](std::size_t other) {
                 if (seen[other]) return;
                 seen[other] = true;
                 const Scored found{score(other), static_cast<std::int64_t>(other)};
@@ -465,7 +457,7 @@ struct Growth {
             return;
         }
         const Query query(body, node);
-        Walk walk{body, query, {&graph, nullptr}};
+        Walk<Graph> walk{body, query, graph};
         Scored here{walk.score(static_cast<std::size_t>(graph.entry)), graph.entry};
         for (int at = top; at > height; --at) here = walk.descend(here, at);
         for (int at = std::min(height, top); at >= 0; --at) {
@@ -494,7 +486,7 @@ struct Growth {
         candidates.insert(candidates.end(), heirs.begin(), heirs.end());
         const Query query(body, node);
         std::vector<Scored> near = scored(query, candidates);
-        Walk walk{body, query, {&graph, nullptr}};
+        Walk<Graph> walk{body, query, graph};
         const Scored here{walk.score(node), static_cast<std::int64_t>(node)};
         for (const Scored &found : walk.expand(here, height, graph.room(height))) near.push_back(found);
         connect(node, robust_prune(body, node, near, graph.room(height), alpha), height);
@@ -640,7 +632,7 @@ nb::tuple walk(const nb::bytes &given, const nb::bytes &stored, const Vector &qu
         const GraphView view(stored.data(), stored.size(), body.n, !trusted);
         const Query asked(query.data(), query.shape(0));
         if (view.entry >= 0) {
-            Walk walk{body, asked, {nullptr, &view}};
+            Walk<GraphView> walk{body, asked, view};
             Scored here{walk.score(static_cast<std::size_t>(view.entry)), view.entry};
             for (int at = view.height(static_cast<std::size_t>(view.entry)); at > 0; --at) here = walk.descend(here, at);
             for (const Scored &found : walk.expand(here, 0, static_cast<std::size_t>(ef))) {
