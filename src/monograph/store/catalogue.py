@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, TypeAlias
 
 from monograph.store.documents import documents
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import select
+from monograph.store.file.rows import scalar, select
 from monograph.store.graph import names
 from monograph.store.words import terms
 
@@ -30,17 +29,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Names of one shard, as rows, and its counts.
+    """Names of one shard, as rows, and its counts; from a catalogue the counts of each shard.
 
-    Parameters
-    ----------
-    names:
-        (key, signature, code, uses, persons, whether a document is about it) of names that are in use, or that occur in
-        ``aliases``; in order of key.
-    aliases:
-        (short key, full key) of the aliases that documents state; in order.
-    totals:
-        The counts of the shard; from a catalogue those of each shard.
+    ``names`` are (key, signature, code, uses, persons, whether a document is about it) of the names that are in use, or
+    that occur in ``aliases``, in order of key. ``aliases`` are (short key, full key) of the aliases that documents
+    state, in order.
     """
 
     names: Rows
@@ -50,26 +43,21 @@ class Share:
 
 def load_share(connection: Connection) -> Share:
     """Return the names and counts of a shard; from a catalogue those of all shards."""
-    return Share(
-        connection.execute(
-            """SELECT key, signature, code, uses, persons, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)
-            FROM names AS n
-            WHERE uses > 0 OR name IN (SELECT name FROM aliases UNION SELECT full FROM aliases) ORDER BY key"""
-        ).fetchall(),
-        connection.execute(
-            """SELECT DISTINCT n.key, f.key FROM aliases AS a JOIN names AS n USING (name)
-            JOIN names AS f ON f.name = a.full ORDER BY n.key, f.key"""
-        ).fetchall(),
-        load_totals(connection),
-    )
+    names_query = """SELECT key, signature, code, uses, persons,
+        EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name) FROM names AS n
+        WHERE uses > 0 OR name IN (SELECT name FROM aliases UNION SELECT full FROM aliases) ORDER BY key"""
+    aliases_query = """SELECT DISTINCT n.key, f.key FROM aliases AS a JOIN names AS n USING (name)
+        JOIN names AS f ON f.name = a.full ORDER BY n.key, f.key"""
+    shared, aliases = (connection.execute(query).fetchall() for query in (names_query, aliases_query))
+    return Share(shared, aliases, load_totals(connection))
 
 
 def load_totals(connection: Connection) -> list[Totals]:
     """Return the counts of each shard of a catalogue, in the order of shards; of another file, its own counts."""
-    stored = connection.execute("SELECT value FROM settings WHERE name = 'shards'").fetchone()
+    stored = scalar(connection, "SELECT value FROM settings WHERE name = 'shards'")
     if stored is None:
         return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
-    return [Totals(*counts) for counts in json.loads(stored[0])]
+    return [Totals(*counts) for counts in json.loads(stored)]
 
 
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
@@ -92,11 +80,11 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
         """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
         FROM shares GROUP BY key ORDER BY key"""
     ).fetchall()
-    new = [names.NewName(row, *columns[:3]) for row, columns in enumerate(rows, start=1)]
-    uses = Counter({row: columns[3] for row, columns in enumerate(rows, start=1)})
-    names.add(
-        connection, new, names.Uses(uses, Counter({row: columns[4] for row, columns in enumerate(rows, start=1)}))
-    )
+    new, uses = list[names.NewName](), names.Uses()
+    for row, (key, signature, code, use_count, person_count, _) in enumerate(rows, start=1):
+        new.append(names.NewName(row, key, signature, code))
+        uses.uses[row], uses.persons[row] = use_count, person_count
+    names.add(connection, new, uses)
     connection.execute(
         """INSERT INTO subjects (name, document, by_title, qualifier)
         SELECT name, 0, 1, '' FROM names WHERE key IN (SELECT key FROM shares WHERE is_subject)"""

@@ -11,7 +11,7 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.file.rows import lookup, text, whole
+from monograph.store.file.rows import column, integer, lookup, scalar, text, whole
 from monograph.values import Quote, SummaryText
 
 
@@ -49,8 +49,7 @@ _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector,
 
 def planes(connection: Connection) -> bytes | None:
     """Return the packed hyperplanes of the tree; None if the file has no tree."""
-    row = connection.execute("SELECT planes FROM trees").fetchone()
-    return None if row is None else row[0]
+    return scalar(connection, "SELECT planes FROM trees")
 
 
 def exists(connection: Connection) -> bool:
@@ -73,23 +72,22 @@ def clear(connection: Connection) -> None:
 
 def version(connection: Connection) -> int:
     """Return the version, a random number that changes with the nodes; 0 if there is no tree."""
-    row = connection.execute("SELECT version FROM trees").fetchone()
-    return 0 if row is None else int(row[0])
+    return integer(connection, "SELECT version FROM trees")
 
 
 def stale_leaves(connection: Connection) -> list[int]:
     """Return the rows of the chunks whose nodes may be out of date, ascending."""
-    return [row for (row,) in connection.execute("SELECT chunk FROM unplanted ORDER BY chunk")]
+    return column(connection, "SELECT chunk FROM unplanted ORDER BY chunk")
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
     """Return the ranks at which nodes were added or removed since a layer was divided into segments, ascending."""
-    return [row for (row,) in connection.execute("SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", (layer,))]
+    return column(connection, "SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", layer)
 
 
 def count_stale_segments(connection: Connection) -> int:
     """Return the number of ranks, in all layers, around which segments must be divided again."""
-    return int(connection.execute("SELECT count(*) FROM uncut").fetchone()[0])
+    return integer(connection, "SELECT count(*) FROM uncut")
 
 
 def end_cut(connection: Connection) -> None:
@@ -129,15 +127,12 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
     """
     if gone or leaves:
         # Deletions come first: a chunk that is added may be a deleted one with another row number.
-        rows = connection.execute(
-            """WITH RECURSIVE gone(node) AS (
+        query = """WITH RECURSIVE gone(node) AS (
                 SELECT value FROM json_each(?)
                 UNION SELECT n.parent FROM gone AS g CROSS JOIN nodes AS n
                 WHERE n.node = g.node AND n.parent IS NOT NULL)
-            SELECT node FROM gone""",
-            (str(list(gone)),),
-        ).fetchall()
-        remove(connection, [node for (node,) in rows])
+            SELECT node FROM gone"""
+        remove(connection, column(connection, query, str(list(gone))))
         connection.executemany("INSERT INTO nodes (layer, rank, key, chunk) VALUES (0, ?, ?, ?)", leaves)
         connection.execute("UPDATE trees SET version = random()")
     connection.execute("DELETE FROM unplanted")
@@ -170,12 +165,12 @@ def nodes(
 
 def count(connection: Connection, layer: int) -> int:
     """Return the number of nodes of a layer."""
-    return int(connection.execute("SELECT count(*) FROM nodes WHERE layer = ?", (layer,)).fetchone()[0])
+    return integer(connection, "SELECT count(*) FROM nodes WHERE layer = ?", layer)
 
 
 def above(connection: Connection, layer: int) -> list[int]:
     """Return the rows of the nodes of all layers above the given one."""
-    return [row for (row,) in connection.execute("SELECT node FROM nodes WHERE layer > ?", (layer,))]
+    return column(connection, "SELECT node FROM nodes WHERE layer > ?", layer)
 
 
 def layers(connection: Connection) -> list[int]:
@@ -193,7 +188,7 @@ def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int
 
 def chunk_rows(connection: Connection) -> list[int]:
     """Return the rows of all chunks that have a vector, ascending."""
-    return [row for (row,) in connection.execute("SELECT chunk FROM vectors ORDER BY chunk")]
+    return column(connection, "SELECT chunk FROM vectors ORDER BY chunk")
 
 
 def memo_of_leaves(connection: Connection) -> dict[int, int]:
@@ -210,13 +205,12 @@ def count_strays(connection: Connection) -> int:
                 WHERE m.memo = n.gist AND m.kind = ? AND json_valid(CAST(m.value AS TEXT)))
             OR NOT EXISTS (SELECT 1 FROM nodes AS c WHERE c.parent = n.node)
             OR nearest NOT IN (SELECT chunk FROM chunks) OR vector IS NULL))"""
-    return int(connection.execute(query, (memo.SUMMARY,)).fetchone()[0])
+    return integer(connection, query, memo.SUMMARY)
 
 
 def roots(connection: Connection) -> list[int]:
     """Return the rows of the nodes without a parent, the highest layer first, each layer in order of rank and key."""
-    rows = connection.execute("SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key").fetchall()
-    return [row for (row,) in rows]
+    return column(connection, "SELECT node FROM nodes WHERE parent IS NULL ORDER BY layer DESC, rank, key")
 
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
@@ -229,15 +223,12 @@ def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[Nod
 
 def chunks_under(connection: Connection, node: int) -> list[int]:
     """Return the rows of the chunks under a summary, in the order of the tree."""
-    rows = connection.execute(
-        """WITH RECURSIVE under(node, layer, way) AS (
+    query = """WITH RECURSIVE under(node, layer, way) AS (
             SELECT node, layer, '' FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
             FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
-        SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way""",
-        (node,),
-    ).fetchall()
-    return [row for (row,) in rows]
+        SELECT n.chunk FROM under AS u CROSS JOIN nodes AS n WHERE u.layer = 0 AND n.node = u.node ORDER BY u.way"""
+    return column(connection, query, node)
 
 
 def count_under(connection: Connection, node: int) -> int:
@@ -246,7 +237,7 @@ def count_under(connection: Connection, node: int) -> int:
             SELECT node, layer FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
         SELECT count(*) FROM under WHERE layer = 0"""
-    return int(connection.execute(query, (node,)).fetchone()[0])
+    return integer(connection, query, node)
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
@@ -272,7 +263,7 @@ def of_vectors(
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
     """Return the rows of the summaries that have a chunk below them that is not allowed."""
-    return {node for (node,) in connection.execute(filters.barred(allowed), allowed.parameters)}
+    return set(column(connection, filters.barred(allowed), *allowed.parameters))
 
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
@@ -306,10 +297,7 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
     """Return the rows of at most ``most`` summaries, the highest layer first, each layer in order of rank and key."""
-    rows = connection.execute(
-        "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", (most,)
-    ).fetchall()
-    return [row for (row,) in rows]
+    return column(connection, "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", most)
 
 
 def pack(gist: SummaryText) -> bytes:

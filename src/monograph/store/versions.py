@@ -17,7 +17,7 @@ from monograph.store.documents import documents
 from monograph.store.file import checksums, settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
-from monograph.store.file.rows import loaded_object, lookup
+from monograph.store.file.rows import column, integer, loaded_object, lookup
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400
@@ -49,12 +49,9 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     """
     if clock is None:
         return None
-    (last,) = connection.execute(
-        """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from IS NOT NULL), ?1),
-            coalesce((SELECT max(valid_until) FROM versions), ?1))""",
-        (FIRST,),
-    ).fetchone()
-    now = clock()
+    query = """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from IS NOT NULL), ?1),
+            coalesce((SELECT max(valid_until) FROM versions), ?1))"""
+    last, now = integer(connection, query, FIRST), clock()
     if not FIRST <= now <= LAST:
         raise InputError(f"the clock says {now!r}, which is not a valid time", "return seconds since 1970")
     if now > max(last, time.time()) + DAY:
@@ -80,19 +77,18 @@ def end(connection: Connection, row: documents.DocumentRow, found: Ending | None
     if since >= found.moment:
         return
     text = documents.text(connection, row.row, 0, row.characters)
-    (last,) = connection.execute("SELECT max(version) FROM versions").fetchone()
-    number = int(last or 0) + 1
+    version = integer(connection, "SELECT max(version) FROM versions") + 1
     connection.execute(
         """INSERT INTO versions SELECT ?1, id, ?2, ?3, uri, title, metadata, sections, sha256, characters, dated,
         dated_until, dated_by, ?4, checksum, checksum(?2, ?3, dated, dated_until, dated_by)
         FROM documents WHERE document = ?5""",
-        (number, since, found.moment, text, row.row),
+        (version, since, found.moment, text, row.row),
     )
     connection.execute(
         """INSERT INTO version_chunks SELECT ?1, c.ordinal, c.id, c.start, c."end", c.metadata, v.memo, e.memo
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN extractions AS e USING (chunk)
         WHERE c.document = ?2""",
-        (number, row.row),
+        (version, row.row),
     )
 
 
@@ -145,18 +141,15 @@ _VALID_AT = "valid_from <= ?1 AND ?1 < valid_until"
 
 def _select_numbers(connection: Connection, condition: str, *values: str | int) -> list[int]:
     query = f"SELECT version FROM versions WHERE {condition} ORDER BY valid_from, version"  # noqa: S608 - constants
-    return [int(number) for (number,) in connection.execute(query, values)]
+    return column(connection, query, *values)
 
 
 def last_change(connection: Connection, second: int) -> int:
     """Return the last second, up to ``second``, in which a document is known to have been added, changed or removed."""
-    (last,) = connection.execute(
-        """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
+    query = """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
-            coalesce((SELECT max(valid_until) FROM versions WHERE valid_until <= ?1), ?2))""",
-        (second, FIRST),
-    ).fetchone()
-    return int(last)
+            coalesce((SELECT max(valid_until) FROM versions WHERE valid_until <= ?1), ?2))"""
+    return integer(connection, query, second, FIRST)
 
 
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
@@ -240,12 +233,10 @@ def drop_vectors(connection: Connection) -> None:
 
     Checksums cover supplied vectors, so versions that had their checksum get a new one.
     """
-    rows = connection.execute(
-        """SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"""
-    ).fetchall()
-    sound = [number for (number,) in rows if is_sound(connection, number)]
+    query = "SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"
+    sound = [version for version in column(connection, query) if is_sound(connection, version)]
     connection.execute("UPDATE version_chunks SET vector = NULL")
-    seals = ((_compute_checksum(connection, number), number) for number in sound)
+    seals = ((_compute_checksum(connection, version), version) for version in sound)
     connection.executemany("UPDATE versions SET checksum = ? WHERE version = ?", seals)
 
 
@@ -285,11 +276,9 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
 
     Bytes of an id that are no UTF-8 are replaced by U+FFFD.
     """
-    for number, name in connection.execute(
-        "SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version"
-    ).fetchall():
-        if not is_sound(connection, number):
-            yield number, bytes(name).decode("utf-8", "replace")
+    rows = connection.execute("SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version").fetchall()
+    wrong_rows = ((row, name) for row, name in rows if not is_sound(connection, row))
+    yield from ((row, bytes(name).decode("utf-8", "replace")) for row, name in wrong_rows)
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:

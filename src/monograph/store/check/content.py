@@ -27,10 +27,6 @@ _DOCUMENT_TEXTS = (
 # Documents.
 
 
-def _damaged(checked: Checked) -> Iterator[str]:
-    return (documents.name_of(checked.connection, row) for row in sorted(checked.damaged))
-
-
 def _make_readable(checked: Checked) -> None:
     """Replace undecodable bytes of damaged documents, so that values can be derived from them again.
 
@@ -116,7 +112,9 @@ def _find_wrong_lengths(checked: Checked) -> Iterator[tuple[int]]:
 
 
 DOCUMENTS = (
-    Rule("documents", "the content of document {!r} does not match its checksum", _damaged, _make_readable, _ADD_AGAIN),
+    Rule("documents", "the content of document {!r} does not match its checksum",
+         lambda checked: [documents.name_of(checked.connection, row) for row in sorted(checked.damaged)],
+         _make_readable, _ADD_AGAIN),
     Rule("texts", "{} documents whose text has the wrong length", _find_wrong_lengths, None, _ADD_AGAIN),
     Rule("texts", "{} text blocks with a wrong number", _MISNUMBERED,
          "UPDATE texts SET block = ? WHERE block = ?"),
@@ -175,13 +173,9 @@ SOURCES = (
 # Previous versions.
 
 
-def _name_damaged_versions(checked: Checked) -> Iterator[str]:
-    for number, name in versions.wrong(checked.connection):
-        yield f"{name!r} (row {number})"
-
-
 VERSIONS = (
-    Rule("versions", "a previous version of document {} does not match its checksum", _name_damaged_versions, None,
+    Rule("versions", "a previous version of document {} does not match its checksum",
+         lambda checked: (f"{name!r} (row {row})" for row, name in versions.wrong(checked.connection)), None,
          "restore the file from a copy, or delete the version: monograph forget FILE ID --versions-before DATE"),
     Rule("version_chunks", "{} chunks of missing previous versions",
          "version NOT IN (SELECT version FROM versions)", DELETE),
@@ -195,12 +189,13 @@ VERSIONS = (
 _TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
 
 
-def _checksum_columns(table: str) -> str:
-    """Return the SQL columns of a table of assertions that a checksum covers, with texts as bytes."""
-    return ", ".join(f"CAST({column} AS BLOB)" if column in _TEXTS else column for column in TABLES[table].split(", "))
-
-
-_FAILS_CHECKSUM = {table: f"checksum IS NOT checksum({_checksum_columns(table)})" for table in TABLES}
+# Texts are compared as bytes.
+_FAILS_CHECKSUM = {
+    table: "checksum IS NOT checksum({})".format(
+        ", ".join(f"CAST({column} AS BLOB)" if column in _TEXTS else column for column in columns.split(", "))
+    )
+    for table, columns in TABLES.items()
+}
 _ARE_SOUND = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} WHERE {_FAILS_CHECKSUM[table]})" for table in TABLES)
 _IS_STRAY = """(document IS NOT NULL AND document NOT IN (SELECT document FROM documents) OR chunk IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM chunks AS c WHERE c.chunk = t.chunk AND c.document IS t.document))"""
@@ -222,25 +217,6 @@ def _unreadable(table: str) -> str:
     return f"NOT ({are_texts} AND {is_object} AND {is_vector if 'embedding' in TABLES[table] else 'TRUE'})"
 
 
-def _assertion_rules(table: str, kind: str) -> tuple[Rule, ...]:
-    return (
-        Rule(
-            table,
-            f"{{}} asserted {kind} do not match their checksum",
-            _FAILS_CHECKSUM[table],
-            None,
-            "add them again, or remove them",
-        ),
-        Rule(table, f"{{}} asserted {kind} cannot be read", _unreadable(table), DELETE),
-        Rule(
-            table,
-            f"{{}} asserted {kind} whose chunk or document is missing",
-            f"{_IS_STRAY} AND NOT {_FAILS_CHECKSUM[table]}",
-            DELETE,
-        ),
-    )
-
-
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
     """Return the rules for assertions; ``key_of`` returns the comparison key for the name of an implied node."""
 
@@ -248,8 +224,14 @@ def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
         for name, *origin in checked.connection.execute(_MISSING_ENDS).fetchall():
             imply_node(checked.connection, name, key_of(name), AssertionOrigin(*origin))
 
-    return (
-        *_assertion_rules("asserted_nodes", "nodes"),
-        *_assertion_rules("asserted_relations", "relations"),
-        Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _MISSING_ENDS, imply),
-    )
+    rules = []
+    for table in TABLES:
+        name, fails = table.replace("_", " "), _FAILS_CHECKSUM[table]
+        missing = f"{_IS_STRAY} AND NOT {fails}"
+        rules += [
+            Rule(table, f"{{}} {name} do not match their checksum", fails, None, "add them again, or remove them"),
+            Rule(table, f"{{}} {name} cannot be read", _unreadable(table), DELETE),
+            Rule(table, f"{{}} {name} whose chunk or document is missing", missing, DELETE),
+        ]
+    last = Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _MISSING_ENDS, imply)
+    return (*rules, last)

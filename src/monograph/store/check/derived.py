@@ -33,17 +33,20 @@ def _disown_wrong_values(checked: Checked) -> None:
 
     Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
     """
-    size = checked.vector
+    connection, size = checked.connection, checked.vector
     all_supplied = checked.embedder is not None and checked.embedder.spec.startswith("given:")
     lost = []
-    for row, key, value in memo.wrong(checked.connection):
+    for row, key, value in connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {memo.WRONG}").fetchall():
         is_vector = isinstance(value, bytes) and len(value) == size
         is_vector = is_vector and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
         if is_vector and (all_supplied or checksums.given_key(value) == key):
-            memo.accept(checked.connection, row, checksums.given_key(value))
+            supplied = memo.VECTOR, checksums.given_key(value)
+            update = "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?"
+            connection.execute(update, (*supplied, checksums.checksum(*supplied, value), row))
         else:
-            lost.append(row)
-    memo.disown(checked.connection, lost)
+            lost.append((row,))
+    for statement in memo.DISOWN:
+        connection.executemany(statement, lost)
 
 
 # Only vectors in use are checked: unused ones may be those of another embedder. This rule must come before the rules of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from typing import get_args
 
 from monograph.regex import regex
 from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
@@ -12,6 +13,7 @@ from monograph.store.documents import sources
 from monograph.store.file import encryption, schema, settings
 from monograph.store.file.database import Connection, memory_connection
 from monograph.store.file.errors import is_index_fault, sqlite_errors
+from monograph.store.file.rows import column
 from monograph.values import Finding
 
 _INDEX_FAULT = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
@@ -40,51 +42,43 @@ def sqlite_faults(checked: Checked) -> Iterator[Finding]:
         if not is_index_fault(error):
             raise
         # FTS5 cannot open its index, and nothing was checked: check single tables. The rules of the index report it.
-        tables = connection.execute(
-            """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master WHERE type = 'table' AND rootpage > 0"""
-        ).fetchall()
-        broken = [fault for (name,) in tables for fault in _check_integrity(connection, name)]
+        query = """SELECT '"' || replace(name, '"', '""') || '"' FROM sqlite_master
+            WHERE type = 'table' AND rootpage > 0"""
+        broken = [fault for name in column(connection, query) for fault in _check_integrity(connection, name)]
     for fault in broken:
         index = _INDEX_FAULT.search(fault)
         yield Finding("file" if index is None else index[1], fault, repairable=index is not None)
 
 
 def _check_integrity(connection: Connection, what: str) -> list[str]:
-    return [fault for (fault,) in connection.execute(f"PRAGMA integrity_check({what})") if fault != "ok"]
+    return [fault for fault in column(connection, f"PRAGMA integrity_check({what})") if fault != "ok"]
 
 
-def _load_schemas(connection: Connection) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], str]]:
-    """Return the CREATE statements by (type, name) of all tables, indexes and triggers: of this file, of a new file."""
+def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None, str | None]]:
+    """Return (type, name, CREATE statement, right statement) of the entries that are not as in a new file, in order."""
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         schema.create_tables(empty)
-        stored, expected = (
-            {(row[0], row[1]): row[2] for row in source.execute(query)} for source in (connection, empty)
-        )
-    return stored, expected
+        stored, right = ({row[:2]: row[2] for row in source.execute(query)} for source in (connection, empty))
+    entries = sorted(stored.keys() | right.keys())
+    return [(*entry, stored.get(entry), right.get(entry)) for entry in entries if stored.get(entry) != right.get(entry)]
 
 
 def schema_faults(checked: Checked) -> Iterator[Finding]:
     """Yield a finding for each table, index and trigger that is missing, unknown or different from the schema."""
-    stored, expected = _load_schemas(checked.connection)
-    for entry in sorted(stored.keys() | expected.keys()):
-        if stored.get(entry) != expected.get(entry):
-            yield Finding(
-                "schema", f"the {entry[0]} {entry[1]!r} does not match the schema", entry[0] in _RECREATED_KINDS
-            )
+    for kind, name, _, _ in _compare_schemas(checked.connection):
+        yield Finding("schema", f"the {kind} {name!r} does not match the schema", kind in _RECREATED_KINDS)
 
 
 def repair_schema(checked: Checked) -> None:
     """Create wrong or missing triggers and indexes again, and drop unknown ones; leave tables as they are."""
-    stored, expected = _load_schemas(checked.connection)
-    wrong = [entry for entry in stored.keys() | expected.keys() if stored.get(entry) != expected.get(entry)]
+    wrong = _compare_schemas(checked.connection)
     for recreated in _RECREATED_KINDS:
-        for kind, name in (entry for entry in wrong if entry[0] == recreated and entry in stored):
+        for name in (name for kind, name, stored, _ in wrong if kind == recreated and stored is not None):
             quoted = name.replace('"', '""')
-            checked.connection.execute(f'DROP {kind} "{quoted}"')
-        for entry in wrong:
-            if entry[0] == recreated and entry in expected:
-                checked.connection.execute(expected[entry])
+            checked.connection.execute(f'DROP {recreated} "{quoted}"')
+        for statement in (right for kind, _, _, right in wrong if kind == recreated and right is not None):
+            checked.connection.execute(statement)
 
 
 def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool]]:
@@ -127,12 +121,11 @@ def repair_notes(checked: Checked) -> None:
             checked.connection.execute("DELETE FROM checksums WHERE CAST(name AS BLOB) = ?", (stored,))
 
 
-def _load_all_models(checked: Checked) -> Iterator[str]:
-    settings.load_model(checked.connection, "embedder")
-    settings.load_model(checked.connection, "extractor")
-    settings.load_model(checked.connection, "summarizer")
-    settings.load_model(checked.connection, "describer")
-    return iter(())
+def _load_all_models(checked: Checked) -> tuple[()]:
+    """Load each stored model, which raises DamagedFile if one cannot be decoded."""
+    for kind in get_args(settings.ModelKind):
+        settings.load_model(checked.connection, kind)
+    return ()
 
 
 FILE = Rule("file", "{}", sqlite_faults)

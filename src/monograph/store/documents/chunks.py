@@ -13,7 +13,7 @@ from monograph.store.documents import documents
 from monograph.store.documents.filters import EVERYTHING, MERGED, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
-from monograph.store.file.rows import loaded_object, lookup
+from monograph.store.file.rows import column, loaded_object, lookup
 from monograph.values import Chunk, Metadata, Valid
 
 
@@ -72,10 +72,8 @@ _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
 def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) -> list[LoadedChunk]:
     """Return chunks by row number, in the given order.
 
-    Raises
-    ------
-    DamagedFile
-        If a chunk cannot be decoded or is missing; with ``strict`` also if it reaches beyond its document's text.
+    Raises DamagedFile if a chunk cannot be decoded or is missing; with ``strict`` also if it reaches beyond its
+    document's text.
     """
     loaded, number = [], 0
     with decoding(connection, lambda: f"row {number} of chunks"):
@@ -84,10 +82,8 @@ def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) ->
             if strict and not (0 <= start < end and len(text) == end - start):
                 raise ValueError(f"its span, {start} to {end}, is not within its document's text")
             chunk = Chunk(name, document, text, start, end, ordinal, loaded_object(metadata))
-            loaded_chunk = LoadedChunk(
-                number, chunk, title, uri, loaded_object(merged), *documents.loaded_times(*times)
-            )
-            loaded.append(loaded_chunk)
+            dates = documents.loaded_times(*times)
+            loaded.append(LoadedChunk(number, chunk, title, uri, loaded_object(merged), *dates))
     return loaded
 
 
@@ -108,10 +104,8 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
         (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
-    return [
-        (title, text, names, subjects)
-        for (*_, title, names, subjects), text in _load_with_texts(connection, columns, rows)
-    ]
+    loaded = _load_with_texts(connection, columns, rows)
+    return [(title, text, names, subjects) for (*_, title, names, subjects), text in loaded]
 
 
 def _load_with_texts(
@@ -176,14 +170,13 @@ def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, i
 
 def rows_of_document(connection: Connection, document: int) -> list[int]:
     """Return the row numbers of a document's chunks, in reading order."""
-    rows = connection.execute("SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", (document,)).fetchall()
-    return [int(row) for (row,) in rows]
+    return column(connection, "SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", document)
 
 
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
     """Return the row numbers of at most ``most`` documents with an allowed chunk, ascending."""
     query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
-    return [row for (row,) in connection.execute(query, allowed.parameters)]
+    return column(connection, query, *allowed.parameters)
 
 
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:

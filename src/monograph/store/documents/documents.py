@@ -11,7 +11,7 @@ from monograph.dates.span import FILE, FIRST, LAST, TOLD_BY, Dated, TimeSpan, da
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.file.rows import loaded_object
+from monograph.store.file.rows import column, integer, loaded_object, scalar
 from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
@@ -57,10 +57,8 @@ def find(connection: Connection, document_id: str) -> DocumentRow | None:
 
 def of_ids(connection: Connection, ids: Sequence[str]) -> dict[str, DocumentRow]:
     """Return the documents with the given ids, by id; unknown ids are left out."""
-    rows = _load_rows(
-        connection, "WHERE id IN (SELECT value FROM json_each(?))", json.dumps(list(ids), ensure_ascii=False)
-    )
-    return {row.id: row for row in rows}
+    clause = "WHERE id IN (SELECT value FROM json_each(?))"
+    return {row.id: row for row in _load_rows(connection, clause, json.dumps(list(ids), ensure_ascii=False))}
 
 
 def by_uri(connection: Connection, uri: str) -> list[DocumentRow]:
@@ -80,7 +78,7 @@ def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
 
 def count(connection: Connection) -> int:
     """Return the number of documents."""
-    return int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+    return integer(connection, "SELECT count(*) FROM documents")
 
 
 def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[DocumentRow]:
@@ -92,7 +90,7 @@ def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[Docu
 
 def numbers(connection: Connection) -> list[int]:
     """Return the row numbers of all documents, ascending."""
-    return [int(row) for (row,) in connection.execute("SELECT document FROM documents ORDER BY document")]
+    return column(connection, "SELECT document FROM documents ORDER BY document")
 
 
 def by_number(connection: Connection, row: int) -> DocumentRow:
@@ -133,14 +131,14 @@ def loaded_times(
 
 def newest(connection: Connection) -> int | None:
     """Return the last second of all dates that come from documents themselves; None if there are none."""
-    (last,) = connection.execute(f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}").fetchone()  # noqa: S608
+    last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}")  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 
 def name_of(connection: Connection, row: int) -> str:
     """Return a document's id, with bytes that are no UTF-8 replaced; ``row N`` if the document is missing."""
-    result = connection.execute("SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
-    return f"row {row}" if result is None else bytes(result[0]).decode("utf-8", "replace")
+    name = scalar(connection, "SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", row)
+    return f"row {row}" if name is None else bytes(name).decode("utf-8", "replace")
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
@@ -229,12 +227,13 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
 
 def titled(connection: Connection, row: int) -> tuple[str, str]:
     """Return (title, text) of a document, with bytes that are no UTF-8 replaced."""
-    (title,) = connection.execute("SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", (row,)).fetchone()
-    blocks = connection.execute(
-        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block",
-        blocks_of(row),
-    ).fetchall()
-    return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for (block,) in blocks)
+    (title,) = column(connection, "SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", row)
+    blocks = column(connection, _BLOCKS_QUERY, *blocks_of(row))
+    return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for block in blocks)
+
+
+_BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
+"""Query for the blocks of a text as bytes: each may be damaged."""
 
 
 def load(connection: Connection, row: DocumentRow) -> Document:
@@ -282,16 +281,9 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
     """Return the checksum of a document's content.
 
     It is stored once, with the content. It covers only the content, so it stays the same if the document moves to
-    another source file or becomes a previous version.
-
-    Parameters
-    ----------
-    own:
-        The document's id, uri, title, metadata, sections, sha256 and characters.
-    text:
-        The whole text.
-    chunks:
-        (id, ordinal, start, end, metadata, memo key of a vector that the caller supplied or None) in reading order.
+    another source file or becomes a previous version. ``own`` are the document's id, uri, title, metadata, sections,
+    sha256 and characters; ``chunks`` are (id, ordinal, start, end, metadata, memo key of a vector that the caller
+    supplied or None) in reading order.
     """
     crc = checksum(*own, text)
     for row in chunks:
@@ -306,10 +298,7 @@ def stored_checksum(connection: Connection, row: int) -> int:
         CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
         (row,),
     ).fetchone()
-    blocks = connection.execute(
-        "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block", blocks_of(row)
-    ).fetchall()
-    text = b"".join([block for (block,) in blocks])
+    text = b"".join(column(connection, _BLOCKS_QUERY, *blocks_of(row)))
     # Vectors derived from the text are not content: they can be derived again.
     chunks = connection.execute(
         f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {GIVEN}
@@ -331,14 +320,12 @@ def seal(connection: Connection, row: int) -> None:
 
 def is_sound(connection: Connection, row: int) -> bool:
     """Return whether the content of a document has its stored checksum."""
-    (stored,) = connection.execute("SELECT checksum FROM documents WHERE document = ?", (row,)).fetchone()
+    stored = scalar(connection, "SELECT checksum FROM documents WHERE document = ?", row)
     return bool(stored == stored_checksum(connection, row))
 
 
 def sound_with_given(connection: Connection) -> list[int]:
     """Return the rows of the undamaged documents with vectors that the caller supplied, ascending."""
-    rows = connection.execute(
-        """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
+    query = """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
         WHERE key = given_key(value) ORDER BY document"""
-    ).fetchall()
-    return [row for (row,) in rows if is_sound(connection, row)]
+    return [row for row in column(connection, query) if is_sound(connection, row)]

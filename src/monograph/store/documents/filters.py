@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from monograph.errors import InvalidFilter
 from monograph.store.file.database import Connection
+from monograph.store.file.rows import column
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
@@ -76,10 +77,7 @@ EVERYTHING = Allowed()
 def compile_condition(condition: Condition | None) -> Allowed:
     """Compile a condition (see :mod:`monograph.where`) to a filter; None allows everything.
 
-    Raises
-    ------
-    InvalidFilter
-        If it has too many comparisons.
+    Raises InvalidFilter if it has too many comparisons.
     """
     if condition is None:
         return EVERYTHING
@@ -105,33 +103,26 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"
     if allowed.is_whole_view:
         query = "SELECT chunk FROM temp.view_chunks ORDER BY chunk"
-    results = connection.execute(query, allowed.parameters).fetchall()
-    return np.fromiter((row for (row,) in results), dtype=np.int64, count=len(results))
+    return np.array(column(connection, query, *allowed.parameters), dtype=np.int64)
 
 
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
     """Return the given chunks that are allowed."""
-    results = connection.execute(
-        f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}",
-        (json.dumps(list(chunks)), *allowed.parameters),
-    ).fetchall()
-    return {int(row) for (row,) in results}
+    query = f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}"
+    return set(column(connection, query, json.dumps(list(chunks)), *allowed.parameters))
 
 
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
     """Yield (chunk, type, value) of each chunk that has a metadata key; type and value are those of ``json_each``."""
-    yield from connection.execute(
-        f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?",
-        (key,),
-    )
+    query = f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?"
+    yield from connection.execute(query, (key,))
 
 
 def keys(connection: Connection) -> list[str]:
     """Return all keys of the metadata of chunks and their documents, sorted."""
-    results = connection.execute(
-        f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
-    ).fetchall()
-    return [key for (key,) in results]
+    return column(
+        connection, f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
+    )
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
@@ -218,15 +209,15 @@ def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
     if operator in ("!=", "nin"):
         sql, parameters = _compile_comparison(Comparison(key, "==" if operator == "!=" else "in", value))
         return f"NOT ({sql})", parameters
-    column = _COLUMNS.get(key)
-    if column is not None and operator in ("==", "in") and value is not None:
+    own_column = _COLUMNS.get(key)
+    if own_column and operator in ("==", "in") and value is not None:
         # An index can be used for IN, but not for EXISTS. The columns are texts, and equal only to texts.
         texts = [text for text in (value if isinstance(value, tuple) else (value,)) if isinstance(text, str)]
-        return f"{column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
-    bound: _Bound = [] if column is not None else [key]
+        return f"{own_column} IN (SELECT value FROM json_each(?))", [json.dumps(texts)]
+    bound: _Bound = [] if own_column else [key]
     row = f"SELECT value, type FROM json_each({MERGED}) WHERE key = ?"
-    if column is not None:
-        row = f"SELECT {column} AS value, 'text' AS type"
+    if own_column:
+        row = f"SELECT {own_column} AS value, 'text' AS type"
     if operator == "is_empty" or (operator == "==" and value is None):
         nothing = "m.type = 'null'"
         if operator == "is_empty":

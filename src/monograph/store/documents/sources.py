@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,22 +37,19 @@ class SourceRow:
 
 def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
     """Return (size, modified_ns) of the known files at or below a path, by uri."""
-    prefix = root.rstrip("/") + "/"
-    results = connection.execute(
-        "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)",
-        (root, prefix, prefix[:-1] + "0"),  # "0" is the character after "/"
-    ).fetchall()
-    return {uri: (size, modified_ns) for uri, size, modified_ns in results}
+    folder = root.rstrip("/")
+    query = "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)"
+    parameters = (root, folder + "/", folder + "0")  # "0" is the character after "/"
+    return {uri: (size, modified_ns) for uri, size, modified_ns in connection.execute(query, parameters).fetchall()}
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
     """Return (root, number of files, of documents, of bytes) of each root with known files, in order of root."""
-    results = connection.execute(
+    return connection.execute(
         """SELECT root, count(*), sum(held), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
         GROUP BY root ORDER BY root"""
     ).fetchall()
-    return [(root, int(files), int(document_count), int(size)) for root, files, document_count, size in results]
 
 
 _COLUMNS = "s.uri, s.root, s.sha256, s.size, s.modified_ns"
@@ -241,20 +239,15 @@ def failures(connection: Connection) -> list[Failure]:
 
 def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
     """Replace all stored failures by the given ones, at most ``MOST_FAILURES``."""
-    rows = sorted(
-        (
-            failure.file,
-            failure.root,
-            failure.problem.uri,
-            failure.problem.reason,
-            failure.problem.hint,
-            failure.problem.needs,
-        )
-        + ((failure.size, failure.modified_ns) if failure.problem.needs else (0, 0))
-        for failure in kept
-    )[:MOST_FAILURES]
+    rows = []
+    for failure in kept:
+        problem = failure.problem
+        state = (failure.size, failure.modified_ns) if problem.needs else (0, 0)
+        rows.append((failure.file, failure.root, problem.uri, problem.reason, problem.hint, problem.needs, *state))
     connection.execute("DELETE FROM failures")
-    connection.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.executemany(
+        "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?, ?, ?, ?)", sorted(rows)[:MOST_FAILURES]
+    )
 
 
 def owner_of(roots: Iterable[Root], path: str) -> Root | None:
@@ -265,12 +258,9 @@ def owner_of(roots: Iterable[Root], path: str) -> Root | None:
 
 def unused_name(place: str, taken: Iterable[str]) -> str:
     """Return a name for a root: that of its folder, with a number if the name is taken."""
-    base = place.rstrip("/").rpartition("/")[2] or "root"
-    name, number, taken_names = base, 1, set(taken)
-    while name in taken_names:
-        number += 1
-        name = f"{base}-{number}"
-    return name
+    base, taken_names = place.rstrip("/").rpartition("/")[2] or "root", set(taken)
+    numbered = (f"{base}-{number}" for number in count(2))
+    return next(name for name in chain([base], numbered) if name not in taken_names)
 
 
 def stored_place(home: str, place: str) -> str:
@@ -286,11 +276,9 @@ def stored_place(home: str, place: str) -> str:
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
-    """Return the documents that names refer to: ids, uris, or paths of synced files.
+    """Return the documents that names (ids, uris, or paths of synced files) refer to, and the unknown names.
 
-    Returns
-    -------
-    (found, unknown): the documents, each once, in the order of the names; the names that match no document.
+    The documents are in the order of the names, each once.
     """
     found: dict[int, DocumentRow] = {}
     unknown = []

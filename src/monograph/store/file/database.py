@@ -9,7 +9,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -43,14 +43,9 @@ Connection: TypeAlias = sqlite3.Connection
 class Connector:
     """Factory of the connections of a database.
 
-    Parameters
-    ----------
-    connect:
-        Returns a new connection, for reading only if the argument is True.
-    begin:
-        Called with the connection when a read transaction begins. Its changes of temporary tables are committed.
-    in_memory:
-        Whether the connections are to a copy of the file in memory. The file on disk is not watched then.
+    ``connect`` returns a new connection, for reading only if the argument is True. ``begin`` is called with the
+    connection when a read transaction begins; its changes of temporary tables are committed. ``in_memory``: whether the
+    connections are to a copy of the file in memory. The file on disk is not watched then.
     """
 
     connect: Callable[[bool], Connection]
@@ -61,6 +56,7 @@ class Connector:
 _CHECKPOINT_TIMEOUT, _LONGEST_CHECKPOINT_TIMEOUT = 50, 3_200
 """Milliseconds that SQLite waits to empty the write-ahead log: at the first attempt, then doubled up to the second."""
 _PAUSE = 0.005
+_OPTIONS: dict[str, Any] = {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 _MAPPED_BYTES = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
 """Bytes of a file that are mapped into memory; 0 where the process would die if another program truncated the file."""
 
@@ -87,11 +83,6 @@ class OpenedFile:
 
     If a mapped file is truncated, SQLite reads zeros, and the process is not ended by SIGBUS. So every read is checked
     here afterwards. Only Linux has this guard (see :mod:`monograph.store.file.mapped`).
-
-    Parameters
-    ----------
-    path:
-        The file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -311,7 +302,10 @@ class Database:
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
         connection = self.connection()
-        with self._using(connection), self._hold_write_lock(wait=not aside):
+        with self._using(connection), ExitStack() as stack:
+            if not self._write_lock.acquire(blocking=not aside):
+                raise BusyFile(f"another write to {self.path} is in progress", "try again")
+            stack.callback(self._write_lock.release)
             if getattr(self._local, "writing", None) is connection:
                 yield connection
                 return
@@ -347,32 +341,19 @@ class Database:
 
     def enter(self) -> None:
         """Store the pending model calls in the ledger; if the file cannot be written now, the next write does it."""
-        if self.read_only or not self.noted.spent:
-            return
-        with suppress(FileError):
-            if not self.connection().in_transaction:
-                with self.write(aside=True):
-                    pass
+        if self.noted.spent and not self.read_only:
+            with suppress(FileError):
+                if not self.connection().in_transaction:
+                    with self.write(aside=True):
+                        pass
 
     def ledger(self) -> list[LedgerEntry]:
         """Return the model calls for the file, in order of day, model and purpose."""
         self.enter()
         with self.read() as connection:
-            rows = connection.execute(
-                """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
+            query = """SELECT CAST(day AS TEXT), CAST(model AS TEXT), CAST(purpose AS TEXT), CAST(calls AS INTEGER),
                 CAST(tokens_in AS INTEGER), CAST(tokens_out AS INTEGER) FROM costs ORDER BY day, model, purpose"""
-            ).fetchall()
-        return [LedgerEntry(*row) for row in rows]
-
-    @contextmanager
-    def _hold_write_lock(self, *, wait: bool) -> Iterator[None]:
-        """Hold the lock of this process's writing threads; without ``wait`` raise BusyFile if another has it."""
-        if not self._write_lock.acquire(blocking=wait):
-            raise BusyFile(f"another write to {self.path} is in progress", "try again")
-        try:
-            yield
-        finally:
-            self._write_lock.release()
+            return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
         """Return a fault of the rows; None if there is none, or within the search for faults itself."""
@@ -408,11 +389,24 @@ class Database:
                 connection.execute("PRAGMA temp_store = FILE")
             connection.execute("VACUUM")
             connection.execute("PRAGMA temp_store = MEMORY")
-            if not _empty_log(connection):
-                raise BusyFile(
-                    f"another process still reads the log {self.path}-wal, which may contain removed text",
-                    "close the other programs that use the file, then run the same command again",
-                )
+            # SQLite does not wait for a checkpoint of another connection, so the attempt is repeated. While an attempt
+            # waits for readers, nobody can write: so it is short at first, and longer each time, to outlast the slowest
+            # reader.
+            timeout = _CHECKPOINT_TIMEOUT
+            with _restore_timeout(connection) as seconds:
+                end = time.monotonic() + seconds
+                while True:
+                    connection.execute(f"PRAGMA busy_timeout = {timeout:d}")
+                    busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                    if not busy:
+                        return
+                    if time.monotonic() > end:
+                        raise BusyFile(
+                            f"another process still reads the log {self.path}-wal, which may contain removed text",
+                            "close the other programs that use the file, then run the same command again",
+                        )
+                    timeout = min(2 * timeout, _LONGEST_CHECKPOINT_TIMEOUT)
+                    time.sleep(_PAUSE)
 
     def close(self) -> None:
         """Close every connection of this process. Afterwards any use raises ClosedFile; closing twice is allowed.
@@ -461,7 +455,7 @@ def _create_file(path: Path, key: str | RawKey | None) -> RawKey | None:
 
 def open_connection(path: Path, key: RawKey | None, *, read_only: bool = False) -> Connection:
     """Open a connection for one thread. Raises WrongKey if the key does not open the file."""
-    connection = raw_connection(uri_of(path, read_only=read_only), key, **_connection_options())
+    connection = raw_connection(uri_of(path, read_only=read_only), key, **_OPTIONS)
     if key is not None:
         encryption.require_opened(path, connection)
     return _set_up(connection)
@@ -472,7 +466,7 @@ def memory_connection(*, encrypted: bool, uri: str = "file::memory:") -> Connect
 
     All connections of this process to a URI with a name share one database.
     """
-    return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_connection_options()))
+    return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_OPTIONS))
 
 
 def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> Connection:
@@ -490,10 +484,6 @@ def uri_of(path: Path, *, read_only: bool) -> str:
     if read_only and not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
         mode = "ro&immutable=1"
     return f"file:{quote(str(path.absolute()))}?mode={mode}"
-
-
-def _connection_options() -> dict[str, Any]:
-    return {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 
 
 def _set_up(connection: Connection) -> Connection:
@@ -527,19 +517,3 @@ def _restore_timeout(connection: Connection) -> Iterator[float]:
         yield milliseconds / 1_000
     finally:
         connection.execute(f"PRAGMA busy_timeout = {milliseconds:d}")
-
-
-def _empty_log(connection: Connection) -> bool:
-    """Empty the write-ahead log; return False if other connections still read it after the timeout for locks."""
-    # SQLite does not wait for a checkpoint of another connection, so the attempt is repeated. While an attempt waits
-    # for readers, nobody can write: so it is short at first, and longer each time, to outlast the slowest reader.
-    timeout = _CHECKPOINT_TIMEOUT
-    with _restore_timeout(connection) as seconds:
-        end = time.monotonic() + seconds
-        while True:
-            connection.execute(f"PRAGMA busy_timeout = {timeout:d}")
-            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            if not busy or time.monotonic() > end:
-                return not busy
-            timeout = min(2 * timeout, _LONGEST_CHECKPOINT_TIMEOUT)
-            time.sleep(_PAUSE)

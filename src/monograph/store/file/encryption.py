@@ -45,10 +45,7 @@ def require_text(key: object) -> None:
 def derive(key: str, salt: bytes) -> RawKey:
     """Derive the raw key of a file from a key and a salt: PBKDF2 with HMAC-SHA-512, as SQLCipher does (about 0.2 s).
 
-    Raises
-    ------
-    InputError
-        If the key is empty, is no text, or cannot be encoded as UTF-8.
+    Raises InputError if the key is empty, is no text, or cannot be encoded as UTF-8.
     """
     require_text(key)
     if not key:
@@ -63,14 +60,8 @@ def derive(key: str, salt: bytes) -> RawKey:
 def salt_of(path: Path) -> bytes | None:
     """Return the salt of an encrypted file, its first 16 bytes; None if the file is not encrypted.
 
-    The file must not be open in this process: to read it would drop SQLite's locks.
-
-    Raises
-    ------
-    NotAMonograph
-        If the file does not exist, is no regular file, or cannot be read.
-    DamagedFile
-        If the file is shorter than a salt.
+    The file must not be open in this process: to read it would drop SQLite's locks. Raises NotAMonograph if the file
+    does not exist, is no regular file, or cannot be read; DamagedFile if it is shorter than a salt.
     """
     if not path.is_file():
         raise NotAMonograph(f"{path} is not a file" if path.exists() else f"{path} does not exist", "give another name")
@@ -94,16 +85,8 @@ def may_be_encrypted(path: Path) -> bool:
 def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
     """Return the raw key of a file; None if it is not encrypted.
 
-    Parameters
-    ----------
-    path:
-        The file, for error messages.
-    key:
-        The key that the caller gave, or None.
-    salt:
-        The salt of the file; None if the file is not encrypted, or was not read because no key was given.
-    made:
-        The raw key that was derived for the file when it was created just now. It is used again if its salt matches.
+    ``salt`` is None if the file is not encrypted, or was not read because no key was given. ``made`` is the raw key of
+    a file that was created just now; it is used again if its salt matches.
 
     Raises
     ------
@@ -159,12 +142,7 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
 def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
     """Return a connection through SQLCipher, which can attach encrypted and plain files.
 
-    The options are those of ``sqlite3.connect``.
-
-    Raises
-    ------
-    MissingExtra
-        If SQLCipher is not installed.
+    The options are those of ``sqlite3.connect``. Raises MissingExtra if SQLCipher is not installed.
     """
     connection_class = _load_connection_class()
     connection = connection_class(str(database), isolation_level=None, **options)
@@ -188,14 +166,8 @@ def set_pages(connection: Any, name: str) -> None:
 def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> None:
     """Copy the main database of a connection into an empty database, which stays attached as ``made``.
 
-    Parameters
-    ----------
-    connection:
-        A connection through SQLCipher that was opened for writing.
-    target:
-        Path or URI of the empty database.
-    key:
-        The key of the copy; None for a copy that is not encrypted.
+    The connection must be through SQLCipher and opened for writing. ``target`` is the path or URI of the empty
+    database, ``key`` the key of the copy; None for a copy that is not encrypted.
     """
     connection.execute("ATTACH ? AS made KEY ?", (target, "" if key is None else key.spec()))
     if key is None:
@@ -215,14 +187,8 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
     """Copy a file into another under a new key, and lock the file until the block ends, so that no commit is lost.
 
     Yields a function that deletes the file's write-ahead log and its index. Call it before the copy replaces the file:
-    SQLite does not delete them when it closes a file that another has replaced.
-
-    Parameters
-    ----------
-    path, key:
-        The file, and its key; None if it is not encrypted.
-    made, new_key:
-        An empty file for the copy, and its key; None for a copy that is not encrypted.
+    SQLite does not delete them when it closes a file that another has replaced. ``made`` is an empty file for the copy.
+    A key is None if its file is not encrypted.
 
     Raises
     ------
@@ -235,40 +201,29 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)
-        _lock(path, connection)
+        # The lock is held until the connection is closed. The checkpoint merges the write-ahead log into the file.
+        connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+        except sqlite_errors() as error:
+            if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
+            raise
+        connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
         export(connection, str(made), new_key)
-        _compare_row_counts(path, connection)
+        tables = "SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0"
+        for (name,) in connection.execute(tables).fetchall():
+            queries = (f'SELECT count(*) FROM {database}."{name}"' for database in ("main", "made"))  # noqa: S608
+            stored, copied = (connection.execute(query).fetchone()[0] for query in queries)
+            if stored != copied:
+                raise DamagedFile(
+                    f"{copied} of {stored} rows of {name} in {path} were copied",
+                    f"monograph check {path} --repair, then try again",
+                )
         connection.execute("PRAGMA made.journal_mode = WAL")
         connection.execute("DETACH made")
         yield lambda: connection.execute("PRAGMA main.journal_mode = DELETE").fetchone()
-
-
-def _lock(path: Path, connection: sqlite3.Connection) -> None:
-    """Lock the file exclusively until the connection is closed, and merge its write-ahead log into it."""
-    connection.execute("PRAGMA main.locking_mode = EXCLUSIVE")
-    try:
-        connection.execute("BEGIN EXCLUSIVE")
-        connection.execute("COMMIT")
-    except sqlite_errors() as error:
-        if sqlite_name(error).startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            raise BusyFile(f"{path} is open in another program", "close it there, then try again") from error
-        raise
-    connection.execute("PRAGMA main.wal_checkpoint(TRUNCATE)").fetchone()
-
-
-def _compare_row_counts(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise DamagedFile if a table of the copy has another number of rows than in the file."""
-    tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall()
-    for (name,) in tables:
-        counts = [
-            connection.execute(f'SELECT count(*) FROM {database}."{name}"').fetchone()[0]  # noqa: S608 - our own tables
-            for database in ("main", "made")
-        ]
-        if counts[0] != counts[1]:
-            raise DamagedFile(
-                f"{counts[1]} of {counts[0]} rows of {name} in {path} were copied",
-                f"monograph check {path} --repair, then try again",
-            )
 
 
 def is_encrypted(connection: sqlite3.Connection) -> bool:

@@ -84,15 +84,9 @@ def translate_errors(
 ) -> Iterator[None]:
     """Translate errors of SQLite and of the system into errors that name the file, the damaged row and the next step.
 
-    Parameters
-    ----------
-    path:
-        The file.
-    connection:
-        Used to find the damaged row if a text cannot be decoded.
-    diagnose:
-        Returns a fault of the rows, or None. It is called for errors that damaged rows can cause. If it finds no fault,
-        the error comes from the code or from a model, and is raised unchanged.
+    ``connection`` is used to find the damaged row if a text cannot be decoded. ``diagnose`` returns a fault of the
+    rows, or None. It is called for errors that damaged rows can cause. If it finds no fault, the error comes from the
+    code or from a model, and is raised unchanged.
     """
     try:
         with translate_system_errors(path):
@@ -127,8 +121,7 @@ def translate_system_errors(path: Path | str) -> Iterator[None]:
     except MemoryError as error:
         raise _out_of_memory(path) from error
     except OSError as error:
-        translated = system_error(path, error)
-        if translated is None:
+        if (translated := system_error(path, error)) is None:
             raise
         raise translated from error
 
@@ -136,9 +129,8 @@ def translate_system_errors(path: Path | str) -> Iterator[None]:
 def system_error(path: Path | str, error: OSError) -> MonographError | None:
     """Return StorageFull for a full disk, OutOfMemory for exhausted memory, and None for any other error."""
     if error.errno in _FULL_REASONS:
-        return _storage_full(
-            path if error.filename is None else os.fsdecode(error.filename), _FULL_REASONS[error.errno]
-        )
+        full = path if error.filename is None else os.fsdecode(error.filename)
+        return _storage_full(full, _FULL_REASONS[error.errno])
     return _out_of_memory(path) if error.errno == errno.ENOMEM else None
 
 
@@ -250,7 +242,10 @@ def is_index_fault(error: Exception) -> bool:
 
 
 def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
-    """Return a description of the damaged row that made SQLite fail; None for any other error."""
+    """Return a description of the damaged row that made SQLite fail; None for any other error.
+
+    It is the first row with a text that is no JSON, or no UTF-8, in the suspected columns if there are any.
+    """
     text = str(error)
     if is_index_fault(error):
         return f"the inverted index: {text}"
@@ -260,13 +255,6 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
     if connection.execute("SELECT 1 FROM sqlite_temp_master WHERE name = 'view_state'").fetchone() is not None:
         return "one of its rows cannot be read"  # The row is not named: it may be outside of the view.
     column = None if not_utf8 is None else not_utf8["column"]
-    if (row := _damaged_row(connection, column, is_json=not_utf8 is None)) is not None:
-        return row
-    return None if column is None else f"a row whose {column} is not UTF-8"
-
-
-def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json: bool) -> str | None:
-    """Return the first row with a text that is no JSON, or no UTF-8, in the suspected columns if there are any."""
     text_columns = connection.execute(
         """SELECT t.name, c.name, CASE WHEN t.sql LIKE '%WITHOUT ROWID'
             THEN (SELECT name FROM pragma_table_info(t.name) WHERE pk = 1) ELSE 'rowid' END
@@ -274,18 +262,15 @@ def _damaged_row(connection: sqlite3.Connection, column: str | None, *, is_json:
         WHERE t.type = 'table' AND t.sql NOT LIKE 'CREATE VIRTUAL%' AND t.name NOT GLOB 'words_*'
             AND t.name NOT GLOB 'trigrams_*' AND t.name NOT GLOB 'sqlite_*' AND c.type = 'TEXT' ORDER BY t.name"""
     ).fetchall()
-    suspected = (
-        [entry for entry in text_columns if entry[1] in _JSON_COLUMNS]
-        if is_json
-        else [entry for entry in text_columns if entry[1] == column]
-    )
+    is_json, suspected_names = not_utf8 is None, _JSON_COLUMNS if not_utf8 is None else (column,)
+    suspected = [entry for entry in text_columns if entry[1] in suspected_names]
     for table, name, row in suspected or text_columns:
         query = f"SELECT CAST({row} AS BLOB), CAST({name} AS BLOB) FROM {table} WHERE typeof({name}) = 'text'"  # noqa: S608
         for number, value in connection.execute(f"{query} AND NOT json_valid({name})" if is_json else query):
             if is_json or not is_utf8(value):
                 kind = "JSON" if is_json else "UTF-8"
                 return f"row {number.decode('utf-8', 'replace')} of {table}: its {name} is not {kind}"
-    return None
+    return None if column is None else f"a row whose {column} is not UTF-8"
 
 
 def is_utf8(value: bytes | None) -> bool:

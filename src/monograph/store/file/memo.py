@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
-from itertools import count
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import next_row, select
+from monograph.store.file.rows import integer, lookup, next_row, select
 
 Assigned: TypeAlias = Literal["vectors", "extractions"]
 """Tables that assign memo rows to chunks; both have the columns ``chunk`` and ``memo``."""
@@ -42,7 +40,6 @@ _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo
     AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE vector = memo.memo)
     AND NOT EXISTS (SELECT 1 FROM version_chunks WHERE extraction = memo.memo)"""
 
-
 DISOWN = (
     "DELETE FROM vectors WHERE memo = ?",
     "DELETE FROM extractions WHERE memo = ?",
@@ -54,36 +51,21 @@ DISOWN = (
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Return the memo rows of some keys.
-
-    Returns
-    -------
-    Row number by key; keys that are not stored are left out.
-    """
+    """Return the memo rows of some keys, by key; keys that are not stored are left out."""
     return dict(select(connection, "SELECT key, memo FROM memo WHERE kind = ? AND key IN", keys, kind))
 
 
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
-    """Store values under their keys; a key that is stored already keeps its value.
+    """Store values of a kind, such as VECTOR: (key, value, tokens that models took to derive it).
 
-    Parameters
-    ----------
-    kind:
-        The kind of all values, such as VECTOR.
-    values:
-        (key, value, tokens that models took to derive it).
-
-    Returns
-    -------
-    Row number of every key, new or known.
+    A key that is stored already keeps its value. Returns the row number of every key, new or known.
     """
     values_by_key: dict[bytes, tuple[bytes, int]] = {}
     for key, value, tokens in values:
         values_by_key.setdefault(key, (value, tokens))
     stored = rows(connection, kind, list(values_by_key))
-    fresh = dict(
-        zip((key for key in values_by_key if key not in stored), count(next_row(connection, "memo")), strict=False)
-    )
+    new_keys = (key for key in values_by_key if key not in stored)
+    fresh = {key: row for row, key in enumerate(new_keys, start=next_row(connection, "memo"))}
     connection.executemany(
         "INSERT INTO memo (memo, kind, key, value, tokens, checksum) VALUES (?, ?, ?, ?, ?, ?)",
         (
@@ -101,10 +83,7 @@ def values(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
     """Return the keys of memo rows by row number; missing rows are left out."""
-    pairs = connection.execute(
-        "SELECT memo, key FROM memo WHERE memo IN (SELECT value FROM json_each(?))", (json.dumps(list(rows)),)
-    ).fetchall()
-    return {int(row): bytes(key) for row, key in pairs}
+    return dict(select(connection, "SELECT memo, key FROM memo WHERE memo IN", list(rows)))
 
 
 def drop_failed(connection: Connection) -> int:
@@ -133,8 +112,7 @@ def drop_unused(connection: Connection) -> int:
 
 def count_unused(connection: Connection) -> int:
     """Return the number of values that no row refers to. They are kept for documents that are added again."""
-    (count,) = connection.execute(f"SELECT count(*) FROM memo WHERE {_UNUSED}").fetchone()  # noqa: S608
-    return int(count)
+    return integer(connection, f"SELECT count(*) FROM memo WHERE {_UNUSED}")  # noqa: S608 - a constant
 
 
 def count_wrong(connection: Connection) -> dict[str, int]:
@@ -143,35 +121,9 @@ def count_wrong(connection: Connection) -> dict[str, int]:
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in connection.execute(query)}
 
 
-def wrong(connection: Connection) -> list[tuple[int, Any, Any]]:
-    """Return (row, key, value) of the rows that fail their checksum; key and value may be of any type."""
-    return connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {WRONG}").fetchall()  # noqa: S608
-
-
-def accept(connection: Connection, row: int, key: bytes) -> None:
-    """Keep the value of a row that failed its checksum as a vector, under a new key and checksum."""
-    (value,) = connection.execute("SELECT value FROM memo WHERE memo = ?", (row,)).fetchone()
-    connection.execute(
-        "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?",
-        (VECTOR, key, checksum(VECTOR, key, value), row),
-    )
-
-
-def disown(connection: Connection, rows: Iterable[int]) -> None:
-    """Delete values and all references to them, so that they are derived again."""
-    listed = [(row,) for row in rows]
-    for statement in DISOWN:
-        connection.executemany(statement, listed)
-
-
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
     """Return the memo row of the vector or extraction of each chunk that has one, by chunk row."""
-    return dict(
-        connection.execute(
-            f"SELECT a.chunk, a.memo FROM json_each(?) AS c CROSS JOIN {table} AS a WHERE a.chunk = c.value",  # noqa: S608
-            (json.dumps(list(chunks)),),
-        )
-    )
+    return dict(lookup(connection, "a.chunk, a.memo", f"{table} AS a WHERE a.chunk = w.value", chunks))
 
 
 def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, int]]) -> None:

@@ -19,6 +19,8 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+_HEADER = struct.Struct(">16x H 6x I I 28x I 4x I 20x I 4x")
+"""Size of a page, changes, number of pages, user_version, application_id, changes for which that number is valid."""
 _LONGEST_SUFFIX = "-journal"
 """The longest suffix that SQLite adds to a file's name."""
 
@@ -53,11 +55,7 @@ def require_monograph(path: Path) -> None:
         raise encryption.locked(path)
     if len(head) < 100:
         raise DamagedFile(f"{path} is truncated after {len(head)} bytes", "restore it from a copy, or sync a new file")
-    (page_size,) = struct.unpack(">H", head[16:18])
-    changes, pages = struct.unpack(">II", head[24:32])
-    (format_number,) = struct.unpack(">I", head[60:64])
-    (application_id,) = struct.unpack(">I", head[68:72])
-    (valid_for,) = struct.unpack(">I", head[92:96])
+    page_size, changes, pages, format_number, application_id, valid_for = _HEADER.unpack(head)
     check_header(path, application_id, format_number)
     if changes == valid_for:
         check_length(path, pages, 65_536 if page_size == 1 else page_size)
@@ -108,15 +106,6 @@ def state_of(path: Path) -> os.stat_result | None:
             message = f"{path} cannot be accessed: {error.strerror}"
             raise NotAMonograph(message, "check the path and its permissions") from error
         state = None
-    _refuse_long(path, new=state is None)
-    if state is not None and not stat.S_ISREG(state.st_mode):
-        kind = next((name for test, name in _KINDS if test(state.st_mode)), "not a regular file")
-        hint = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
-        raise NotAMonograph(f"{path} is {kind}", hint)
-    return state
-
-
-def _refuse_long(path: Path, *, new: bool) -> None:
     name_limit = 255
     with suppress(OSError, ValueError, AttributeError):
         name_limit = os.pathconf(path.parent, "PC_NAME_MAX")
@@ -126,8 +115,13 @@ def _refuse_long(path: Path, *, new: bool) -> None:
             f"{path}: its name has {name_bytes} bytes, too many for the files that SQLite creates next to it",
             f"give a name of at most {name_limit - len(_LONGEST_SUFFIX)} bytes",
         )
-    if path_bytes + (max(0, _TEMPORARY_NAME_BYTES - name_bytes) if new else 0) > _PATH_LIMIT:
+    if path_bytes + (max(0, _TEMPORARY_NAME_BYTES - name_bytes) if state is None else 0) > _PATH_LIMIT:
         raise NotAMonograph(
             f"{path}: its path has {path_bytes} bytes, more than SQLite accepts",
             f"put it into a folder whose path has at most {_PATH_LIMIT - _TEMPORARY_NAME_BYTES} bytes",
         )
+    if state is not None and not stat.S_ISREG(state.st_mode):
+        kind = next((name for test, name in _KINDS if test(state.st_mode)), "not a regular file")
+        hint = f"name a file, such as {path / 'notes.mono'}" if kind == "a folder" else "name a file"
+        raise NotAMonograph(f"{path} is {kind}", hint)
+    return state

@@ -53,21 +53,31 @@ def lookup(
     return connection.execute(query, (*bound, *parameters)).fetchall()
 
 
+def column(connection: sqlite3.Connection, query: str, *parameters: object) -> list[Any]:
+    """Return the only column of a query's rows."""
+    return [value for (value,) in connection.execute(query, parameters).fetchall()]
+
+
+def scalar(connection: sqlite3.Connection, query: str, *parameters: object) -> Any | None:
+    """Return the only column of a query's first row; None if there is no row."""
+    row = connection.execute(query, parameters).fetchone()
+    return None if row is None else row[0]
+
+
+def integer(connection: sqlite3.Connection, query: str, *parameters: object) -> int:
+    """Return the whole number that a query yields; 0 if it yields no row, or NULL."""
+    return int(scalar(connection, query, *parameters) or 0)
+
+
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
     """Return the row number for a new row, one above the highest. Call it in a write transaction.
 
-    Raises
-    ------
-    DamagedFile
-        If the highest row number is near its limit, which happens only in damaged files.
+    Raises DamagedFile if the highest row number is near its limit, which happens only in damaged files.
     """
-    column = _COLUMNS[table]
-    (highest,) = connection.execute(f"SELECT max({column}) FROM {table}").fetchone()  # noqa: S608 - constants
-    if highest is not None and highest >= (
-        MOST_DOCUMENTS - _DOCUMENT_RESERVE if table == "documents" else _HIGHEST_ROW
-    ):
+    highest = integer(connection, f"SELECT max({_COLUMNS[table]}) FROM {table}")  # noqa: S608 - constants
+    if highest >= (MOST_DOCUMENTS - _DOCUMENT_RESERVE if table == "documents" else _HIGHEST_ROW):
         raise damaged(path_of(connection), f"the number of row {highest} of {table} is too high")
-    return int(highest or 0) + 1
+    return highest + 1
 
 
 def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:

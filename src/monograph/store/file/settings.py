@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Literal, TypeAlias, TypeVar
 
@@ -14,6 +13,7 @@ from monograph.settings import Settings
 from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding, path_of
+from monograph.store.file.rows import column
 from monograph.values.arguments import shown
 
 ModelKind: TypeAlias = Literal["embedder", "extractor", "summarizer", "describer"]
@@ -45,15 +45,14 @@ KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_A
 HINTS = {"extractor": "monograph reextract FILE EXTRACTOR"}
 """Commands that restore settings which a repair cannot restore, by setting."""
 
+T = TypeVar("T")
 Stored = TypeVar("Stored", bound="StoredModel | SummaryCounts")
 _ID = regex("[0-9a-f]{32}")
 
 
 def load(connection: Connection) -> Settings | None:
     """Return the settings that a file was built with; None if none are stored."""
-    text = _get(connection, "build")
-    with _decoding(connection, "build"):
-        return None if text is None else Settings(**json.loads(text))
+    return _load(connection, "build", lambda text: Settings(**json.loads(text)), None)
 
 
 def save(connection: Connection, settings: Settings) -> None:
@@ -73,9 +72,7 @@ def save_vector_index(connection: Connection, kind: str) -> None:
 
 def has_graph(connection: Connection) -> bool:
     """Return ``Settings.graph``: whether the graph and trigrams are built with the documents; True without settings."""
-    text = _get(connection, "build")
-    with _decoding(connection, "build"):
-        return text is None or bool(json.loads(text)["graph"])
+    return _load(connection, "build", lambda text: bool(json.loads(text)["graph"]), default=True)
 
 
 def set_graph(connection: Connection) -> None:
@@ -98,11 +95,7 @@ def save_id(connection: Connection, identity: str) -> None:
 
 def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
     """Return the model of a kind that the file was built with; None if none is stored."""
-    text = _get(connection, kind)
-    if text is None:
-        return None
-    with _decoding(connection, kind):
-        return _require_types(StoredModel(**json.loads(text)))
+    return _load(connection, kind, lambda text: _require_types(StoredModel(**json.loads(text))), None)
 
 
 def _require_types(stored: Stored) -> Stored:
@@ -131,9 +124,8 @@ class SummaryCounts:
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
     """Return the numbers of summaries made and of tokens spent so far; all 0 if none are stored."""
-    text = _get(connection, _SUMMARIES)
-    with _decoding(connection, _SUMMARIES):
-        return SummaryCounts() if text is None else _require_types(SummaryCounts(**json.loads(text)))
+    default = SummaryCounts()
+    return _load(connection, _SUMMARIES, lambda text: _require_types(SummaryCounts(**json.loads(text))), default)
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:
@@ -145,9 +137,7 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
 
 def documents_again(connection: Connection) -> list[int]:
     """Return the rows of documents whose part of the graph must be built again, ascending."""
-    text = _get(connection, _AGAIN) or "[]"
-    with _decoding(connection, _AGAIN):
-        return [int(row) for row in json.loads(text)]
+    return _load(connection, _AGAIN, lambda text: [int(row) for row in json.loads(text or "[]")], [])
 
 
 def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
@@ -163,6 +153,13 @@ def load_always_forget(connection: Connection) -> bool:
 def save_always_forget(connection: Connection, on: bool) -> None:
     """Store whether every removal also erases the removed text from the bytes of the file, by default."""
     _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
+
+
+def _load(connection: Connection, name: str, decode: Callable[[str], T], default: T) -> T:
+    """Return the decoded value of a setting, or the default. Raises DamagedFile if it cannot be decoded."""
+    text = _get(connection, name)
+    with decoding(connection, f"the setting {name!r}"):
+        return default if text is None else decode(text)
 
 
 def _get(connection: Connection, name: str) -> str | None:
@@ -184,7 +181,7 @@ def generation(connection: Connection) -> int:
 
     Values that were cached under a generation stay valid until it changes.
     """
-    with _decoding(connection, GENERATION):
+    with decoding(connection, f"the setting {GENERATION!r}"):
         return int(_get(connection, GENERATION) or 0)
 
 
@@ -192,10 +189,6 @@ def count_anew(connection: Connection) -> None:
     """Restart the generation at a random number, which no earlier state had, if it is missing or not a number."""
     connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
     connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
-
-
-def _decoding(connection: Connection, name: str) -> AbstractContextManager[None]:
-    return decoding(connection, f"the setting {name!r}")
 
 
 def add_pending_erasure(connection: Connection, token: str) -> None:
@@ -206,7 +199,7 @@ def add_pending_erasure(connection: Connection, token: str) -> None:
 def pending_erasures(connection: Connection) -> list[str]:
     """Return the tokens of the removals whose text is still to be erased, ascending."""
     query = "SELECT substr(name, ?) FROM settings WHERE name GLOB ? ORDER BY name"
-    return [str(token) for (token,) in connection.execute(query, (len(_PENDING) + 1, f"{_PENDING}*"))]
+    return column(connection, query, len(_PENDING) + 1, f"{_PENDING}*")
 
 
 def drop_pending_erasures(connection: Connection, tokens: Iterable[str]) -> None:

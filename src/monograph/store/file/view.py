@@ -21,6 +21,7 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import encryption, settings
 from monograph.store.file.database import Connection, Connector, Database, memory_connection, open_connection, uri_of
 from monograph.store.file.errors import BUSY_SECONDS, translate_errors
+from monograph.store.file.rows import column, lookup, scalar
 from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.graph.graphs import NAMED
 from monograph.values import ENTITY_KINDS
@@ -85,14 +86,9 @@ _PERSON = ENTITY_KINDS.index("person")
 
 
 def limited(base: Database, allowed: Allowed) -> Database:
-    """Return a read-only database that shows only the documents of a view.
+    """Return a read-only database that shows only the documents of a view of a file, or of a copy of it in memory.
 
-    Parameters
-    ----------
-    base:
-        The file, or a copy of it in memory.
-    allowed:
-        The filter of the view. A document is in the view if all of its chunks are allowed.
+    A document is in the view if all of its chunks are allowed.
     """
     cached = (-1, "")  # The generation, and the documents of the view in it, as JSON; shared by all threads.
 
@@ -108,10 +104,9 @@ def limited(base: Database, allowed: Allowed) -> Database:
         if base.connector.begin is not None:
             base.connector.begin(connection)
         generation = settings.generation(connection)
-        state = connection.execute("SELECT generation FROM temp.view_state").fetchone()
-        if state is not None and state[0] == generation:
+        if scalar(connection, "SELECT generation FROM temp.view_state") == generation:
             return
-        connection.set_authorizer(_authorize_all)
+        connection.set_authorizer(lambda *_: sqlite3.SQLITE_OK)  # The view is collected from the whole file.
         try:
             current = cached  # Another thread may set it to another generation.
             if current[0] != generation:
@@ -120,25 +115,16 @@ def limited(base: Database, allowed: Allowed) -> Database:
         finally:
             connection.set_authorizer(_authorize_view)
 
-    return Database(
-        base.path,
-        create=False,
-        read_only=True,
-        key=base.raw_key,
-        connector=Connector(connect, begin, base.connector.in_memory),
-    )
+    connector = Connector(connect, begin, base.connector.in_memory)
+    return Database(base.path, create=False, read_only=True, key=base.raw_key, connector=connector)
 
 
 def snapshot_in_memory(whole: Database) -> Database:
     """Copy the present state of an open file into memory, not encrypted, and return the copy as a database.
 
     The copy is freed with its last connection. Once text is erased from the file, the copy is closed and reading it
-    raises ClosedFile, because it may still have that text.
-
-    Raises
-    ------
-    StorageFull
-        If the copy does not fit into memory, where SQLite holds at most 1 GiB.
+    raises ClosedFile, because it may still have that text. Raises StorageFull if the copy does not fit into memory,
+    where SQLite holds at most 1 GiB.
     """
     path, key, uri = whole.path, whole.raw_key, f"file:/monograph-{secrets.token_hex(16)}?vfs=memdb"
 
@@ -190,11 +176,6 @@ def _authorize_view(action: int, table: str | None, column: str | None, schema: 
     return sqlite3.SQLITE_DENY
 
 
-def _authorize_all(*_: object) -> int:
-    """Authorizer that allows everything, while the contents of a view are collected from the whole file."""
-    return sqlite3.SQLITE_OK
-
-
 def _fill(connection: Connection, generation: int, documents: str) -> None:
     """Fill the temporary tables of a view for a generation; ``documents`` are row numbers as JSON."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
@@ -213,19 +194,15 @@ def _fill(connection: Connection, generation: int, documents: str) -> None:
             WHERE o.source = d.source AND o.document NOT IN temp.view_documents)"""
     )
     _fill_names(connection)
-    _choose_heads(connection)
     _fill_nodes(connection)
 
 
 def _fill_names(connection: Connection) -> None:
-    packed = connection.execute(
-        """SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"""
-    ).fetchall()
-    mentions = np.frombuffer(b"".join([blob for (blob,) in packed]), dtype=NAMED)
-    subject_rows = connection.execute(
-        """SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"""
-    ).fetchall()
-    subjects = np.array([name for (name,) in subject_rows], dtype=np.int32)
+    """Fill in the names of the view, with their numbers of uses in it, and the heads that are known in it."""
+    packed_query = "SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"
+    mentions = np.frombuffer(b"".join(column(connection, packed_query)), dtype=NAMED)
+    query = "SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"
+    subjects = np.array(column(connection, query), dtype=np.int32)
     rows, uses = np.unique(np.concatenate([mentions["name"], subjects]), return_counts=True)
     is_person = np.isin(mentions["kind"], _PERSON)
     person_rows, person_counts = np.unique(mentions["name"][is_person], return_counts=True)
@@ -236,11 +213,8 @@ def _fill_names(connection: Connection) -> None:
         FROM main.names WHERE name = ?1""",
         zip(rows.tolist(), uses.tolist(), persons_per_row.tolist(), strict=True),
     )
-
-
-def _choose_heads(connection: Connection) -> None:
-    """Remove heads that are not in the view, and heads of abbreviations that no document of the view states."""
-    # Aliases that other documents state must not be visible in the view.
+    # Remove heads that are not in the view, and heads of abbreviations that no document of the view states: aliases
+    # that other documents state must not be visible.
     connection.execute(
         """UPDATE temp.names SET head = NULL, reason = NULL WHERE head IS NOT NULL AND (
             head NOT IN (SELECT name FROM temp.names) OR (reason = 'abbreviation' AND NOT EXISTS (
@@ -289,35 +263,29 @@ def whole(allowed: Allowed) -> str:
 def every(connection: Connection, allowed: Allowed) -> list[int]:
     """Return the row numbers of all documents in a view, ascending."""
     query = f"SELECT d.document FROM main.documents AS d WHERE {whole(allowed)} ORDER BY d.document"  # noqa: S608
-    return [int(row) for (row,) in connection.execute(query, allowed.parameters)]
+    return column(connection, query, *allowed.parameters)
 
 
 def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
     """Return the row numbers of the given documents that are in a view."""
-    query = f"""SELECT d.document FROM json_each(?) AS w CROSS JOIN main.documents AS d
-        WHERE d.document = w.value AND {whole(allowed)}"""  # noqa: S608
-    return {int(row) for (row,) in connection.execute(query, (json.dumps(list(rows)), *allowed.parameters))}
+    tables = f"main.documents AS d WHERE d.document = w.value AND {whole(allowed)}"
+    return {row for (row,) in lookup(connection, "d.document", tables, rows, *allowed.parameters)}
 
 
 def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
     """Return the given ids whose documents are in the file, but not in a view."""
-    query = f"""SELECT d.id FROM json_each(?) AS w CROSS JOIN main.documents AS d
-        WHERE d.id = w.value AND NOT ({whole(allowed)})"""  # noqa: S608
-    return [str(name) for (name,) in connection.execute(query, (_pack_ids(ids), *allowed.parameters))]
+    tables = f"main.documents AS d WHERE d.id = w.value AND NOT ({whole(allowed)})"
+    return [name for (name,) in lookup(connection, "d.id", tables, ids, *allowed.parameters)]
 
 
 def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
     """Return the given ids whose chunks are in the file, but not in a view."""
-    query = f"""SELECT own.id FROM json_each(?) AS w CROSS JOIN main.chunks AS own CROSS JOIN main.documents AS d
-        WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""  # noqa: S608
-    return [str(name) for (name,) in connection.execute(query, (_pack_ids(ids), *allowed.parameters))]
+    tables = f"""main.chunks AS own CROSS JOIN main.documents AS d
+        WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""
+    return [name for (name,) in lookup(connection, "own.id", tables, ids, *allowed.parameters)]
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
     """Return the filter for chunks that are in a view and that another filter allows, too."""
     sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
     return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
-
-
-def _pack_ids(ids: Iterable[str]) -> str:
-    return json.dumps(list(ids), ensure_ascii=False)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import loaded_object, select, text
+from monograph.store.file.rows import integer, loaded_object, select, text
 from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from monograph.values.graph import NODE_LABEL
 
@@ -68,13 +69,9 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
     else:
         rows = list(select(connection, f"{_NODES} WHERE t.id IN", list(dict.fromkeys(ids))))
     by_id: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=_row_number):
+    for row in sorted(rows, key=itemgetter(0)):
         by_id.setdefault(row[1], []).append(row)
     return {name: _merge_node(text(name), group) for name, group in by_id.items()}
-
-
-def _row_number(row: Row) -> int:
-    return int(row[0])
 
 
 def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
@@ -98,11 +95,11 @@ def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple
     if ids is None:
         rows = connection.execute(_RELATIONS).fetchall()
     else:
+        queries = (f"{_RELATIONS} WHERE t.{end} IN" for end in ("source", "target"))
         unique_ids = list(dict.fromkeys(ids))
-        ends = ("source", "target")
-        rows = list({row for end in ends for row in select(connection, f"{_RELATIONS} WHERE t.{end} IN", unique_ids)})
+        rows = list({row for query in queries for row in select(connection, query, unique_ids)})
     by_ends: dict[Ends, list[Row]] = {}
-    for row in sorted(rows, key=_row_number):
+    for row in sorted(rows, key=itemgetter(0)):
         by_ends.setdefault(Ends(*row[1:4]), []).append(row)
     return tuple(_merge_relation(ends, group) for ends, group in by_ends.items())
 
@@ -175,9 +172,8 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
 
     If a node has several embeddings, the one that was added last counts.
     """
-    query = "SELECT assertion, id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL"
-    rows = connection.execute(query).fetchall()
-    last_by_id = {name: packed for _, name, packed in sorted(rows, key=_row_number)}
+    query = "SELECT id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL ORDER BY assertion"
+    last_by_id = dict(connection.execute(query).fetchall())
     by_id = {name: packed for name, packed in sorted(last_by_id.items()) if len(packed) == dimension * STORED.itemsize}
     vectors = np.frombuffer(b"".join(by_id.values()), dtype=STORED).reshape(len(by_id), dimension)
     return list(by_id), vectors.astype(np.float32)
@@ -231,8 +227,7 @@ def put_relation(connection: Connection, relation: AssertedRelation, origin: Ass
 
 
 def _insert(connection: Connection, table: str, values: Sequence[Value]) -> None:
-    (highest,) = connection.execute(f"SELECT max(assertion) FROM {table}").fetchone()  # noqa: S608 - constants
-    row = (int(highest or 0) + 1, *values)
+    row = (integer(connection, f"SELECT max(assertion) FROM {table}") + 1, *values)  # noqa: S608 - constants
     marks = ", ".join("?" * (len(row) + 1))
     connection.execute(
         f"INSERT INTO {table} ({TABLES[table]}, checksum) VALUES ({marks})",  # noqa: S608 - constants

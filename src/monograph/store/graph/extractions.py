@@ -78,9 +78,8 @@ def unpack(value: bytes, text: str) -> Extraction:
 
 
 def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
-    first, last = rows.whole(start), rows.whole(end)
-    name, description = rows.text(name), rows.text(description)
-    return Mention(name or text[first:last], ENTITY_KINDS[kind], first, last, description)
+    start, end = rows.whole(start), rows.whole(end)
+    return Mention(rows.text(name) or text[start:end], ENTITY_KINDS[kind], start, end, rows.text(description))
 
 
 def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
@@ -108,9 +107,6 @@ def documents_lacking(
 
     At most ``most`` documents are returned; all if it is -1.
     """
-    results = connection.execute(
-        f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
-        ORDER BY document LIMIT ?""",  # noqa: S608 - constants
-        (after, most),
-    ).fetchall()
-    return [int(row) for (row,) in results]
+    query = f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
+        ORDER BY document LIMIT ?"""  # noqa: S608 - constants
+    return rows.column(connection, query, after, most)

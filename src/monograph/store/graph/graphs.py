@@ -19,7 +19,7 @@ from monograph.dates.span import TimeSpan
 from monograph.store.documents.documents import TOLD, loaded_span, newest
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import lookup, select
+from monograph.store.file.rows import column, integer, lookup, select
 from monograph.store.graph.names import Uses
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
@@ -112,18 +112,17 @@ def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[
 
 def stored(connection: Connection, document: int) -> DocumentGraph:
     """Return a document's part of the graph."""
-    chunks, subjects, aliases = (
-        connection.execute(query, (document,)).fetchall()
-        for query in (
-            "SELECT g.chunk, words, names, links FROM chunks AS c JOIN chunk_graphs AS g USING (chunk) "
-            "WHERE c.document = ?",
-            "SELECT name, by_title, qualifier FROM subjects WHERE document = ?",
-            "SELECT name, full FROM aliases WHERE document = ?",
-        )
+    queries = (
+        """SELECT g.chunk, words, names, links FROM chunks AS c JOIN chunk_graphs AS g USING (chunk)
+        WHERE c.document = ?""",
+        "SELECT name, by_title, qualifier FROM subjects WHERE document = ?",
+        "SELECT name, full FROM aliases WHERE document = ?",
     )
-    subject_set = frozenset((name, bool(by_title), qualifier) for name, by_title, qualifier in subjects)
+    chunks, subjects, aliases = (connection.execute(query, (document,)).fetchall() for query in queries)
     return DocumentGraph(
-        {row: (words, names, links) for row, words, names, links in chunks}, subject_set, frozenset(aliases)
+        {row: (words, names, links) for row, words, names, links in chunks},
+        frozenset((name, bool(by_title), qualifier) for name, by_title, qualifier in subjects),
+        frozenset(aliases),
     )
 
 
@@ -136,10 +135,8 @@ def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
     """Return (document, word hashes as bytes of WORDS) by chunk row; (NO_DOCUMENT, b"") for chunks not in the graph."""
     results = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
-    return {
-        **dict.fromkeys(chunks, (NO_DOCUMENT, b"")),
-        **{chunk: (document, hashes) for chunk, document, hashes in results},
-    }
+    stored_words = {chunk: (document, hashes) for chunk, document, hashes in results}
+    return dict.fromkeys(chunks, (NO_DOCUMENT, b"")) | stored_words
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
@@ -211,24 +208,19 @@ def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[in
 
 def count_nodes(connection: Connection) -> int:
     """Return the number of chunks in the graph."""
-    (count,) = connection.execute("SELECT count(*) FROM chunk_graphs").fetchone()
-    return int(count)
+    return integer(connection, "SELECT count(*) FROM chunk_graphs")
 
 
 def all_nodes(connection: Connection) -> list[int]:
     """Return the rows of all chunks in the graph, ascending."""
-    return [int(row) for (row,) in connection.execute("SELECT chunk FROM chunk_graphs ORDER BY chunk")]
+    return column(connection, "SELECT chunk FROM chunk_graphs ORDER BY chunk")
 
 
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
     """Return the number of chunks that mention each entity, by entity."""
-    return dict(
-        connection.execute(
-            """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
-            WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value""",
-            (json.dumps(members),),
-        )
-    )
+    query = """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
+        WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value"""
+    return dict(connection.execute(query, (json.dumps(members),)))
 
 
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
@@ -238,13 +230,11 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSp
     """
     if newest(connection) is None:
         return {}
-    results = connection.execute(
-        f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
+    query = f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
         CROSS JOIN chunks AS c CROSS JOIN documents AS d
         WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {TOLD}
-        GROUP BY f.value""",  # noqa: S608 - a constant
-        (json.dumps(members),),
-    ).fetchall()
+        GROUP BY f.value"""  # noqa: S608 - a constant
+    results = connection.execute(query, (json.dumps(members),)).fetchall()
     spans = ((entity, loaded_span(first, last)) for entity, first, last in results)
     return {entity: span for entity, span in spans if span is not None}
 
@@ -278,13 +268,10 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
     """Return the documents whose titles have a name of the entities, in order of document id."""
-    results = connection.execute(
-        """SELECT f.value, s.document, d.id, d.title, s.qualifier
+    query = """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
-        WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier""",
-        (json.dumps(members),),
-    ).fetchall()
-    return [Titled(*row) for row in results]
+        WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier"""
+    return [Titled(*row) for row in connection.execute(query, (json.dumps(members),))]
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
@@ -358,8 +345,7 @@ def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[in
     _remove_chunks(connection, chunks, uses)
     connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
     for document in documents:
-        removed = connection.execute("DELETE FROM subjects WHERE document = ? RETURNING name", (document,)).fetchall()
-        uses.uses.subtract(name for (name,) in removed)
+        uses.uses.subtract(column(connection, "DELETE FROM subjects WHERE document = ? RETURNING name", document))
         connection.execute("DELETE FROM aliases WHERE document = ?", (document,))
 
 
@@ -397,7 +383,7 @@ def embedded_keys(connection: Connection) -> list[str]:
 
     These are names of an embedded kind in some chunk, and names that a document is about; see :func:`is_embedded`.
     """
-    rows = {row for (row,) in connection.execute("SELECT DISTINCT name FROM subjects")}
+    rows = set(column(connection, "SELECT DISTINCT name FROM subjects"))
     for (packed,) in connection.execute("SELECT names FROM chunk_graphs"):
         # An incomplete record at the end is skipped here; the check of the file reports it.
         records = np.frombuffer(packed, dtype=NAMED, count=len(packed) // NAMED.itemsize)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import is_marked, lookup
+from monograph.store.file.rows import column, is_marked, lookup
 
 # Two steps: an abbreviation may have a head that has a head itself.
 ENTITY = "COALESCE(h.head, n.head, n.name)"
@@ -245,7 +245,7 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
         several = """SELECT name FROM names WHERE uses > 0 AND signature IN (
             SELECT signature FROM names WHERE uses > 0 GROUP BY signature
             HAVING count(*) > 1 OR max(head) IS NOT NULL OR max(name IN (SELECT name FROM aliases)))"""
-        chosen = [row for (row,) in connection.execute(several)]
+        chosen = column(connection, several)
     else:
         chosen = list(rows(connection, keys).values())
     columns = """n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name), n.persons > 0,
@@ -284,7 +284,7 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
 
 def cannot_link(connection: Connection) -> set[tuple[str, str]]:
     """Return the pairs of keys that must not be one entity, each in both orders."""
-    return {(str(key), str(other)) for key, other in connection.execute("SELECT key, full FROM apart")}
+    return set(connection.execute("SELECT key, full FROM apart").fetchall())
 
 
 def add_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
@@ -328,12 +328,9 @@ def most_named(connection: Connection, k: int, like: str = "", condition: str = 
 
     ``condition`` is the SQL condition that a key ``n.key`` matches ``like`` (``?1``); by default, that it contains it.
     """
-    results = connection.execute(
-        f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
-        HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2""",  # noqa: S608
-        (like, k),
-    ).fetchall()
-    return [int(row) for (row,) in results]
+    query = f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
+        HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2"""  # noqa: S608
+    return column(connection, query, like, k)
 
 
 def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
@@ -343,21 +340,16 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
     begins with the key; if there are none either, those with a name that contains it.
     """
     as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
-    for condition in (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0"):
-        entities = most_named(connection, most, key, condition)
-        if entities:
-            return entities
-    return []
+    conditions = (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0")
+    results = (most_named(connection, most, key, condition) for condition in conditions)
+    return next(filter(None, results), [])
 
 
 def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
     """Return at most ``most`` keys of names in use that have the signature or the first letters, most used first."""
-    results = connection.execute(
-        """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
-        ORDER BY uses DESC, key LIMIT ?""",
-        (signature, letters, key[:letters], most),
-    ).fetchall()
-    return [str(name) for (name,) in results]
+    query = """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
+        ORDER BY uses DESC, key LIMIT ?"""
+    return column(connection, query, signature, letters, key[:letters], most)
 
 
 def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
@@ -375,7 +367,6 @@ def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, 
 
 def count(connection: Connection) -> tuple[int, int]:
     """Return (number of entities, number of names that are merged into other names)."""
-    entities, merged = connection.execute(
-        "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
-    ).fetchone()
-    return int(entities), int(merged)
+    query = "SELECT count(*) FILTER (WHERE head IS NULL), count(head) FROM names WHERE uses > 0"
+    entities, merged = connection.execute(query).fetchone()
+    return entities, merged

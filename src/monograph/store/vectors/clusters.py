@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import select
-from monograph.store.vectors.vectors import STORED
+from monograph.store.file.rows import column, integer, scalar, select
+from monograph.store.vectors.vectors import STORED, pack
 from monograph.values import Float32
 
 CHUNKS = 1
@@ -80,10 +79,8 @@ class Size:
 
 def header(connection: Connection, space: int) -> Header | None:
     """Return the row of an index; None before it is built."""
-    row = connection.execute(
-        "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?",
-        (space,),
-    ).fetchone()
+    query = "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?"
+    row = connection.execute(query, (space,)).fetchone()
     return None if row is None else Header(*row)
 
 
@@ -129,10 +126,8 @@ def touch(connection: Connection, space: int, *, structure: bool) -> None:
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
     """Return the bytes of all centroids' codes, and of their graph or None; None if no centroids are stored."""
-    row: tuple[bytes, bytes | None] | None = connection.execute(
-        "SELECT body, graph FROM centroids WHERE space = ?", (space,)
-    ).fetchone()
-    return row
+    rows = connection.execute("SELECT body, graph FROM centroids WHERE space = ?", (space,)).fetchall()
+    return rows[0] if rows else None
 
 
 def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
@@ -142,9 +137,8 @@ def put_searched_centroids(connection: Connection, space: int, body: bytes, grap
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
     """Return all clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
-    rows = connection.execute(
-        "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster", (space,)
-    ).fetchall()
+    query = "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster"
+    rows = connection.execute(query, (space,)).fetchall()
     cluster_rows = np.fromiter((cluster for cluster, _ in rows), dtype=np.int64, count=len(rows))
     values = np.frombuffer(b"".join(value for _, value in rows), dtype=STORED)
     return cluster_rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
@@ -158,11 +152,8 @@ def sizes(connection: Connection, space: int) -> dict[int, Size]:
 
 def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
     """Add an empty cluster, and return its number, which is higher than any before."""
-    inserted = connection.execute(
-        "INSERT INTO clusters (space, size, dead, centroid) VALUES (?, 0, 0, ?) RETURNING cluster",
-        (space, np.ascontiguousarray(centroid, dtype=STORED).tobytes()),
-    ).fetchone()
-    return int(inserted[0])
+    query = "INSERT INTO clusters (space, size, dead, centroid) VALUES (?, 0, 0, ?) RETURNING cluster"
+    return integer(connection, query, space, pack(centroid))
 
 
 def remove_cluster(connection: Connection, cluster: int) -> None:
@@ -192,8 +183,7 @@ def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[byt
 
 def part(connection: Connection, cluster: int, which: int) -> bytes | None:
     """Return the bytes of a part of a cluster, FOLDED or RECENT; None if the part is empty."""
-    row = connection.execute("SELECT body FROM parts WHERE part = ?", (2 * cluster + which,)).fetchone()
-    return None if row is None else row[0]
+    return scalar(connection, "SELECT body FROM parts WHERE part = ?", 2 * cluster + which)
 
 
 def put_part(connection: Connection, cluster: int, which: int, body: bytes | None) -> None:
@@ -213,8 +203,7 @@ def empty(connection: Connection, cluster: int) -> None:
 
 def graph(connection: Connection, cluster: int) -> bytes | None:
     """Return the graph of the folded part of a cluster; None if it has none."""
-    row = connection.execute("SELECT graph FROM cluster_graphs WHERE cluster = ?", (cluster,)).fetchone()
-    return None if row is None else row[0]
+    return scalar(connection, "SELECT graph FROM cluster_graphs WHERE cluster = ?", cluster)
 
 
 def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
@@ -265,14 +254,12 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
 
 def count(connection: Connection, space: int) -> int:
     """Return the number of vectors that a search can find: without zero vectors."""
-    query = "SELECT count(*) FROM placements WHERE space = ? AND first <> 0"
-    return int(connection.execute(query, (space,)).fetchone()[0])
+    return integer(connection, "SELECT count(*) FROM placements WHERE space = ? AND first <> 0", space)
 
 
 def count_entries(connection: Connection, space: int) -> int:
     """Return the number of valid entries of all clusters. This reads one row for each cluster, not for each vector."""
-    query = "SELECT coalesce(sum(size), 0) FROM clusters WHERE space = ?"
-    return int(connection.execute(query, (space,)).fetchone()[0])
+    return integer(connection, "SELECT sum(size) FROM clusters WHERE space = ?", space)
 
 
 def clear(connection: Connection, space: int) -> None:
@@ -355,33 +342,28 @@ def take_stale(connection: Connection, space: int) -> Stale:
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
     """Return all memo rows that belong to a space, ascending."""
-    rows = connection.execute(f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo").fetchall()  # noqa: S608 - constants
-    return [memo for (memo,) in rows]
+    return column(connection, f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
 
 
 def sample(connection: Connection, space: int, size: int) -> list[int]:
     """Return about ``size`` memo rows of an index, evenly spaced in ascending order."""
-    step = max(1, count(connection, space) // size)
-    rows = connection.execute(
-        "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", (space,)
-    ).fetchall()
-    return [memo for (memo,) in islice(rows, 0, None, step)]
+    memos = column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
+    return memos[:: max(1, len(memos) // size)]
 
 
 def highest(connection: Connection, space: int) -> int:
     """Return the highest memo row of an index; 0 if it is empty."""
-    query = "SELECT coalesce(max(memo), 0) FROM placements WHERE space = ?"
-    return int(connection.execute(query, (space,)).fetchone()[0])
+    return integer(connection, "SELECT max(memo) FROM placements WHERE space = ?", space)
 
 
 def count_missing(connection: Connection, space: int) -> int:
     """Return the number of memo rows that belong to a space and have no placement in its index."""
     query = f"""SELECT count(DISTINCT memo) FROM ({MEMBERS[space]}) AS v WHERE NOT EXISTS
         (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = v.memo)"""  # noqa: S608 - constants
-    return int(connection.execute(query, (space,)).fetchone()[0])
+    return integer(connection, query, space)
 
 
 def count_unwanted(connection: Connection, space: int) -> int:
     """Return the number of memo rows that have a placement in a space and do not belong to it."""
     query = f"""SELECT count(*) FROM placements WHERE space = ? AND memo NOT IN ({MEMBERS[space]})"""  # noqa: S608
-    return int(connection.execute(query, (space,)).fetchone()[0])
+    return integer(connection, query, space)

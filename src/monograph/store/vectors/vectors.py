@@ -12,6 +12,7 @@ import numpy.typing as npt
 from monograph.store.documents.filters import EVERYTHING, Allowed, barred
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
+from monograph.store.file.rows import column, integer, lookup, scalar
 from monograph.values import Float32
 
 STORED = np.dtype("<f4")
@@ -31,11 +32,9 @@ def pack(vector: Float32) -> bytes:
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return the vectors in some memo rows, in ascending order of row.
+    """Return (rows, vectors) of memo rows, in ascending order of row: int64 (n,) and float32 (n, dimension).
 
-    Returns
-    -------
-    (rows, vectors): int64 (n,) and float32 (n, dimension). Missing rows and values of another length are left out.
+    Missing rows and values of another length are left out.
     """
     size, memo_rows = dimension * STORED.itemsize, sorted(set(memos))
     parts = [
@@ -50,11 +49,9 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return the vectors of some chunks.
+    """Return (chunk rows, vectors) of some chunks: int64 (n,) and float32 (n, dimension).
 
-    Returns
-    -------
-    (chunk rows, vectors): int64 (n,) and float32 (n, dimension). Chunks without a vector of this length are left out.
+    Chunks without a vector of this length are left out.
     """
     packed, blob = connection.execute(
         """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
@@ -69,36 +66,24 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
     """Return (memo key, value) of the vectors of a document's chunks, by chunk id."""
-    results = connection.execute(
-        "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?",
-        (document,),
-    ).fetchall()
-    return {name: (key, value) for name, key, value in results}
+    query = "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?"
+    return {name: (key, value) for name, key, value in connection.execute(query, (document,))}
 
 
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
     """Return the vectors as :func:`load`, with the dimension of the first row; shape (0, 0) if that row is missing."""
-    size = None
-    if memos:
-        size = connection.execute("SELECT length(value) FROM memo WHERE memo = ?", (memos[0],)).fetchone()
+    size = scalar(connection, "SELECT length(value) FROM memo WHERE memo = ?", memos[0]) if memos else None
     if size is None:
         return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
-    return load(connection, memos, size[0] // STORED.itemsize)
+    return load(connection, memos, size // STORED.itemsize)
 
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that have each memo row as their vector, ascending, by memo row."""
     by_memo: dict[int, list[int]] = {memo: [] for memo in memos}
-    for first in range(0, len(memos), _ROWS_PER_QUERY):
-        batch = memos[first : first + _ROWS_PER_QUERY]
-        marks = ",".join("?" * len(batch))
-        rows = connection.execute(
-            f"""SELECT memo, chunk FROM vectors
-            WHERE memo IN ({marks}) AND {allowed.on_each("vectors.chunk")} ORDER BY chunk""",  # noqa: S608
-            (*batch, *allowed.parameters),
-        ).fetchall()
-        for memo, chunk in rows:
-            by_memo[memo].append(chunk)
+    tables = f"vectors AS v WHERE v.memo = w.value AND {allowed.on_each('v.chunk')} ORDER BY v.chunk"
+    for memo, chunk in lookup(connection, "v.memo, v.chunk", tables, by_memo, *allowed.parameters):
+        by_memo[memo].append(chunk)
     return by_memo
 
 
@@ -106,18 +91,13 @@ def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> np
     """Return a bitmap of the allowed memo rows: bit i of byte j is set if row 8j + i is allowed.
 
     A vector of chunks (space 1) is allowed if one of its chunks is allowed. A vector of summaries (space 2) is allowed
-    if one of its summaries has only allowed chunks below it.
-
-    Raises
-    ------
-    DamagedFile
-        If a row number is negative, or not below MOST_ROWS.
+    if one of its summaries has only allowed chunks below it. Raises DamagedFile if a row number is negative, or not
+    below MOST_ROWS.
     """
     query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
     if space != 1:
         query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
-    rows = connection.execute(query, allowed.parameters).fetchall()
-    return bitmap(connection, np.fromiter((row for (row,) in rows), dtype=np.int64, count=len(rows)))
+    return bitmap(connection, np.array(column(connection, query, *allowed.parameters), dtype=np.int64))
 
 
 def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
@@ -137,18 +117,12 @@ def every(connection: Connection) -> tuple[Int64, Int64]:
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
-    """Return the vectors of the first ``most`` chunks in order of id.
+    """Return the vectors of the first ``most`` chunks in order of id, float32 (n, dimension).
 
     Ids are hashes, so this is a random sample, and the same in every file with these chunks.
-
-    Returns
-    -------
-    float32 (n, dimension), in order of id.
     """
-    rows = connection.execute(
-        "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", (most,)
-    ).fetchall()
-    return in_order(connection, [memo for (memo,) in rows], dimension)
+    memos = column(connection, "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", most)
+    return in_order(connection, memos, dimension)
 
 
 def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
@@ -160,13 +134,9 @@ def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Fl
 
 def count(connection: Connection) -> int:
     """Return the number of chunks that have a vector."""
-    (number,) = connection.execute("SELECT count(*) FROM vectors").fetchone()
-    return int(number)
+    return integer(connection, "SELECT count(*) FROM vectors")
 
 
 def rows_with_vector(connection: Connection, document: int) -> set[int]:
     """Return the rows of a document's chunks that have a vector."""
-    rows = connection.execute(
-        "SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", (document,)
-    ).fetchall()
-    return {int(row) for (row,) in rows}
+    return set(column(connection, "SELECT chunk FROM vectors JOIN chunks USING (chunk) WHERE document = ?", document))

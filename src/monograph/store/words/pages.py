@@ -61,15 +61,7 @@ def is_of(descriptor: int, file: os.stat_result) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FilePages:
-    """The pages of an open file.
-
-    Parameters
-    ----------
-    descriptor:
-        See :func:`descriptor_of`.
-    size, usable:
-        Bytes of a page, and those of them that SQLite uses.
-    """
+    """The pages of an open file: its descriptor, the bytes of a page, and those of them that SQLite uses."""
 
     descriptor: int
     size: int
@@ -115,30 +107,18 @@ class FilePages:
     def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
         """Yield the pages of rows of a table: those of each level of its B-tree, then overflow pages.
 
-        The pages of a level are read only when the next level is requested.
-
-        Parameters
-        ----------
-        root:
-            The page at the root of the table's tree.
-        rows:
-            Row numbers, above 0; missing rows are skipped.
-        small:
-            The rows fit into leaves, which are then not read.
-
-        Raises
-        ------
-        OSError, IndexError, struct.error
-            If the pages are not as SQLite writes them.
+        The pages of a level are read only when the next level is requested. ``root`` is the page at the root of the
+        tree. Row numbers are above 0; missing rows are skipped. ``small``: the rows fit into leaves, which are then not
+        read. Raises OSError, IndexError or struct.error if the pages are not as SQLite writes them.
         """
         current, overflow = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_MAX_DEPTH):
             yield [(page, 1) for page in current]
-            if small and current and self._page_type(next(iter(current))) == bytes([_LEAF]):
+            if small and current and self._read(next(iter(current)), 1) == bytes([_LEAF]):
                 return
             next_level: dict[int, list[int]] = {}
             for page, page_rows in current.items():
-                body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
+                body = self._read(page, self.size)
                 if body[0] == _INNER:
                     for child, child_rows in _children(body, page_rows):
                         next_level.setdefault(child, []).extend(child_rows)
@@ -152,25 +132,23 @@ class FilePages:
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
         """Yield the pages of each level of an index with entries in some ranges; leaves are not read.
 
-        Raises
-        ------
-        OSError, IndexError, struct.error, ValueError, TypeError
-            If the pages are not as SQLite writes them, or the keys have other columns than the index.
+        Raises as :meth:`levels`, and ValueError or TypeError if the keys have other columns than the index.
         """
         current = {root: sorted(set(ranges))}
         for _ in range(_MAX_DEPTH):
             yield [(page, 1) for page in current]
             next_level: dict[int, list[Range]] = {}
             for page, page_ranges in current.items():
-                if self._page_type(page) != bytes([_INNER_OF_INDEX]):
+                if self._read(page, 1) != bytes([_INNER_OF_INDEX]):
                     return  # All leaves are on one level.
-                body = os.pread(self.descriptor, self.size, (page - 1) * self.size)
+                body = self._read(page, self.size)
                 for child, child_range in _index_children(body, page_ranges):
                     next_level.setdefault(child, []).append(child_range)
             current = next_level
 
-    def _page_type(self, page: int) -> bytes:
-        return os.pread(self.descriptor, 1, (page - 1) * self.size)
+    def _read(self, page: int, size: int) -> bytes:
+        """Return the first bytes of a page."""
+        return os.pread(self.descriptor, size, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
         """Yield the pages of overflow chains, (first page, number of pages), one jump of all chains at a time.
@@ -190,7 +168,7 @@ class FilePages:
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
         """Return (next page, pages left, pages assumed next) after a jump of a chain; None if the chain ends."""
         for passed in range(1, min(remaining, guess + 1)):
-            following = int.from_bytes(os.pread(self.descriptor, 4, (page - 1) * self.size), "big")
+            following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
                 return None
             if following != page + 1 or passed == guess:

@@ -111,12 +111,7 @@ class Postings:
 class Counted:
     """Cache of one state of a file: counts and postings of words, lengths of chunks, rows that filters allow.
 
-    Safe for use by many threads.
-
-    Parameters
-    ----------
-    ahead:
-        Asks the system to read pages before SQLite does.
+    Safe for use by many threads. ``ahead`` asks the system to read pages before SQLite does.
     """
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
@@ -153,20 +148,11 @@ class Counted:
 def read(
     connection: Connection, words: Collection[str], few: Collection[str], most: int, counted: Counted | None = None
 ) -> Postings | None:
-    """Return the postings of folded words. Call it in a read transaction.
+    """Return the postings of folded words; None if FTS5's pages do not have the expected format.
 
-    Parameters
-    ----------
-    words:
-        Words whose chunks are all counted.
-    few:
-        Words whose chunks are counted up to ``most``.
-    counted:
-        A cache for the same state of the file and the same ``most``; words in it are not read again.
-
-    Returns
-    -------
-    The postings; None if FTS5's pages do not have the expected format.
+    Call it in a read transaction. The chunks that have ``words`` are all counted, those that have ``few`` up to
+    ``most``. ``counted`` is a cache for the same state of the file and the same ``most``; words in it are not read
+    again.
     """
     cache = counted or Counted()
     version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()
@@ -182,26 +168,20 @@ def read(
         return None
     missing = reader.missing
     cache.ahead.terms(connection, missing, reader.segments)
-    first_pages = []
-    if missing:
-        first_pages = connection.execute(
-            _FIRST_PAGES_QUERY, (json.dumps(missing, ensure_ascii=False), reader.segments)
-        ).fetchall()
-    pages = reader.begin(first_pages)
+    parameters = json.dumps(missing, ensure_ascii=False), reader.segments
+    pages = reader.begin(connection.execute(_FIRST_PAGES_QUERY, parameters).fetchall() if missing else [])
     while pages:
         cache.ahead.words(connection, pages)
         pages = reader.read(connection.execute(_PAGES_QUERY, (pages,)).fetchall())
     if pages is None:
         return None
     reader.keep(cache.kept)
-    exact = {
-        word: number for word, number, limit in zip(sorted_words, reader.count, limits, strict=True) if number < limit
-    }
+    counts = zip(sorted_words, reader.count, limits, strict=True)
+    exact = {word: count for word, count, limit in counts if count < limit}
     common = [word for word in sorted_words if word not in exact]
     cache.learn(exact, common)
-    chunks.update(exact)
-    chunks.update((word, most) for word in common)
-    chunks = {word: number for word, number in chunks.items() if number}
+    chunks |= exact | dict.fromkeys(common, most)
+    chunks = {word: count for word, count in chunks.items() if count}
     return Postings(chunks, frozenset(exact).intersection(chunks), reader, sums, cache)
 
 
@@ -220,10 +200,8 @@ class AllowedRows:
         rows = self._rows_by_filter.get(allowed)
         if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
             rows = filters.rows(connection, allowed)
-            if (
-                len(self._rows_by_filter) >= MOST
-                or sum(map(len, self._rows_by_filter.values())) + len(rows) > MOST_ROWS
-            ):
+            cached = self._rows_by_filter.values()
+            if len(cached) >= MOST or sum(map(len, cached)) + len(rows) > MOST_ROWS:
                 self._rows_by_filter = {}
             if len(rows) <= MOST_ROWS:
                 self._rows_by_filter[allowed] = rows

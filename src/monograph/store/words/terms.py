@@ -20,7 +20,7 @@ from monograph.store.documents import filters
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import select
+from monograph.store.file.rows import lookup, scalar, select
 from monograph.text_pass import compiled
 
 _UNSPACED = regex(
@@ -41,6 +41,7 @@ _CHUNKS_PER_ROW = 2_000
 _LONGEST_LENGTH = 0xFFFF
 """Length that is stored for chunks with this many words or more."""
 _LENGTH_TYPE = np.dtype("<u2")
+_BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +95,15 @@ def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> 
         )
         _store_lengths(connection, (chunk for chunk, *_ in batch))
         if trigrams:
-            _add_trigrams(connection, ((chunk, folded) for chunk, _, _, folded in batch))
+            connection.executemany(_INSERT_TRIGRAMS, ((chunk, folded) for chunk, _, _, folded in batch))
+
+
+_INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 
 
 def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
     """Index the trigrams of chunks whose words are indexed already."""
-    _add_trigrams(connection, ((entry.chunk, fold(entry.text)) for entry in entries))
-
-
-def _add_trigrams(connection: Connection, folded: Iterable[tuple[int, str]]) -> None:
-    connection.executemany("INSERT INTO trigrams (rowid, text) VALUES (?, ?)", folded)
+    connection.executemany(_INSERT_TRIGRAMS, ((entry.chunk, fold(entry.text)) for entry in entries))
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
@@ -185,9 +185,7 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
     """Return the bytes of a block of ``lengths`` with the numbers of words of some chunks set; empty if all are 0."""
-    counts = (
-        np.zeros(_CHUNKS_PER_ROW, _LENGTH_TYPE) if previous is None else np.frombuffer(previous, _LENGTH_TYPE).copy()
-    )
+    counts = np.frombuffer(previous or bytes(_BYTES_PER_ROW), _LENGTH_TYPE).copy()
     for row, size in sizes:
         counts[row - block * _CHUNKS_PER_ROW] = min(sum(varints(size)), _LONGEST_LENGTH)
     return counts.tobytes() if counts.any() else b""
@@ -196,8 +194,7 @@ def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: byte
 def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
     """Return (block, lengths of its chunks as bytes of uint16) of the given blocks; skip missing and damaged blocks."""
     rows = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
-    expected_size = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
-    return [(block, packed) for block, packed in rows if isinstance(packed, bytes) and len(packed) == expected_size]
+    return [(block, packed) for block, packed in rows if isinstance(packed, bytes) and len(packed) == _BYTES_PER_ROW]
 
 
 def lengths_are_right(connection: Connection) -> bool:
@@ -217,8 +214,7 @@ def count(connection: Connection) -> int:
 
 def totals(connection: Connection) -> tuple[int, int]:
     """Return (number of chunks, number of their words) in the index. Use it in a read transaction."""
-    row = connection.execute("SELECT block FROM words_data WHERE id = 1").fetchone()
-    return (0, 0) if row is None else totals_of(row[0])
+    return totals_of(scalar(connection, "SELECT block FROM words_data WHERE id = 1") or b"")
 
 
 def totals_of(record: bytes) -> tuple[int, int]:
@@ -229,13 +225,8 @@ def totals_of(record: bytes) -> tuple[int, int]:
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that have each folded word; words that no chunk has are left out."""
-    words_json = json.dumps(sorted(set(words)), ensure_ascii=False)
-    return dict(
-        connection.execute(
-            "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value",
-            (words_json,),
-        )
-    )
+    query = "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value"
+    return dict(connection.execute(query, (json.dumps(sorted(set(words)), ensure_ascii=False),)))
 
 
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
@@ -246,20 +237,10 @@ def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
 
 
 def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-    """Return the chunks that have any of the words, ranked by FTS5's BM25.
+    """Return (chunk row, score) of the k allowed chunks that rank highest by FTS5's BM25, highest first.
 
-    Parameters
-    ----------
-    words:
-        Folded words, or pairs of characters, as :func:`words_of` gives them.
-    k:
-        Number of chunks; all that tie with the last of them are returned, too.
-    allowed:
-        The filter of the chunks.
-
-    Returns
-    -------
-    (chunk row, score), highest first; scores are above 0. Ties are in any order.
+    The chunks have any of the words, which are folded words or pairs of characters, as :func:`words_of` gives them. All
+    that tie with the last of them are returned, too. Scores are above 0. Ties are in any order.
     """
     if not words or k <= 0:
         return []
@@ -272,10 +253,8 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
         return results
     least = results[k - 1][1]
     if len(results) == k + _EXTRA_RESULTS and results[-1][1] == least:
-        return connection.execute(
-            f"SELECT rowid, score FROM ({query}) WHERE score >= ? ORDER BY score DESC",  # noqa: S608
-            (*parameters, least),
-        ).fetchall()
+        ties = f"SELECT rowid, score FROM ({query}) WHERE score >= ? ORDER BY score DESC"  # noqa: S608
+        return connection.execute(ties, (*parameters, least)).fetchall()
     return [pair for pair in results if pair[1] >= least]
 
 
@@ -296,8 +275,8 @@ def bm25_of_all(
         query = "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ?"
         results = connection.execute(query, (any_of(word),)).fetchall()
         rows = [row for row, _ in results if row not in sizes]
-        sizes_query = "SELECT r.value, d.sz FROM json_each(?) AS r CROSS JOIN words_docsize AS d WHERE d.id = r.value"
-        sizes.update((row, sum(varints(size))) for row, size in connection.execute(sizes_query, (str(rows),)))
+        sizes_rows = lookup(connection, "d.id, d.sz", "words_docsize AS d WHERE d.id = w.value", rows)
+        sizes.update((row, sum(varints(size))) for row, size in sizes_rows)
         own_weight, occurrences[word] = _weight(own_chunks, len(results)), []
         for row, score in results:
             share = score / own_weight
@@ -338,20 +317,15 @@ def _select_matching(connection: Connection, table: str, match: str, k: int, all
     if len(rows) > k:
         # Scan the index of ids: so many chunks match that the first k are found soon.
         index = "" if allowed.view else "INDEXED BY sqlite_autoindex_chunks_1"  # In a view, chunks is not a table.
-        rows = connection.execute(
-            f"""SELECT chunk FROM chunks {index}
-            WHERE chunk IN ({query}) ORDER BY id LIMIT ?""",  # noqa: S608
-            (*parameters, k),
-        ).fetchall()
+        by_id = f"SELECT chunk FROM chunks {index} WHERE chunk IN ({query}) ORDER BY id LIMIT ?"  # noqa: S608
+        rows = connection.execute(by_id, (*parameters, k)).fetchall()
     return sorted(row for (row,) in rows)
 
 
 def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Return the rows of the chunks that have all trigrams of ``text``. The caller checks for the text itself.
+    """Return the rows of the chunks that have all trigrams of ``text``, ascending. The caller checks for the text.
 
-    Returns
-    -------
-    At most k row numbers, ascending; if more chunks match, those whose ids come first. Empty if the folded text is
+    At most k chunks are returned; if more match, those whose ids come first. None are returned if the folded text is
     shorter than three characters.
     """
     folded = fold(text)
