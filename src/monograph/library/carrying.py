@@ -48,25 +48,11 @@ def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progr
 
 
 def store_of(kind: str, source: Path, collection: str = "") -> Store:
-    """Open another store for reading.
+    """Open another store for reading; ``kind`` is one of KINDS, and only ``chroma`` has collections.
 
-    Parameters
-    ----------
-    kind:
-        One of KINDS.
-    source:
-        Path of the store.
-    collection:
-        Name of the collection in Chroma; empty if there is only one, and for other kinds.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown, or the collection is missing, unknown or not applicable.
-    SourceError
-        If the store does not exist, is of another kind, or cannot be read.
-    MissingExtra
-        If the package that reads the store is not installed.
+    Raises InputError if the kind is unknown, or the collection is missing, unknown or not applicable; SourceError if
+    the store does not exist, is of another kind, or cannot be read; MissingExtra if the package that reads it is not
+    installed.
     """
     if collection and kind != "chroma":
         raise InputError(f"{kind} has no collections", "leave --collection out")

@@ -42,10 +42,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
     """Erase pending removals from a copy of a file, and check it before it gets its name.
 
-    Raises
-    ------
-    DamagedFile
-        If the copy has a fault. ``then`` completes the hint: what to do once the original is repaired.
+    Raises DamagedFile if the copy has a fault. ``then`` completes the hint: what to do once the original is repaired.
     """
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
@@ -61,35 +58,9 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
 
 
 def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
-    """Copy the state of a file that was committed when the backup began; the copy is checked before it gets its name.
+    """Copy the state that was committed when the backup began: see :meth:`monograph.Monograph.backup`.
 
-    Parameters
-    ----------
-    file:
-        The file; it may be open read-only.
-    path:
-        Path of the copy.
-    overwrite:
-        Replace a file that exists at the path.
-    progress:
-        Called after every PAGES_AT_ONCE pages of the database. If it raises, no copy is left.
-
-    Returns
-    -------
-    The copy's path.
-
-    Raises
-    ------
-    InputError
-        If the path is the file itself or a folder, or exists and ``overwrite`` is False.
-    NotAMonograph
-        If the path is a pipe or a device, or its name is too long.
-    BusyFile
-        If the file to overwrite is open.
-    DamagedFile
-        If a check finds a fault in the copy; no copy is left.
-    StorageFull
-        If there is no room for the copy.
+    ``progress`` is called after every PAGES_AT_ONCE pages of the database; if it raises, no copy is left.
     """
     original = file.database.path
     already_exists = InputError(f"{path} exists already", "give another name, or replace it with --overwrite")

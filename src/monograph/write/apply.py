@@ -59,12 +59,8 @@ def add(
 ) -> Report:
     """Store documents of a caller; unchanged documents are skipped.
 
-    Without ``strict``, a document that cannot be stored is a problem in the report.
-
-    Raises
-    ------
-    InvalidDocument
-        With ``strict``, if a document cannot be stored. Earlier batches are stored; the document's own batch is not.
+    With ``strict``, a document that cannot be stored raises InvalidDocument: earlier batches are stored, and its own is
+    not. Otherwise it is a problem in the report.
     """
     started = time.perf_counter()
     tally = Tally()
@@ -144,18 +140,9 @@ def store(
 ) -> Tally:
     """Derive the missing values of a batch, then store it in one transaction.
 
-    If another process deletes a value from the memo between the two steps, both steps are repeated.
-
-    Parameters
-    ----------
-    batch:
-        Documents by source.
-    precomputed:
-        Values of the batch that other processes have derived already.
-    strict:
-        Raise on the first document that cannot be stored, and store nothing of the batch; else it is a problem.
-    seen:
-        Stored state that the batch was computed from. Raises Overtaken, and stores nothing, if it has changed since.
+    If another process deletes a value from the memo between the two steps, both steps are repeated. With ``strict``,
+    the first document that cannot be stored is raised and nothing of the batch is stored; otherwise it is a problem.
+    Raises Overtaken, and stores nothing, if the stored state has changed since ``seen``.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -233,25 +220,14 @@ def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> 
 
 
 def restore(pipeline: Pipeline, second: int) -> None:
-    """Change a copy of a file back to its state at the end of a second.
+    """Change a copy of a file back to its state at the end of a second since 1970.
 
     Documents that were stored later are removed, and the versions that were valid at that second are stored in their
     place. Their derived values are in the memo; values that are missing, because the file has another model now, are
     derived. All previous versions are deleted. Assertions, and names that were kept apart or merged, stay as they are.
+    Without a summarizer in the pipeline, summaries over removed chunks are deleted, and none are made.
 
-    Parameters
-    ----------
-    pipeline:
-        Pipeline of the copy. Without a summarizer, summaries over removed chunks are deleted, and none are made.
-    second:
-        Seconds since 1970.
-
-    Raises
-    ------
-    DamagedFile
-        If a previous version cannot be read.
-    ModelError
-        If a model is needed and does not answer.
+    Raises DamagedFile if a previous version cannot be read, and ModelError if a model is needed and does not answer.
     """
     database = pipeline.database
     with database.read() as connection:

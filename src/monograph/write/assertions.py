@@ -23,18 +23,9 @@ def add(
     *,
     missing_ok: bool = False,
 ) -> Report:
-    """Store nodes and relations; on an error none is stored. See ``archive.graph.add``.
+    """Store nodes and relations; on an error none is stored. Raises as :meth:`monograph.library.graph.GraphWriter.add`.
 
     ``changed`` of the report counts the assertions that were replaced.
-
-    Raises
-    ------
-    InputError, InvalidDocument
-        If a node or relation cannot be stored.
-    NotFound
-        If an origin is neither a chunk nor a document of the file or, with a guard, of the view.
-    OutsideView
-        With a guard, if a node or relation has no origin in the view.
     """
     check(nodes, relations)
     items: list[AssertedNode | AssertedRelation] = [*nodes, *relations]

@@ -79,20 +79,10 @@ NOTHING_SEEN = Seen({})
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored document.
+    """A stored document, and the uri of its file: None for a document that a caller handed over.
 
-    Parameters
-    ----------
-    row:
-        Its row.
-    file:
-        The uri of its file; None for a document that a caller handed over.
-    chunks:
-        (row, start, end) of its chunks by id, for a document that may be replaced or removed.
-    text:
-        Its text, for a document that may be replaced.
-    fault:
-        The error that reading the text raised; None for a readable document.
+    ``chunks`` has (row, start, end) by chunk id, for a document that may be replaced or removed. ``text`` is loaded for
+    a document that may be replaced; ``fault`` is the error that reading it raised.
     """
 
     row: documents.DocumentRow
@@ -154,14 +144,8 @@ class FileState:
 class State:
     """Stored rows that a batch may change.
 
-    Parameters
-    ----------
-    documents:
-        Stored documents by id: those with ids of the batch, and the other documents of its files.
-    owners:
-        Ids of the stored documents that have the batch's chunk ids, by chunk id.
-    faulty:
-        Uris of files of which a part could not be stored.
+    ``documents`` has those with ids of the batch, and the other documents of its files. ``owners`` has the ids of the
+    documents that own the batch's chunk ids. ``faulty`` has the uris of files of which a part could not be stored.
     """
 
     documents: Mapping[str, Stored]
@@ -185,12 +169,8 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
     """Compare a batch with the stored documents, and return the changes that it makes.
 
     The result is the same as if the documents were stored one after the other: a later document replaces an earlier one
-    of the same id, and may use chunk ids that an earlier change has freed.
-
-    Raises
-    ------
-    Overtaken
-        If a stored document is not in the state of ``seen``.
+    of the same id, and may use chunk ids that an earlier change has freed. Raises Overtaken if a stored document is not
+    in the state of ``seen``.
     """
     for name, sha256 in seen.hashes.items():
         stored = state.documents.get(name)

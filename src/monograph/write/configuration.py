@@ -30,14 +30,8 @@ def load_settings(
 ) -> tuple[Settings, Design]:
     """Return the settings of a file and the design of its vector indexes; a new file gets the given ones.
 
-    For an existing file, ``given.graph`` is ignored.
-
-    Raises
-    ------
-    InputError
-        If the file was built with other settings or another vector index than the given ones.
-    DamagedFile
-        If the file names a design that does not exist.
+    For an existing file, ``given.graph`` is ignored. Raises InputError if the file was built with other settings or
+    another vector index, and DamagedFile if it names a design that does not exist.
     """
     with database.read() as connection:
         stored, kind = stored_settings.load(connection), stored_settings.load_vector_index(connection)
@@ -105,11 +99,9 @@ class PluggedIn(Generic[Given]):
     made_by:
         Subject and verb of the error message for a file with another model; the key of the stored model follows.
     keep:
-        First part of the hint: how to open the file with its own model. ``{}`` is replaced by "with the ..." or
-        "without a ...".
+        First part of the hint: how to open the file with its own model. ``{}`` becomes "with the ..." or "without ...".
     rebuild, in_python:
-        Second part of the hint: how to change to the given model, as a command, or in Python if no command can name
-        the model.
+        Second part of the hint: how to change to the given model, as a command, or in Python if no command can name it.
     """
 
     name: stored_settings.ModelKind
@@ -143,14 +135,8 @@ class PluggedIn(Generic[Given]):
         """Load the file's model from its stored spec; for a file without one, load the default model.
 
         The model may open only trusted servers, folders, hubs and packages. Any other raises ModelUntrusted, either
-        here or when the model is used.
-
-        Raises
-        ------
-        ModelUnavailable, MissingExtra
-            If the model cannot be loaded here.
-        ModelMismatch
-            If the loaded model has another key than the stored one.
+        here or when the model is used. Raises ModelUnavailable or MissingExtra if it cannot be loaded here, and
+        ModelMismatch if it has another key than the stored one.
         """
         stored = self.known(database)
         spec = self.usual if stored is None else stored.spec
@@ -345,12 +331,7 @@ class FileModels:
     def describe_by(self, given: Describer | str | None) -> None:
         """Set the describer: an object, the spec of one, or ``none`` to remove the file's own.
 
-        Raises
-        ------
-        ModelError
-            If the describer cannot be loaded here.
-        InputError
-            If the value is neither a describer nor a text.
+        Raises ModelError if it cannot be loaded here, and InputError if the value is neither a describer nor a text.
         """
         self.describer_disabled = given == NOBODY
         self.given_describer = None
@@ -388,14 +369,8 @@ class FileModels:
     def reranker(self, given: Reranker | str | None = None) -> Reranker | None:
         """Return a reranker: the given object, or the one that a spec names.
 
-        For None, return the reranker that the file was opened with; for an empty text, return None.
-
-        Raises
-        ------
-        ModelError
-            If the reranker cannot be loaded here.
-        InputError
-            If the value is neither a reranker nor a text.
+        For None, return the reranker that the file was opened with; for an empty text, return None. Raises ModelError
+        if it cannot be loaded here, and InputError if the value is neither a reranker nor a text.
         """
         chosen = self.given_reranker if given is None else given
         if chosen is None or chosen == "":

@@ -33,21 +33,9 @@ _SEPARATOR = "\n\n"
 class Describing:
     """Replacement of pictures by their descriptions in the documents of a sync, file after file.
 
-    Each description is stored in the memo at once. If the model fails on a picture, the picture is replaced by the
-    words recognised in it, if the extra ``ocr`` is installed, and the failure is a problem.
-
-    Parameters
-    ----------
-    database:
-        Database whose memo stores the descriptions.
-    describer:
-        Model that makes missing descriptions.
-    limits:
-        Limits for the recognition of words.
-    closing:
-        Exit stack that ends the process that recognises words, if one was started.
-    tally:
-        Counts the descriptions that were made.
+    Each description is stored in the memo at once, and ``tally`` counts it. If the model fails on a picture, the
+    picture is replaced by the words recognised in it, if the extra ``ocr`` is installed, and the failure is a problem.
+    The exit stack ``closing`` ends the process that recognises words.
     """
 
     database: Database
@@ -176,19 +164,11 @@ class _TextEdit:
 
 
 def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> Document | None:
-    """Return a document with captions in place of its picture marks; None if no text is left.
+    """Return a document with captions, given by mark, in place of its picture marks; None if no text is left.
 
     A description gets its own place, so that its chunks are cited as that picture. After it, the place around the
-    picture continues. Offsets of sections and places are shifted.
-
-    Parameters
-    ----------
-    document:
-        A document that was read with marks for its pictures.
-    pictures:
-        Pictures of the document's file; those whose marks are not in the document are skipped.
-    said:
-        Captions by mark.
+    picture continues. Offsets of sections and places are shifted. Pictures whose marks are not in the document are
+    skipped.
     """
     edits = []
     for picture in pictures:

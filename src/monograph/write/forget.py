@@ -32,18 +32,9 @@ def carried_out(
 ) -> Report:
     """Run a write that may remove text; then erase removed text if wanted, or if an earlier erasure is pending.
 
-    Parameters
-    ----------
-    database, indexes:
-        The file, and its vector indexes.
-    work:
-        Function that writes and updates the tree, and returns its report. Its argument is whether removed text is to be
-        erased.
-    wanted:
-        Whether to erase removed text; None for the file's setting.
-    strict:
-        Raise if a wanted erasure fails; else the failure is a problem in the report. In both cases the next write
-        repeats the erasure.
+    ``work`` writes, updates the tree and returns its report; its argument is whether removed text is to be erased
+    (``wanted``; None for the file's setting). If a wanted erasure fails, the next write repeats it; with ``strict`` the
+    error is raised, otherwise it is a problem in the report.
     """
     with database.read() as connection:
         forgets = settings.load_always_forget(connection) if wanted is None else wanted
@@ -85,12 +76,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 
     Unused memo values and names are deleted, with the pairs in which such names were kept apart. The vector indexes are
     folded (their deleted entries are dropped). The inverted index is merged into one segment, since SQLite before 3.42
-    cannot clear single postings. The file is rewritten without free space, and the write-ahead log is emptied.
-
-    Raises
-    ------
-    BusyFile
-        If another process still reads an older state.
+    cannot clear single postings. The file is rewritten without free space, and the write-ahead log is emptied. Raises
+    BusyFile if another process still reads an older state.
     """
     with database.write() as connection:
         tokens = settings.pending_erasures(connection)

@@ -31,14 +31,9 @@ _INDEX_OF_KIND = {kind: index for index, kind in enumerate(ENTITY_KINDS)}
 class Precomputed:
     """Values of a batch that other processes computed ahead.
 
-    Parameters
-    ----------
-    prepared, parts:
-        Documents cut into chunks, and their parts of the graph, by (document id, document hash).
-    values:
-        Derived values by memo key.
-    cannot_link:
-        Pairs of names that were kept apart when the parts were built.
+    ``prepared`` and ``parts`` have documents cut into chunks, and their parts of the graph, by (document id, document
+    hash). ``values`` has derived values by memo key. ``cannot_link`` has the pairs of names that were kept apart for
+    the parts.
     """
 
     prepared: Mapping[tuple[str, bytes], Prepared]
@@ -81,18 +76,9 @@ class Derived:
     """Values that are derived for a batch of documents, and stored with them.
 
     They include values of documents that a later document of the same batch replaces: these then need not be derived
-    again.
-
-    Parameters
-    ----------
-    waiting:
-        Packed values that are not stored yet, by memo key.
-    vectors:
-        Memo keys of the vectors of all chunks.
-    parts:
-        Parts of the graph, by (document id, document hash); None in a file without a graph.
-    codes:
-        Memo keys of the codes of names that had none, by name.
+    again. ``waiting`` has packed values that are not stored yet, by memo key; ``vectors`` the memo keys of all chunks'
+    vectors; ``parts`` the parts of the graph by (document id, document hash), None in a file without a graph; ``codes``
+    the memo keys of the codes of names that had none, by name.
     """
 
     waiting: Mapping[bytes, bytes]
@@ -110,21 +96,8 @@ def derive_graph(
 ) -> Derived:
     """Derive missing extractions, the parts of the graph, and missing codes of names for a batch of documents.
 
-    Parameters
-    ----------
-    pipeline, batch:
-        The file with its models, and documents cut into chunks.
-    tally:
-        Counts the derived extractions.
-    waiting:
-        As for :meth:`monograph.derive.derivation.Derivation.derive_missing`.
-    made:
-        Values that other processes computed ahead.
-
-    Raises
-    ------
-    MissingValue
-        If another process empties the memo meanwhile.
+    ``waiting`` is as for :meth:`monograph.derive.derivation.Derivation.derive_missing`. Raises MissingValue if another
+    process empties the memo meanwhile.
     """
     extract(pipeline, (chunk for prepared in batch for chunk in prepared.chunks), tally, waiting, made.values)
     parts = relate(pipeline, batch, made, waiting)
@@ -219,20 +192,9 @@ def store_graph(
 ) -> None:
     """Store parts of a graph and their names, within the transaction that stores their documents.
 
-    Parameters
-    ----------
-    parts:
-        (row of the document, rows of its chunks in reading order, its part).
-    derived:
-        Derived values of the batch.
-    uses, known:
-        As for :func:`monograph.store.graph.graphs.put`.
-
-    Raises
-    ------
-    MissingValue
-        If a code has been deleted from the memo, or an extraction is in another memo row than the one from which a part
-        was built: it was deleted and derived again, and may differ.
+    Each part is (row of the document, rows of its chunks in reading order, the part); ``uses`` and ``known`` are as for
+    :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code has been deleted from the memo, or an
+    extraction is in another memo row than the one from which a part was built: it was derived again, and may differ.
     """
     all_parts = list((derived.parts or {}).values())
     made_from = {key: row for related in all_parts for key, row in zip(related.keys, related.extractions, strict=True)}

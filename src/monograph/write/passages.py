@@ -38,13 +38,7 @@ class _PassageChange:
 
 
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
-    """Add passages to documents, next to their stored chunks: see :meth:`monograph.Monograph.put`.
-
-    Raises
-    ------
-    InvalidDocument
-        If a document has no passages, is part of a synced file, or cannot be stored. The batches before it are stored.
-    """
+    """Add passages to documents, next to their stored chunks: see :meth:`monograph.Monograph.put`."""
     started = time.perf_counter()
     tally = Tally()
     listed = list(_merge_given(given))
@@ -65,13 +59,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
 
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
-    """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`.
-
-    Raises
-    ------
-    InvalidDocument
-        If a chunk belongs to a synced file of which other chunks would stay.
-    """
+    """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`."""
     started = time.perf_counter()
 
     def compose(connection: Connection) -> _PassageChange:

@@ -39,14 +39,9 @@ Above it, all names of the signature are resolved again.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteGuard:
-    """Guard of writes through a view: a write may change only documents that are in the view.
+    """Guard of writes through a view, with the view's filter as a condition and as SQL.
 
-    Parameters
-    ----------
-    condition:
-        The view's filter.
-    allowed:
-        The same filter as SQL.
+    A write may change only documents that are in the view.
     """
 
     condition: Condition
@@ -197,11 +192,8 @@ def changes(
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """Yield (head, reason, row) of the names of a signature whose head or reason has changed; None for no head.
 
-    Parameters
-    ----------
-    group, cannot_link, size:
-        As for :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a full name that
-        they stand for, even if no rule can merge them.
+    The parameters are those of :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a
+    full name that they stand for, even if no rule can merge them.
     """
     resolved = {}
     if len(group) > 1:

@@ -116,18 +116,8 @@ def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, cha
 
     ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds: those of a whole tree of the smallest
     segments. ``typical_summaries`` is an estimate. The tokens count each chunk as ``chunk_tokens``, which only
-    ready-made passages exceed.
-
-    Parameters
-    ----------
-    connection:
-        Connection to the file.
-    pipeline:
-        Pipeline with the summarizer; without one the cost is zero.
-    chunks:
-        Largest number of chunks in the file after the change.
-    changed:
-        Number of chunks that are added or removed; None for a tree that is rebuilt as a whole.
+    ready-made passages exceed. ``chunks`` is the largest number of chunks after the change, ``changed`` the number of
+    added and removed chunks: None for a tree that is rebuilt as a whole. Without a summarizer the cost is zero.
     """
     if pipeline.summarizer is None:
         return Cost()

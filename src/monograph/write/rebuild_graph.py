@@ -220,17 +220,10 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 
 
 def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
-    """Keep two names apart: they are never merged into one entity again.
+    """Keep two names apart: see :meth:`monograph.library.graph.EntityGraph.keep_apart`.
 
     The graph parts of the documents that contain them are rebuilt from the memo. If the process is killed, the next
     write continues.
-
-    Raises
-    ------
-    InputError
-        If the names differ only in case, accents, signs or an article.
-    NotFound
-        If no chunk and no title has one of the names.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other)
@@ -242,14 +235,8 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
     """Undo :func:`keep_apart`: the rules decide again whether two names are merged.
 
-    If one is a short form of the other, it is no longer kept apart from any name that the entity has now.
-
-    Raises
-    ------
-    InputError
-        As :func:`keep_apart`.
-    NotFound
-        If the names were not kept apart.
+    If one is a short form of the other, it is no longer kept apart from any name that the entity has now. Raises
+    NotFound if the names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
@@ -265,14 +252,7 @@ def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: st
     """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
 
     One pair is the keys of the two names. If one of them may be a short form of other names of the other's entity, it
-    is also paired with each of these names.
-
-    Raises
-    ------
-    InputError
-        If the names differ only in case, accents, signs or an article.
-    NotFound
-        If ``known_only`` is set and the file lacks one of the names.
+    is also paired with each of these names. With ``known_only``, raises NotFound if the file lacks one of the names.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:

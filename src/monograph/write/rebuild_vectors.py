@@ -32,14 +32,8 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
 
     All values that depend on the embedder are derived first: the vectors of chunks, the codes of names, the summaries
     and their tree. Then they are exchanged in one transaction. If the process is killed before its end, the file is
-    unchanged, and the next run derives only missing values. Given vectors are replaced too.
-
-    Raises
-    ------
-    ModelError
-        If the embedder or the summarizer fails; the file is unchanged.
-    BusyFile
-        If another process keeps emptying the memo.
+    unchanged, and the next run derives only missing values. Given vectors are replaced too. Raises as
+    :meth:`monograph.library.monograph.Vectors.rebuild`.
     """
     started, tally = time.perf_counter(), Tally()
     spent = tree.TreeUpdate()
@@ -200,9 +194,7 @@ def _derive_inside(
 def price_reembed(pipeline: Pipeline) -> Cost:
     """Return the cost of :func:`reembed`; the embedder is not called.
 
-    ``embeddings`` counts the texts of chunks and names whose values the memo lacks, each text once. For a file with a
-    tree, which is rebuilt too, ``summaries`` and the language model's calls and tokens are upper bounds. Each summary
-    takes one more embedding.
+    Each text whose value the memo lacks counts once, and so does each summary of a rebuilt tree.
     """
     derivation, codes = vectors(pipeline.embedder), name_codes(pipeline.embedder)
     with pipeline.database.read() as connection:

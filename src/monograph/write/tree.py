@@ -69,14 +69,8 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
 
     Each summary is stored in the memo at once. If the process is killed or the update fails, the tree is unchanged, and
     the next update makes only missing summaries. Of several writers, one updates the tree for everything that is stored
-    by then, and the others wait for it.
-
-    Raises
-    ------
-    ModelError
-        If a summary cannot be made.
-    BusyFile
-        If other processes keep changing the file, or one of them holds the lock of the tree for too long.
+    by then, and the others wait for it. Raises ModelError if a summary cannot be made, and BusyFile if other processes
+    keep changing the file, or one of them holds the lock of the tree for too long.
     """
     spent = TreeUpdate()
     if pipeline.summarizer is None or not (anew or _is_stale(pipeline)):
@@ -260,12 +254,8 @@ def tree_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file's tree, so that several writers do not make and pay for the same summaries.
 
     The lock is on an empty file next to the .mono file; the system releases it when the process ends. It only saves
-    work: the tree is correct without it. On a file system without locks, all writers go on at once.
-
-    Raises
-    ------
-    BusyFile
-        If another thread or process holds the lock for longer than LOCK_PATIENCE.
+    work: the tree is correct without it. On a file system without locks, all writers go on at once. Raises BusyFile if
+    another thread or process holds the lock for longer than LOCK_PATIENCE.
     """
     lock = Path(f"{os.path.realpath(path)}-tree")
     descriptor = _lock(lock, path)

@@ -35,14 +35,8 @@ def store(
 ) -> Tally:
     """Compare a batch with the stored documents, write the changes, and return their tally.
 
-    Raises
-    ------
-    Overtaken
-        If a stored document is not in the state of ``seen``.
-    MissingValue
-        If a derived value has been deleted from the memo.
-    MonographError
-        With ``strict``, the reason why the first document that is refused cannot be stored.
+    Raises Overtaken if a stored document is not in the state of ``seen``, MissingValue if a derived value has been
+    deleted from the memo, and with ``strict`` the reason why the first document that is refused cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
@@ -239,24 +233,11 @@ def remove(
     *,
     forgets: bool = False,
 ) -> Report:
-    """Remove documents; on an error none is removed.
+    """Remove documents by their ids, uris (every document that came from one) or paths; on an error none is removed.
 
-    Parameters
-    ----------
-    database, indexes:
-        The file, and its vector indexes.
-    names:
-        Ids, uris or paths of documents; a uri means every document that came from it.
-    guard:
-        Guard of a view: documents outside of the view are treated as missing.
-    forgets:
-        Whether to delete the previous versions of the documents too. A name may then be of a document that has only
-        previous versions, except in a view.
-
-    Raises
-    ------
-    NotFound
-        If a name matches no document.
+    With a guard, documents outside of its view are treated as missing. With ``forgets``, the previous versions of the
+    documents are deleted too; a name may then be of a document that has only previous versions, except in a view.
+    Raises NotFound if a name matches no document.
     """
     started = time.perf_counter()
     with database.write() as connection:
