@@ -366,13 +366,14 @@ class WholeFile(OpenFile):
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
         from monograph.write import tree
+        from monograph.write.changes import Tally
 
+        tally = Tally()
         try:
-            pipeline = self.pipeline()
+            tree.follow(self.pipeline(), tally)
         except ModelError as error:  # A model for the tree cannot be loaded here, but the change is stored.
-            return replace(report, problems=(*report.problems, tree.lagging(self.database, error)))
-        summarized, problems = tree.follow(pipeline)
-        return replace(report, summarized=summarized, problems=(*report.problems, *problems))
+            tally.problems.append(tree.lagging(self.database, error))
+        return replace(report, summarized=tally.summarized, problems=(*report.problems, *tally.problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
         """Run a write that may remove text, and erase removed text if wanted: see :mod:`monograph.write.forget`."""

@@ -8,7 +8,7 @@ process is killed at any moment, the file holds complete batches, and the next r
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from monograph.store.versions import Former
 from monograph.sync import rename
 from monograph.sync.roots import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
-from monograph.write import describe, tree, writer
+from monograph.write import describe, writer
 from monograph.write.batch import (
     BATCH_DOCUMENTS,
     BATCH_FILES,
@@ -40,6 +40,7 @@ from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
 from monograph.write.configuration import EMBEDDER
 from monograph.write.graph import NOTHING_PRECOMPUTED, Derived, Precomputed, derive_graph
 from monograph.write.pipeline import Pipeline, write
+from monograph.write.tree import follow
 
 WORTHWHILE = 1_000_000
 """Least amount of new or changed text, in characters or bytes of files, for which other processes are started.
@@ -62,22 +63,38 @@ def add(
     With ``strict``, a document that cannot be stored raises InvalidDocument: earlier batches are stored, and its own is
     not. Otherwise it is a problem in the report.
     """
-    started = time.perf_counter()
-    tally = Tally()
     listed = list(given)
-    done = 0
-    parcels = (Parcel(None, (document,)) for document in listed)
-    expected = sum(len(document.text) for document in listed)
-    for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_DOCUMENTS), expected):
+
+    def store_batch(batch: list[Document], precomputed: Precomputed) -> Tally:
         seen = NOTHING_SEEN
         if pipeline.guard is not None:
             with pipeline.database.read() as connection:
-                seen = pipeline.guard.seen(connection, [document for parcel in batch for document in parcel.documents])
-        tally.include(store(pipeline, batch, precomputed, strict=strict, seen=seen))
-        done += len(batch)
+                seen = pipeline.guard.seen(connection, batch)
+        parcels = [Parcel(None, (document,)) for document in batch]
+        return store(pipeline, parcels, precomputed, strict=strict, seen=seen)
+
+    expected = sum(len(document.text) for document in listed)
+    return in_batches(pipeline, "add", listed, store_batch, on_progress, expected)
+
+
+def in_batches(
+    pipeline: Pipeline,
+    phase: str,
+    listed: Sequence[Document],
+    store_batch: Callable[[list[Document], Precomputed], Tally],
+    on_progress: OnProgress | None,
+    expected: int = 0,
+) -> Report:
+    """Store documents of a caller batch by batch, and update the tree; other processes help with much ``expected``."""
+    started, tally, done = time.perf_counter(), Tally(), 0
+    parcels = batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS)
+    for batch, precomputed in _with_precomputed(pipeline, parcels, expected):
+        given = [document for parcel in batch for document in parcel.documents]
+        tally.include(store_batch(given, precomputed))
+        done += len(given)
         if on_progress is not None:
-            on_progress(Progress("add", done, len(listed), "documents", batch[-1].documents[0].id))
-    grow_tree(pipeline, tally, on_progress)
+            on_progress(Progress(phase, done, len(listed), "documents", given[-1].id))
+    follow(pipeline, tally, on_progress)
     return tally.report(started)
 
 
@@ -113,7 +130,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
         for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, precomputed, strict=False))
-    grow_tree(pipeline, tally, on_progress)
+    follow(pipeline, tally, on_progress)
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
     return tally.report(started)
@@ -198,14 +215,6 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
         good = tuple(result for result in results if isinstance(result, Prepared))
         ready.append(Ready(parcel, good, tuple(result for result in results if isinstance(result, Problem))))
     return ready
-
-
-def grow_tree(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
-    """Update the tree of summaries, if there is one, and add its summaries and problems to the tally."""
-    if pipeline.summarizer is not None:
-        summarized, problems = tree.follow(pipeline, on_progress)
-        tally.summarized += summarized
-        tally.problems.extend(problems)
 
 
 def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -19,43 +20,29 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors
-from monograph.values import Document, OnProgress, Passage, Progress, Report, arguments, content_id
-from monograph.write.apply import grow_tree, store
-from monograph.write.batch import BATCH_DOCUMENTS, Parcel, batches, normalised
+from monograph.values import Document, OnProgress, Passage, Report, arguments, content_id
+from monograph.write.apply import in_batches, store
+from monograph.write.batch import Parcel, normalised
 from monograph.write.changes import Overtaken, Seen, Tally
+from monograph.write.graph import Precomputed
 from monograph.write.pipeline import Pipeline, WriteGuard
+from monograph.write.tree import follow
 
 _TRIES = 50
 _LONGEST_PAUSE = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class _PassageChange:
-    """Changed documents, in the order in which they must be stored, and the stored state they were computed from."""
-
-    documents: tuple[Document, ...]
-    seen: Seen
+_PassageChange: TypeAlias = tuple[list[Document], Seen]
+"""Changed documents, in the order in which they must be stored, and the stored state they were computed from."""
 
 
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
     """Add passages to documents, next to their stored chunks: see :meth:`monograph.Monograph.put`."""
-    started = time.perf_counter()
-    tally = Tally()
-    listed = list(_merge_given(given))
-    done = 0
-    for batch in batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS):
-        additions = [document for parcel in batch for document in parcel.documents]
-        tally.include(
-            _carry_out(
-                pipeline,
-                lambda connection, additions=additions: _compose_addition(connection, additions, pipeline.guard),  # type: ignore[misc]
-            )
-        )
-        done += len(additions)
-        if on_progress is not None:
-            on_progress(Progress("put", done, len(listed), "documents", additions[-1].id))
-    grow_tree(pipeline, tally, on_progress)
-    return tally.report(started)
+
+    def store_batch(batch: list[Document], _: Precomputed) -> Tally:
+        return _carry_out(pipeline, lambda connection: _compose_addition(connection, batch, pipeline.guard))
+
+    return in_batches(pipeline, "put", list(_merge_given(given)), store_batch, on_progress)
 
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
@@ -70,25 +57,23 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
         return _compose_removal(connection, leaving)
 
     tally = _carry_out(pipeline, compose)
-    grow_tree(pipeline, tally)
+    follow(pipeline, tally)
     return tally.report(started)
 
 
 def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChange]) -> Tally:
-    tries = 0
-    while True:
-        tries += 1
+    for tries_left in reversed(range(_TRIES)):
         with pipeline.database.read() as connection:
-            change = compose(connection)
-        if not change.documents and not change.seen.gone:
-            return Tally()
+            changed, seen = compose(connection)
+        if not changed and not seen.gone:
+            break
         try:
-            parcels = [Parcel(None, (document,)) for document in change.documents]
-            return store(pipeline, parcels, strict=True, seen=change.seen)
+            return store(pipeline, [Parcel(None, (document,)) for document in changed], strict=True, seen=seen)
         except Overtaken:
-            if tries == _TRIES:
+            if not tries_left:
                 raise
             time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
+    return Tally()
 
 
 def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
@@ -143,8 +128,8 @@ def _compose_addition(connection: Connection, given: Sequence[Document], guard: 
         if owner != target[name]:
             leaving.setdefault(owner, set()).add(name)
     targets = set(target.values())
-    change = _compose_removal(connection, {name: ids for name, ids in leaving.items() if name not in targets})
-    hashes = dict(change.seen.hashes)
+    others, seen = _compose_removal(connection, {name: ids for name, ids in leaving.items() if name not in targets})
+    hashes = dict(seen.hashes)
     results = []
     for document in given:
         row = documents.find(connection, document.id)
@@ -156,7 +141,7 @@ def _compose_addition(connection: Connection, given: Sequence[Document], guard: 
         results.append(_overlay(stored, document))
     # A document that loses a passage is stored before the document that gets it.
     results.sort(key=lambda document: document.id not in leaving)
-    return _PassageChange((*change.documents, *results), Seen(hashes, change.seen.gone))
+    return others + results, Seen(hashes, seen.gone)
 
 
 def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
@@ -172,7 +157,7 @@ def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _P
             removed.append(name)
             continue
         results.append(_drop_passages(_load_as_passages(connection, row), ids))
-    return _PassageChange(tuple(results), Seen(hashes, removed))
+    return results, Seen(hashes, removed)
 
 
 def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:

@@ -25,6 +25,7 @@ from monograph.tree.hash import LEARNED_AT, Planes, learn, random_planes
 from monograph.tree.leaves import planes_of
 from monograph.tree.segment import Bounds
 from monograph.values import Float32, OnProgress, Problem, Progress
+from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER, SUMMARIZER
 from monograph.write.pipeline import Pipeline, write
 
@@ -121,28 +122,26 @@ def draw_up(
             batch = cuts[first : first + SUMMARIZED_AT_ONCE]
             with pipeline.database.read() as connection:
                 texts = build.texts(connection, draft, batch)
-            report = _make_reporter(on_progress, draft.layer + 1, first, len(cuts))
+
+            def report(done: int, first: int = first, total: int = len(cuts)) -> None:
+                if on_progress is not None:
+                    phase = f"summaries, layer {draft.layer + 1}"
+                    on_progress(Progress(phase, first + done, total, "summaries"))
+
             drafted += _make_summaries(pipeline, summarizer, batch, texts, spent, report)
         with pipeline.database.read() as connection:
             build.add_layer(connection, draft, planes, drafted)
 
 
-def _make_reporter(on_progress: OnProgress | None, layer: int, before: int, total: int) -> Callable[[int], None] | None:
-    if on_progress is None:
-        return None
-    return lambda done: on_progress(Progress(f"summaries, layer {layer}", before + done, total, "summaries"))
-
-
-@telemetry.traced("monograph.tree")
-def follow(pipeline: Pipeline, on_progress: OnProgress | None = None) -> tuple[int, tuple[Problem, ...]]:
-    """Update the tree after a stored change; return (number of summaries made, problems).
-
-    If the update fails, the tree is unchanged, and the error is a problem.
-    """
-    try:
-        return update(pipeline, on_progress).made, ()
-    except MonographError as error:
-        return 0, (lagging(pipeline.database, error),)
+def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
+    """Update the tree, if there is one, after a stored change; a failure is a problem and leaves the tree unchanged."""
+    if pipeline.summarizer is None:
+        return
+    with telemetry.span("monograph.tree"):
+        try:
+            tally.summarized += update(pipeline, on_progress).made
+        except MonographError as error:
+            tally.problems.append(lagging(pipeline.database, error))
 
 
 def lagging(database: Database, error: MonographError) -> Problem:
@@ -156,12 +155,8 @@ def lagging(database: Database, error: MonographError) -> Problem:
 
 def _is_stale(pipeline: Pipeline) -> bool:
     with pipeline.database.read() as connection:
-        is_current = (
-            store.exists(connection)
-            and not store.count_stale_segments(connection)
-            and not store.stale_leaves(connection)
-        )
-        return not is_current
+        exists = store.exists(connection)
+        return not exists or store.count_stale_segments(connection) > 0 or bool(store.stale_leaves(connection))
 
 
 def _require_same_models(pipeline: Pipeline, *, anew: bool) -> None:
@@ -211,7 +206,7 @@ def _make_summaries(
     cuts: Sequence[build.Cut],
     sources: Sequence[tuple[str, ...]],
     spent: TreeUpdate,
-    on_stored: Callable[[int], None] | None,
+    on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
     """Return the summary of each segment and its vector, in order; derive missing ones from the segments' texts."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
