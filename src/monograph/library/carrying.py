@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from monograph.store.vectors.vectors import pack
 from monograph.values import AssertedNode, AssertedRelation, Exported, OnProgress, Problem, Progress, Report, together
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
-from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, normalised
+from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, grouped, normalised
 from monograph.write.pipeline import Pipeline
 
 TOLD_AT_ONCE = 10_000
@@ -77,7 +77,8 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
         )
     reports = []
     done = 0
-    for batch in _group_batches(store.items(use_vectors)):
+    sizes = (lambda item: len(item.document.text) if isinstance(item, Taken) else 0, BATCH_CHARACTERS)
+    for batch in grouped(store.items(use_vectors), sizes, (lambda _: 1, BATCH_DOCUMENTS)):
         reports.append(
             file.forgetting(lambda forgets, batch=batch: stored(file.writing_pipeline().forgetting(forgets), batch))  # type: ignore[misc]
         )
@@ -102,19 +103,6 @@ def _import_assertions(file: WholeFile, imported: Iterator[AssertedNode | Assert
                 file.database, nodes, relations, missing_ok=True
             )
         )
-
-
-def _group_batches(items: Iterable[Taken | Problem]) -> Iterator[list[Taken | Problem]]:
-    batch: list[Taken | Problem] = []
-    characters = 0
-    for item in items:
-        batch.append(item)
-        characters += len(item.document.text) if isinstance(item, Taken) else 0
-        if characters >= BATCH_CHARACTERS or len(batch) >= BATCH_DOCUMENTS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:

@@ -42,12 +42,11 @@ class OriginalFiles:
 
         with self._file.database.read() as connection:
             row = lookup.only(connection, name)
-            stored = sources.of_document(connection, row.row)
-            location = None if stored is None else _find_path(connection, stored[0])
-            if stored is None or location is None:
+            stored = _find_file(connection, row)
+            if stored is None:
                 return Original("none")
             metadata = documents.load(connection, row).metadata
-        (source, count), (path, _) = stored, location
+        source, count, _, path = stored
         state, size = _compare_state(path, source)
         pages = metadata.get("pages")
         return Original(
@@ -154,14 +153,11 @@ class Pages:
         with self._file.database.read() as connection:
             document = lookup.document(connection, name)
             chunks = lookup.chunks_of(connection, document.id)
-        page = page or _find_page(chunks, start)
+        page = page or next((_page_number(chunk) for chunk in chunks if chunk.end > start), 0)
         # The page's range of the text follows from its chunks: no chunk spans two pages.
         on_page = [chunk for chunk in chunks if _page_number(chunk) == page]
-        first, last = (
-            min((chunk.start for chunk in on_page), default=0),
-            max((chunk.end for chunk in on_page), default=0),
-        )
-        start, end = max(start, first), min(end, last)
+        first = min((chunk.start for chunk in on_page), default=0)
+        start, end = max(start, first), min(end, max((chunk.end for chunk in on_page), default=0))
         if not page or start >= end:
             return Boxes(page, found=False)
         before = len(letters(document.text[first:start]))
@@ -173,16 +169,19 @@ class Pages:
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
     """Return the path and root of a document's file. Raises SourceMissing without one, or in a view if it changed."""
     with file.database.read() as connection:
-        stored = sources.of_document(connection, lookup.only(connection, name).row)
-        location = None if stored is None else _find_path(connection, stored[0])
-    if stored is None or location is None or (file.view and _compare_state(location[0], stored[0])[0] != "same"):
-        raise SourceMissing(f"document {name!r} has no file that can be read", "read its stored text")
-    return location
+        stored = _find_file(connection, lookup.only(connection, name))
+    if stored is not None:
+        source, _, root, path = stored
+        if not file.view or _compare_state(path, source)[0] == "same":
+            return path, root
+    raise SourceMissing(f"document {name!r} has no file that can be read", "read its stored text")
 
 
-def _find_path(connection: Connection, source: sources.SourceRow) -> tuple[Path, Root] | None:
-    root = next((candidate for candidate in sources.roots(connection) if candidate.name == source.root), None)
-    return None if root is None else (text_to_path(root.path(source.uri)), root)
+def _find_file(connection: Connection, row: documents.DocumentRow) -> tuple[sources.SourceRow, int, Root, Path] | None:
+    """Return a document's file, the number of the file's documents, and the file's root and path; None without one."""
+    stored = sources.of_document(connection, row.row)
+    root = stored and next((root for root in sources.roots(connection) if root.name == stored[0].root), None)
+    return (*stored, root, text_to_path(root.path(stored[0].uri))) if stored and root else None
 
 
 def _compare_state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
@@ -197,12 +196,6 @@ def _compare_state(path: Path, source: sources.SourceRow) -> tuple[OriginalState
         return "same", current.st_size
     same = current.st_size == source.size and sha256_of(path) == source.sha256
     return ("same" if same else "changed"), current.st_size
-
-
-def _find_page(chunks: list[Chunk], start: int) -> int:
-    """Return the page of the first chunk that ends after an offset; 0 if there is none."""
-    chunk = next((candidate for candidate in chunks if candidate.end > start), None)
-    return 0 if chunk is None else _page_number(chunk)
 
 
 def _page_number(chunk: Chunk) -> int:

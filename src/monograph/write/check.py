@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from monograph.derive.derivation import embedded_text, extraction_key, vector_key
-from monograph.graph.build import document_part
 from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
 from monograph.store import tree as stored_tree
@@ -18,7 +17,7 @@ from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.file.rows import is_marked
-from monograph.store.graph import extractions, graphs, names
+from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import documents_lacking
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
@@ -28,7 +27,7 @@ from monograph.vectors import verify as verify_vectors
 from monograph.vectors.index import EcoVectorIndex
 from monograph.write import rebuild_graph, tree
 from monograph.write.changes import Tally
-from monograph.write.graph import Related, complete_codes, keys_of, node_of
+from monograph.write.graph import complete_codes, keys_of, node_of, part_of
 from monograph.write.pipeline import Pipeline, changes
 from monograph.write.rebuild_vectors import assign, derive_vectors
 
@@ -73,7 +72,8 @@ def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
     cannot_link = names.cannot_link(connection)
     of_others = other_parts = 0
     for row, loaded_chunks in _load_undamaged(checked):
-        values = graphs.extraction_values(connection, [loaded_chunk.row for loaded_chunk in loaded_chunks])
+        chunk_rows = [loaded_chunk.row for loaded_chunk in loaded_chunks]
+        values = graphs.extraction_values(connection, chunk_rows)
         rows = memo.assigned(connection, "extractions", list(values))
         keys = memo.keys(connection, rows.values())
         wrong = sum(
@@ -84,14 +84,10 @@ def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
         of_others += wrong
         if not loaded_chunks or wrong or len(values) < len(loaded_chunks):
             continue  # The document's part of the graph depends on these extractions.
-        texts = [loaded_chunk.chunk.text for loaded_chunk in loaded_chunks]
         try:
-            extracted = [
-                extractions.unpack(values[loaded_chunk.row], loaded_chunk.chunk.text) for loaded_chunk in loaded_chunks
-            ]
-            part = document_part(loaded_chunks[0].title, texts, extracted, cannot_link)
-            name_rows = names.rows(connection, keys_of(part))
-            node = node_of([loaded_chunk.row for loaded_chunk in loaded_chunks], Related(part, (), ()), name_rows)
+            packed = [values[chunk_row] for chunk_row in chunk_rows]
+            part = part_of(loaded_chunks[0].title, [loaded.chunk for loaded in loaded_chunks], packed, cannot_link)
+            node = node_of(chunk_rows, part, names.rows(connection, keys_of(part)))
             other_parts += graphs.stored(connection, row) != node
         except UNDECODABLE:
             other_parts += 1

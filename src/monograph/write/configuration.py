@@ -256,7 +256,7 @@ class FileModels:
         self.given_reranker: Reranker | str | None = None
         self.describer_disabled = False
         """Whether the file has no describer from now on, even if one is stored."""
-        self.loaded: list[Embedder | Extractor | Summarizer | Describer] = []
+        self.loaded: list[Specified] = []
         """Models that were loaded from their stored specs, and not given by the caller."""
         self._rerankers: dict[str, Reranker] = {}
 
@@ -293,29 +293,31 @@ class FileModels:
             SUMMARIZER.adopt(self._database, self.given_summarizer)
         EXTRACTOR.check(self._database, self.extractor)
 
+    def _load(self, kind: PluggedIn[Given]) -> Given:
+        model = kind.made_again(self._database, self.trusted)
+        self.loaded.append(model)
+        return model
+
     @property
     def embedder(self) -> Embedder:
         """The model that makes vectors. Raises ModelError if the file's own model cannot be loaded here."""
         if self.given_embedder is None:
-            self.given_embedder = EMBEDDER.made_again(self._database, self.trusted)
+            self.given_embedder = self._load(EMBEDDER)
             tell_dimension(self._database, self.given_embedder)
-            self.loaded.append(self.given_embedder)
         return self.given_embedder
 
     @property
     def extractor(self) -> Extractor:
         """The model that finds names in chunks. Raises as :attr:`embedder`."""
         if self.given_extractor is None:
-            self.given_extractor = EXTRACTOR.made_again(self._database, self.trusted)
-            self.loaded.append(self.given_extractor)
+            self.given_extractor = self._load(EXTRACTOR)
         return self.given_extractor
 
     @property
     def summarizer(self) -> Summarizer:
         """The model that makes summaries; without a tree, the one for a new tree. Raises as :attr:`embedder`."""
         if self.given_summarizer is None:
-            self.given_summarizer = SUMMARIZER.made_again(self._database, self.trusted)
-            self.loaded.append(self.given_summarizer)
+            self.given_summarizer = self._load(SUMMARIZER)
         return self.given_summarizer
 
     @property
@@ -324,8 +326,7 @@ class FileModels:
         if self.given_describer is None and not self.describer_disabled:
             stored = DESCRIBER.known(self._database)
             if stored is not None and stored.spec != NOBODY:
-                self.given_describer = DESCRIBER.made_again(self._database, self.trusted)
-                self.loaded.append(self.given_describer)
+                self.given_describer = self._load(DESCRIBER)
         return self.given_describer
 
     def describe_by(self, given: Describer | str | None) -> None:

@@ -133,7 +133,9 @@ def relate(
     for prepared, part, document_keys in zip(batch, parts, keys, strict=True):
         rows = tuple(stored.get(key, 0) for key in document_keys)
         try:
-            built = part or part_of(prepared, [packed[key] for key in document_keys], cannot_link)
+            built = part or part_of(
+                prepared.document.title, prepared.chunks, [packed[key] for key in document_keys], cannot_link
+            )
         except UNDECODABLE as error:
             where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
             raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
@@ -141,11 +143,11 @@ def relate(
     return related
 
 
-def part_of(prepared: Prepared, packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
+def part_of(title: str, chunks: Sequence[Chunk], packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
     """Build a document's part of the graph from the packed extractions of its chunks; raises one of UNDECODABLE."""
-    texts = [chunk.text for chunk in prepared.chunks]
+    texts = [chunk.text for chunk in chunks]
     extracted = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
-    return document_part(prepared.document.title, texts, extracted, cannot_link)
+    return document_part(title, texts, extracted, cannot_link)
 
 
 def keys_of(part: DocumentPart) -> set[str]:
@@ -161,9 +163,8 @@ def embedded_keys(part: DocumentPart) -> set[str]:
     return {key for key in named.union(subject.key for subject in part.subjects) if graphs.is_embedded(key)}
 
 
-def node_of(chunks: Sequence[int], related: Related, rows: Mapping[str, int]) -> graphs.DocumentGraph:
+def node_of(chunks: Sequence[int], part: DocumentPart, rows: Mapping[str, int]) -> graphs.DocumentGraph:
     """Return a document's part of the graph as rows, given its chunks' rows in reading order and names' rows by key."""
-    part = related.part
     return graphs.DocumentGraph(
         {
             chunk: (
@@ -196,7 +197,7 @@ def store_graph(
     :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code has been deleted from the memo, or an
     extraction is in another memo row than the one from which a part was built: it was derived again, and may differ.
     """
-    all_parts = list((derived.parts or {}).values())
+    all_parts = (derived.parts or {}).values()
     made_from = {key: row for related in all_parts for key, row in zip(related.keys, related.extractions, strict=True)}
     extracted = derive_extractions(pipeline.extractor).rows(connection, made_from, derived.waiting)
     if any(row and extracted[key] != row for key, row in made_from.items()):
@@ -218,7 +219,7 @@ def store_graph(
     rows = stored_rows | new
     graphs.put(
         connection,
-        {document: node_of(chunk_rows, related, rows) for document, chunk_rows, related in parts},
+        {document: node_of(chunk_rows, related.part, rows) for document, chunk_rows, related in parts},
         uses,
         known,
     )

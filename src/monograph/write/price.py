@@ -107,7 +107,7 @@ def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Seque
             values |= {key: value for group in extracting.make(missing) for key, value, _ in group}
         packed = [values[extracting.key(chunk)] for chunk in prepared.chunks]
         with suppress(*UNDECODABLE):  # An apply reports damaged extractions.
-            embedded |= embedded_keys(part_of(prepared, packed, cannot_link))
+            embedded |= embedded_keys(part_of(prepared.document.title, prepared.chunks, packed, cannot_link))
     return names_without_code(connection, pipeline, sorted(embedded))
 
 

@@ -199,18 +199,13 @@ def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     """Rebuild the graph parts of documents. Raises MissingValue if a document or a name changes meanwhile."""
     with pipeline.database.read() as connection:
-        loaded_chunks = [chunks.of_document(connection, row) for row in rows]
-    titled = [
-        Document(id=str(row), title=document_chunks[0].title if document_chunks else "")
-        for row, document_chunks in zip(rows, loaded_chunks, strict=True)
-    ]
-    loaded = [tuple(loaded_chunk.chunk for loaded_chunk in document_chunks) for document_chunks in loaded_chunks]
-    prepared = [
-        Prepared(document, b"", document_chunks, (), {})
-        for document, document_chunks in zip(titled, loaded, strict=True)
-    ]
+        loaded = [chunks.of_document(connection, row) for row in rows]
+    prepared = []
+    for row, of_document in zip(rows, loaded, strict=True):
+        document = Document(id=str(row), title=of_document[0].title if of_document else "")
+        prepared.append(Prepared(document, b"", tuple(chunk.chunk for chunk in of_document), (), {}))
     derived = derive_graph(pipeline, prepared, tally, {})
-    chunk_rows = [[loaded_chunk.row for loaded_chunk in document_chunks] for document_chunks in loaded_chunks]
+    chunk_rows = [[chunk.row for chunk in of_document] for of_document in loaded]
     with write(pipeline.database, pipeline.indexes) as connection:
         EMBEDDER.check(pipeline.database, pipeline.embedder)  # Another process may have changed the file's embedder.
         if chunk_rows != [chunks.rows_of_document(connection, row) for row in rows]:
