@@ -60,12 +60,7 @@ OF_A_MODEL = "raised by the model "
 class MonographError(Exception):
     """Base of all errors: a message that says what went wrong, and a hint that says what to do next.
 
-    Parameters
-    ----------
-    message:
-        One sentence that names the file, the value or the missing extra.
-    hint:
-        The next thing to do or to type; may be empty.
+    The message is one sentence that names the file, the value or the missing extra. The hint may be empty.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:

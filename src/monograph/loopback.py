@@ -29,10 +29,7 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens on a loopback address; port 0 takes a free port.
 
-    Raises
-    ------
-    InputError
-        If the host is no loopback address, or the port cannot be used.
+    Raises InputError if the host is no loopback address, or the port cannot be used.
     """
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
@@ -67,17 +64,9 @@ def address_of(listening: socket.socket) -> str:
 class Credentials:
     """Secrets of a server: its token, and the cookie that is derived from it.
 
-    Parameters
-    ----------
-    token:
-        Expected in requests as ``Authorization: Bearer TOKEN``.
-    port:
-        Port of the server. A browser sends cookies to all ports of a host, so the cookie's name contains the port.
-
-    Raises
-    ------
-    InputError
-        If the token has fewer than :data:`LEAST_TOKEN` characters, or others than printable ASCII.
+    Requests have the token as ``Authorization: Bearer TOKEN``. A browser sends cookies to all ports of a host, so the
+    cookie's name contains the server's port. Raises InputError if the token has fewer than :data:`LEAST_TOKEN`
+    characters, or others than printable ASCII.
     """
 
     token: str = field(repr=False)
@@ -132,16 +121,8 @@ class Refusal:
 class Guarded:
     """ASGI application that answers a request only if it has the token, is for this machine, and is from no other site.
 
-    Parameters
-    ----------
-    inner:
-        Application that answers.
-    credentials:
-        Secrets of the server.
-    cookies:
-        Whether the cookie is accepted instead of the token, as for a page.
-    is_open:
-        Returns whether a (method, path) needs neither: one whose answer contains nothing from a Monograph file.
+    With ``cookies``, the cookie is accepted instead of the token, as for a page. ``is_open`` returns whether a (method,
+    path) needs neither: one whose answer contains nothing from a Monograph file.
     """
 
     def __init__(

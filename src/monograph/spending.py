@@ -71,14 +71,7 @@ NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
 def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
     """Count a call that a model has answered, for the file that is in use, if there is one.
 
-    Parameters
-    ----------
-    purpose:
-        Purpose of the call.
-    model:
-        Key of the model.
-    tokens_in, tokens_out:
-        Tokens that the model read and wrote; 0 if nobody counted them.
+    ``model`` is the model's key. The tokens that it read and wrote are 0 if nobody counted them.
     """
     noted = NOTED.get()
     if noted is not None:

@@ -69,17 +69,10 @@ def captures() -> bool:
 
 
 def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> AbstractContextManager[Span]:
-    """Return a context manager that records a period of work.
+    """Return a context manager that records a period of work as a span of this name with these attributes.
 
-    Parameters
-    ----------
-    name:
-        Name of the work.
-    attributes:
-        Attributes of the span.
-    holds:
-        Whether spans that begin in this thread before it ends are its children. They are not if a generator yields
-        pieces, since its caller does other work between them.
+    With ``holds``, spans that begin in this thread before it ends are its children. They are not if a generator yields
+    pieces, since its caller does other work between them.
     """
     if "opentelemetry.trace" not in sys.modules or (tracer := _get_provider("trace", "get_tracer")) is None:
         return _NO_SPAN

@@ -98,16 +98,8 @@ def encrypt(path: str | os.PathLike[str], key: str) -> None:
     """Encrypt a file in its place (extra ``encrypt``). It must not be open in any process.
 
     If the process is killed, the file is either unchanged or encrypted. Plain bytes that the disk still holds, and
-    existing copies and backups, are not erased.
-
-    Raises
-    ------
-    WrongKey
-        If the file is encrypted already.
-    BusyFile
-        If the file is open.
-    DamagedFile
-        If the file has a fault.
+    existing copies and backups, are not erased. Raises WrongKey if the file is encrypted already, BusyFile if it is
+    open, and DamagedFile if it has a fault.
     """
     file = require_plain(path)
     _convert(file, None, encryption.derive(key, os.urandom(16)), "encrypt it")
@@ -116,14 +108,7 @@ def encrypt(path: str | os.PathLike[str], key: str) -> None:
 def decrypt(path: str | os.PathLike[str], key: str) -> None:
     """Decrypt a file in its place. It must not be open in any process.
 
-    Raises
-    ------
-    WrongKey
-        If the key is wrong, or the file is not encrypted.
-    BusyFile
-        If the file is open.
-    DamagedFile
-        If the file has a fault.
+    Raises WrongKey if the key is wrong, or the file is not encrypted; BusyFile and DamagedFile as :func:`encrypt`.
     """
     file = _resolve_closed(path)
     _convert(file, encryption.unlock(file, key, encryption.salt_of(file)), None, "decrypt it")

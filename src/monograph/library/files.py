@@ -46,7 +46,7 @@ class Files(OriginalFiles):
         Parameters
         ----------
         sources:
-            Files and folders.
+            Files and folders. Raises SourceMissing if one does not exist.
         verify:
             Compare SHA-256 even if size and time of change are unchanged.
         prune:
@@ -60,11 +60,6 @@ class Files(OriginalFiles):
             Limits for reading files.
         progress:
             Called for every file that is read for the cost.
-
-        Raises
-        ------
-        SourceMissing
-            If a source does not exist.
         """
         plan = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
@@ -191,40 +186,17 @@ class Files(OriginalFiles):
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
         """Set the new path of a synced file or folder that was moved. Nothing is derived again.
 
-        A sync of the new path detects the move by itself if at least half of the files are there, unchanged, and the
-        old path no longer exists.
-
-        Parameters
-        ----------
-        root:
-            Its name, or its old path.
-        place:
-            Its new path.
-
-        Raises
-        ------
-        NotFound
-            If it is not synced.
-        InputError
-            If nothing is at the new path, or another synced folder is.
+        ``root`` is its name, or its old path. A sync of the new path detects the move by itself if at least half of the
+        files are there, unchanged, and the old path no longer exists. Raises NotFound if it is not synced, and
+        InputError if nothing is at the new path, or another synced folder is.
         """
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     @spends
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
-        """Stop syncing a file or folder, and remove all its documents.
+        """Stop syncing a file or folder, given by its name or path, and remove all its documents.
 
-        Parameters
-        ----------
-        root:
-            Its name, or its path.
-        forget:
-            As for :meth:`monograph.Monograph.remove`.
-
-        Raises
-        ------
-        NotFound
-            If it is not synced.
+        ``forget`` as for :meth:`monograph.Monograph.remove`. Raises NotFound if it is not synced.
         """
         from monograph.write.writer import remove_root
 
@@ -238,29 +210,13 @@ class Files(OriginalFiles):
     def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
         """Return a writer for a new file in a synced folder, for bytes that arrive in pieces; the next sync reads it.
 
-        Parameters
-        ----------
-        root:
-            The folder's name, or its path.
-        name:
-            The file's name, not a path.
-        folder:
-            An existing folder below the root, such as ``letters/1963``.
-        limits:
-            ``limits.max_bytes`` limits the size of the file.
+        Call ``write`` of the returned context manager with the bytes, then ``keep``: see
+        :class:`monograph.sync.receive.Incoming`.
 
-        Returns
-        -------
-        A context manager, see :class:`monograph.sync.receive.Incoming`: call ``write`` with the bytes, then ``keep``.
-
-        Raises
-        ------
-        NotFound
-            If the folder is not synced.
-        InputError
-            If a name is invalid; NameTaken, if a file of that name exists.
-        SourceUnreadable
-            If nothing can be written there.
+        ``root`` is the folder's name, or its path; ``name`` is the file's name, not a path; ``folder`` is an existing
+        folder below the root, such as ``letters/1963``. ``limits.max_bytes`` limits the size of the file. Raises
+        NotFound if the folder is not synced, InputError if a name is invalid, NameTaken if a file of that name exists,
+        and SourceUnreadable if nothing can be written there.
         """
         from monograph.sync.receive import Incoming
 
@@ -279,12 +235,7 @@ class Files(OriginalFiles):
 
         The watch begins with a sync, and continues until ``stop`` is set or the iterator is closed. Documents of a
         folder that vanishes stay, and the folder is synced when it returns. ``forget`` as for :meth:`apply`,
-        ``follow_links`` as for :meth:`plan`.
-
-        Raises
-        ------
-        MissingExtra
-            If watchfiles is not installed.
+        ``follow_links`` as for :meth:`plan`. Raises MissingExtra if watchfiles is not installed.
         """
         from monograph.sync.watch import watch
 

@@ -63,19 +63,10 @@ class GraphReader:
         return self._file.models.extractor
 
     def entities(self, limit: int = 50, like: str = "") -> list[Entity]:
-        """Return entities, ordered by the number of chunks that name them, highest first.
+        """Return at most ``limit`` entities, ordered by the number of chunks that name them, highest first.
 
-        Parameters
-        ----------
-        limit:
-            Largest number of entities.
-        like:
-            Return only entities with a name that contains this text, in any case and with any accents.
-
-        Raises
-        ------
-        InputError
-            If ``limit`` is negative.
+        With ``like``, only entities with a name that contains this text, in any case and with any accents. Raises
+        InputError if ``limit`` is negative.
         """
         with self._open_graph() as state:
             return entities.most_named(state, limit, like)
@@ -83,10 +74,7 @@ class GraphReader:
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
         """Return at most ``limit`` entities of a document, by its id or uri, those that most chunks name first.
 
-        Raises
-        ------
-        NotFound
-            If there is no such document, or several have that uri.
+        Raises NotFound if there is no such document, or several have that uri.
         """
         with self._open_graph() as state:
             return entities.of_document(state, name, limit)
@@ -129,7 +117,7 @@ class GraphReader:
         Parameters
         ----------
         name, other:
-            As for :meth:`neighbourhood`.
+            As for :meth:`neighbourhood`, with its errors.
         hops:
             Largest number of links of a route, at least 1; values above MOST_HOPS count as MOST_HOPS.
         limit:
@@ -139,13 +127,6 @@ class GraphReader:
         -------
         Routes of the fewest links, ordered by the weight of their lightest link, highest first. The list is empty if no
         route was found, or the two are one entity.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`neighbourhood`.
-        InputError
-            If a number is out of range.
         """
         hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
         hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
@@ -163,16 +144,8 @@ class GraphReader:
     def merges(self, name: str = "") -> list[Merge]:
         """Return names that were merged into one entity, with reasons: see :func:`monograph.explore.merges.merges`.
 
-        Parameters
-        ----------
-        name:
-            Name of an entity, as for :meth:`neighbourhood`: return only the merges of this entity, including those
-            within single documents. Empty for the merges of all entities.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`neighbourhood`.
+        With a name, as for :meth:`neighbourhood`, only the merges of that entity, including those within single
+        documents.
         """
         with self._open_graph() as state:
             heads = list(dict.fromkeys(entity.head for entity in entities.find(state, name))) if name else None
@@ -189,14 +162,9 @@ class GraphReader:
     ) -> list[tuple[AssertedNode, float]]:
         """Return at most k asserted nodes with the embeddings nearest to a vector, and cosines, highest first.
 
-        Every embedding of the vector's length is compared. Raises InputError if the vector is not finite.
-
-        Parameters
-        ----------
-        vector:
-            Finite numbers, shape (dimension,).
-        where:
-            Return only nodes whose properties match this filter: see :meth:`monograph.Monograph.search`.
+        Every embedding of the vector's length is compared. With ``where``, only nodes whose properties match this
+        filter: see :meth:`monograph.Monograph.search`. Raises InputError if the vector, of shape (dimension,), is not
+        finite.
         """
         query, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
         if not np.isfinite(query).all():
@@ -221,28 +189,16 @@ class GraphReader:
 
         :func:`monograph.graph.export.to_networkx` describes nodes and edges. They are the same, in the same order, for
         a file and a shelf of the same documents: chunks are in order of their documents' ids. The graph around an
-        entity has at most EXPORTED other entities. The whole graph takes about 15 KB of memory and 2 ms a chunk.
-
-        Raises
-        ------
-        NotFound
-            As for :meth:`neighbourhood`.
-        MissingExtra
-            If networkx is not installed.
+        entity has at most EXPORTED other entities. The whole graph takes about 15 KB of memory and 2 ms a chunk. Raises
+        NotFound as :meth:`neighbourhood`, and MissingExtra if networkx is not installed.
         """
         return export.to_networkx(self._read_graph(name, hops))
 
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
         """Write the graph of :meth:`to_networkx` as a GraphML file, for Gephi, Cytoscape or yEd.
 
-        The GraphML file gets the permissions of the .mono file.
-
-        Raises
-        ------
-        NotFound, MissingExtra
-            As for :meth:`to_networkx`.
-        InputError
-            If the file cannot be written.
+        The GraphML file gets the permissions of the .mono file. Raises as :meth:`to_networkx`, and InputError if the
+        file cannot be written.
         """
         target = arguments.path(path, "the path")
         original = self._file.database.path
@@ -282,21 +238,9 @@ class GraphWriter(GraphReader):
         different origins are merged: the latest property, label and name count. A relation also adds the nodes at its
         ends. An assertion is removed with the chunk or document that is its origin.
 
-        Parameters
-        ----------
-        nodes, relations:
-            Any number of each.
-        missing_ok:
-            Skip origins that are not in the file.
-
-        Raises
-        ------
-        InputError, InvalidDocument
-            If a text, an embedding or properties cannot be stored.
-        NotFound
-            If an origin is neither a chunk nor a document of the file, unless ``missing_ok``.
-        OutsideView
-            In a view, if an assertion has no origin.
+        Raises InputError or InvalidDocument if a text, an embedding or properties cannot be stored; NotFound if an
+        origin is neither a chunk nor a document of the file, unless ``missing_ok`` skips it; and OutsideView if in a
+        view an assertion has no origin.
         """
         file, nodes, relations = self._file.whole, list(nodes), list(relations)
         file.forgetting(
@@ -312,11 +256,8 @@ class GraphWriter(GraphReader):
     ) -> int:
         """Remove asserted nodes with all their relations, and relations given as (source, label, target).
 
-        Unknown nodes and relations are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`.
-
-        Returns
-        -------
-        The number of assertions removed: a node that two chunks assert counts twice.
+        Unknown nodes and relations are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`. Returns the
+        number of assertions removed: a node that two chunks assert counts twice.
         """
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(relation, "a relation")) for relation in relations]
@@ -338,12 +279,8 @@ class EntityGraph(GraphWriter):
     def keep_apart(self, name: str, other: str) -> None:
         """Keep two names apart: they are never merged into one entity again.
 
-        Raises
-        ------
-        InputError
-            If the names differ only in case, accents, signs or an article.
-        NotFound
-            If no chunk and no title of the file has one of the names.
+        Raises InputError if the names differ only in case, accents, signs or an article, and NotFound if no chunk and
+        no title of the file has one of the names.
         """
         self._file.require_graph()
         rebuild_graph.keep_apart(self._file.writing_pipeline(), name, other)
@@ -352,10 +289,7 @@ class EntityGraph(GraphWriter):
     def unite(self, name: str, other: str) -> None:
         """Undo :meth:`keep_apart`: the graph is as if it had never been called.
 
-        Raises
-        ------
-        NotFound
-            If the names are not kept apart.
+        Raises NotFound if the names are not kept apart.
         """
         self._file.require_graph()
         rebuild_graph.unite(self._file.writing_pipeline(), name, other)

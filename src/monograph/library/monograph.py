@@ -157,17 +157,8 @@ class Monograph(Writable):
         ``check``, rebuilding).
 
         A view is closed with its file; closing the view does nothing. The view looks up its documents at first use and
-        after every change of the file, so reuse a view instead of making it for each call.
-
-        Parameters
-        ----------
-        where:
-            As for :meth:`search`, and not empty.
-
-        Raises
-        ------
-        InputError
-            If the filter is empty or invalid.
+        after every change of the file, so reuse a view instead of making it for each call. ``where`` is as for
+        :meth:`search`. Raises InputError if it is empty or invalid.
         """
         return View(self._narrowed(where))
 
@@ -279,13 +270,9 @@ class Vectors:
         """Rebuild all vectors with another embedder, and the tree of summaries, which depends on them.
 
         The file uses the old vectors until the new ones are complete; one transaction then exchanges all of them.
-
-        Raises
-        ------
-        ModelError
-            If the embedder or the summarizer fails. The file is unchanged, and finished results are stored in the memo.
-        BusyFile
-            If another process keeps emptying the memo (``compact``, ``remove(..., forget=True)``).
+        Raises ModelError if the embedder or the summarizer fails: the file is unchanged, and finished results are
+        stored in the memo. Raises BusyFile if another process keeps emptying the memo (``compact``, ``remove(...,
+        forget=True)``).
         """
         from monograph.write import rebuild_vectors
 

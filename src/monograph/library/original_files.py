@@ -33,10 +33,7 @@ class OriginalFiles:
     def original(self, name: str) -> Original:
         """Return the state of the file that a document was read from; ``name`` is the document's id or uri.
 
-        Raises
-        ------
-        NotFound
-            If there is no such document, or several have that uri.
+        Raises NotFound if there is no such document, or several have that uri.
         """
         from monograph.values import Original
 
@@ -62,13 +59,9 @@ class OriginalFiles:
     def open_original(self, name: str) -> BinaryIO:
         """Open the file that a document was read from, in its present state, for reading bytes.
 
-        Raises
-        ------
-        NotFound
-            As for :meth:`original`.
-        SourceError
-            If the document was not read from a file, the file is gone, or a link leads out of the folder. In a view
-            also if the file has documents outside of the view, or has changed since it was read.
+        Raises NotFound as :meth:`original`, and SourceError if the document was not read from a file, the file is gone,
+        or a link leads out of the folder. In a view also if the file has documents outside of the view, or has changed
+        since it was read.
         """
         return open_under(*_locate(self._file, name))
 
@@ -102,23 +95,9 @@ class Pages:
     def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
         """Return a page of a document's PDF as a PNG file.
 
-        Parameters
-        ----------
-        name:
-            The document's id or uri.
-        page:
-            Page number, from 1.
-        width:
-            Width of the picture in pixels, 50 to 3,000; the height follows from the page.
-
-        Raises
-        ------
-        NotFound
-            If there is no such document, or no such page.
-        SourceError
-            If the file is gone, is not a PDF, or cannot be rendered.
-        InputError
-            If the width is out of range.
+        ``name`` is the document's id or uri, ``page`` counts from 1, and ``width`` is that of the picture in pixels, 50
+        to 3,000; the height follows from the page. Raises NotFound if there is no such document or page, SourceError if
+        the file is gone, is not a PDF, or cannot be rendered, and InputError if the width is out of range.
         """
         from monograph.read.painting import DrawTask
 
@@ -129,23 +108,11 @@ class Pages:
         return picture
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
-        """Return the boxes of ``document.text[start:end]`` on a page of its PDF.
+        """Return the boxes of ``document.text[start:end]``, in characters, on a page of its PDF.
 
         The words of the span are searched in the present file; ``found`` is False if the page does not contain them.
-
-        Parameters
-        ----------
-        name:
-            The document's id or uri.
-        start, end:
-            Offsets into the document's text, in characters.
-        page:
-            Number of one of the span's pages, from 1; 0 for the first of them.
-
-        Raises
-        ------
-        NotFound, SourceError
-            As for :meth:`picture`.
+        ``page`` is the number of one of the span's pages, from 1; 0 for the first of them. ``name`` and errors as for
+        :meth:`picture`.
         """
         from monograph.read.painting import FindTask, letters
         from monograph.values import Boxes

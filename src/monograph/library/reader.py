@@ -107,18 +107,9 @@ class Reader(Questions):
         changed since. Stored model results are reused. Reuse a snapshot instead of making it for each call. It is
         closed with its file, and cannot be read once the file has erased removed text (``forget``).
 
-        Parameters
-        ----------
-        moment:
-            A text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the end of the last second
-            of that moment, or the present if that is in the future.
-
-        Raises
-        ------
-        InputError
-            If the file keeps no previous versions, or the moment is not a time.
-        StorageFull
-            If the copy takes more than 1 GiB.
+        The moment is a text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the end of the last
+        second of that moment, or the present if that is in the future. Raises InputError if the file keeps no previous
+        versions, or the moment is not a time, and StorageFull if the copy takes more than 1 GiB.
         """
         return Snapshot(self._part_at(moment))
 
@@ -189,17 +180,8 @@ class Reader(Questions):
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
         """Return a part of :meth:`documents`, with the number of all documents that match.
 
-        Parameters
-        ----------
-        like:
-            Return only documents whose title, uri or id contains this text, in any case.
-        start, limit:
-            Position of the first document, from 0, and the largest number of documents.
-
-        Raises
-        ------
-        InputError
-            If a number is negative.
+        With ``like``, only documents whose title, uri or id contains this text, in any case. ``start`` is the position
+        of the first document, from 0, and ``limit`` the largest number. Raises InputError if a number is negative.
         """
         with self._file.database.read() as connection:
             return lookup.listed(connection, like, start, limit)
@@ -251,25 +233,10 @@ class Reader(Questions):
         The export shows one state of the file, even if others write meanwhile. It is not encrypted, even if the file
         is. The folder gets its name once it is complete. ``docs/how-to/export.md`` describes its files.
 
-        Parameters
-        ----------
-        path:
-            Path of the folder.
-        overwrite:
-            Replace an existing export; a folder with other contents is not replaced.
-        graph:
-            Whether to export the graph too, which takes most of the time.
-        progress:
-            Called after every few documents; if it raises, no folder is left.
-
-        Raises
-        ------
-        InputError
-            If the folder exists, or cannot be created.
-        DamagedFile
-            If a row cannot be read, or does not match its checksum; then no folder is left.
-        StorageFull
-            If there is no room for the export.
+        With ``overwrite``, an existing export is replaced, but no folder with other contents. The ``graph`` takes most
+        of the time. ``progress`` is called after every few documents. On an error, also of ``progress``, no folder is
+        left: InputError if the folder exists, or cannot be created; DamagedFile if a row cannot be read, or does not
+        match its checksum; StorageFull if there is no room.
         """
         from monograph.library import carrying
 

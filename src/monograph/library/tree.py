@@ -31,23 +31,10 @@ class TreeReader:
     def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
         """Return the tree of summaries as a table of contents.
 
-        Parameters
-        ----------
-        node:
-            Id of a summary, or at least its first four hexadecimal digits; empty for the top of the tree.
-        layers:
-            Number of layers to open below it.
-
-        Returns
-        -------
-        The named summary, or else the nodes at the top of the tree: usually one summary.
-
-        Raises
-        ------
-        NotFound
-            If no summary has that id, or several ids begin with these digits.
-        InputError
-            If the file has no tree, or ``layers`` is negative.
+        ``node`` is the id of a summary, or at least its first four hexadecimal digits; without it the outline begins at
+        the top of the tree, usually one summary. ``layers`` is the number of layers to open below it. Raises NotFound
+        if no summary has that id, or several ids begin with these digits, and InputError if the file has no tree, or
+        ``layers`` is negative.
         """
         layers = arguments.whole_number(layers, "layers", 0)
         with self._file.database.read() as connection:
@@ -57,14 +44,7 @@ class TreeReader:
     def summary(self, node: str) -> Summary:
         """Return a summary, with the source spans of the sentences that it quotes.
 
-        ``node`` is its id, or at least the first four hexadecimal digits of it.
-
-        Raises
-        ------
-        NotFound
-            If no summary has that id, or several ids begin with these digits.
-        InputError
-            If the file has no tree.
+        ``node`` and errors as for :meth:`outline`.
         """
         with self._file.database.read() as connection:
             need_tree(connection)
@@ -73,12 +53,7 @@ class TreeReader:
     def over(self, document: str) -> list[Summary]:
         """Return the summaries above the chunks of a document, lowest layer first; an empty list without a tree.
 
-        ``document`` is its id or uri.
-
-        Raises
-        ------
-        NotFound
-            If there is no such document, or several have that uri.
+        ``document`` is its id or uri. Raises NotFound if there is no such document, or several have that uri.
         """
         with self._file.database.read() as connection:
             return outline.over(connection, document)
@@ -94,11 +69,8 @@ class SummaryTree(TreeReader):
         """Build the tree of summaries, or rebuild it with another summarizer; None means the file's own summarizer.
 
         The file uses its present tree until the new one is complete. Stored summaries of the same texts are reused.
-
-        Raises
-        ------
-        ModelError
-            If a summary cannot be made. The tree is unchanged. Finished summaries are stored in the memo.
+        Raises ModelError if a summary cannot be made: the tree is unchanged, and finished summaries are stored in the
+        memo.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
