@@ -88,7 +88,8 @@ class OpenFile:
         origin: Database | None = None,
     ) -> None:
         self.database = database
-        self.chunk_index, self.summary_index = indexes
+        self.indexes = indexes
+        self.chunk_index = indexes[0]
         self.settings = settings
         self.models = models
         self.origin = origin or database
@@ -123,11 +124,6 @@ class OpenFile:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
-
-    @property
-    def indexes(self) -> Indexes:
-        """The vector indexes of chunks and of summaries."""
-        return self.chunk_index, self.summary_index
 
     @cached_property
     def cache(self) -> SearchCache:
@@ -288,18 +284,18 @@ class WholeFile(OpenFile):
         name = state, "" if condition is None else repr(condition)
         cached = self.parts.get(name)
         if cached is None or cached.database.is_closed:
-            cached = self._open_view(condition, second) if condition is not None else self._open_snapshot(second or 0)
+            if condition is None:
+                cached = self._open_snapshot(second or 0)
+            else:
+                from monograph.store.file import view
+
+                base = self if second is None else self.part(None, second)
+                database = view.limited(base.database, compile_condition(condition))
+                # A view must not reveal rows outside of it, so the message names no row.
+                database.diagnose = lambda: "some of its rows contradict each other"
+                cached = FilePart(self, condition, second, database, base)
             self.parts[name] = cached
         return cached
-
-    def _open_view(self, condition: Condition, second: int | None) -> FilePart:
-        from monograph.store.file import view
-
-        base = self if second is None else self.part(None, second)
-        database = view.limited(base.database, compile_condition(condition))
-        # A view must not reveal rows outside of it, so the message names no row.
-        database.diagnose = lambda: "some of its rows contradict each other"
-        return FilePart(self, condition, second, database, base)
 
     def _open_snapshot(self, second: int) -> FilePart:
         from monograph.store.file import view
@@ -309,7 +305,7 @@ class WholeFile(OpenFile):
         index, models = self.chunk_index, self.models
         with self.spending():
             made_by = models.embedder, models.extractor
-            pipeline = Pipeline(self.database, *self.indexes, *made_by, None, self.settings)
+            pipeline = Pipeline(self.database, self.indexes, *made_by, None, self.settings)
             if not self.database.read_only:  # A read-only file cannot store these values: each snapshot derives them.
                 apply.derive_missing(pipeline, second)
             database = view.snapshot_in_memory(self.database)
@@ -319,7 +315,7 @@ class WholeFile(OpenFile):
             )
             base = OpenFile(database, (index, _make_summary_index(index)), self.settings, copy.copy(models))
             snapshot = FilePart(self, None, second, database, base)
-            apply.restore(replace(pipeline, database=database, index=index, summaries=base.summary_index), second)
+            apply.restore(replace(pipeline, database=database, indexes=base.indexes), second)
         return snapshot
 
     def pipeline(
@@ -336,7 +332,7 @@ class WholeFile(OpenFile):
             summarizer = self.models.summarizer
         return Pipeline(
             self.database,
-            *self.indexes,
+            self.indexes,
             embedder or self.models.embedder,
             extractor or self.models.extractor,
             summarizer,

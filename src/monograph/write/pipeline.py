@@ -102,14 +102,13 @@ class WriteGuard:
 class Pipeline:
     """Parts that turn documents into rows: the file, its vector indexes, the models and the settings.
 
-    ``summaries`` is the index of the summaries' vectors. ``summarizer`` is None in a file without a tree, and
+    ``indexes`` are the vector indexes of chunks and of summaries. ``summarizer`` is None in a file without a tree, and
     ``describer`` is None if pictures are not described. With ``forgets``, removed and replaced text is going to be
     erased, so no previous versions of it are kept. ``guard`` limits writes to a view.
     """
 
     database: Database
-    index: EcoVectorIndex
-    summaries: EcoVectorIndex
+    indexes: tuple[EcoVectorIndex, EcoVectorIndex]
     embedder: Embedder
     extractor: Extractor
     summarizer: Summarizer | None
@@ -117,11 +116,6 @@ class Pipeline:
     describer: Describer | None = None
     forgets: bool = False
     guard: WriteGuard | None = None
-
-    @property
-    def indexes(self) -> tuple[EcoVectorIndex, EcoVectorIndex]:
-        """The vector indexes of chunks and of summaries."""
-        return self.index, self.summaries
 
     def forgetting(self, forgets: bool) -> Pipeline:
         """Return a copy of the pipeline with ``forgets`` set."""

@@ -177,8 +177,10 @@ def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Pl
         _require_same_models(pipeline, anew=anew)
         stored, count = planes_of(connection), stored_vectors.count(connection)
         draft = build.TreeDraft(store.version(connection), anew=anew)
-        if stored is not None and not due_planes(stored, count, pipeline):
-            return draft, stored
+        if stored is not None and stored.dimension == pipeline.embedder.dimension:
+            due = max((least for least in LEARNED_AT if least <= count), default=0)
+            if pipeline.settings.planes == "random" or stored.learned_from >= due:
+                return draft, stored
         sample = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
         planes = random_or_learned(pipeline, sample, count)
         build.lay_all_leaves(connection, draft, planes, store.leaves(connection))
@@ -190,14 +192,6 @@ def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes
     if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
         return random_planes(pipeline.embedder.dimension)
     return replace(learn(sample), learned_from=count)
-
-
-def due_planes(held: Planes | None, count: int, pipeline: Pipeline) -> bool:
-    """Return whether a file of ``count`` chunks needs other planes than the stored ones."""
-    if held is None or held.dimension != pipeline.embedder.dimension:
-        return True
-    due = max((least for least in LEARNED_AT if least <= count), default=0)
-    return pipeline.settings.planes == "learned" and held.learned_from < due
 
 
 def _make_summaries(
