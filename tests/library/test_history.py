@@ -9,7 +9,7 @@ import tempfile
 import time
 import weakref
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from itertools import pairwise
@@ -29,6 +29,7 @@ from monograph.write import configuration
 from support.forks import run
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
+from support.secrets import SECRET, has_traces
 
 START = 1_700_000_000
 HISTORY = Settings(chunk_tokens=16, chunk_overlap=0, history=True)
@@ -139,19 +140,11 @@ def test_snapshot_equals_the_file_at_each_moment(changes: list[Change]) -> None:
                 quoted = archive.document(hit.chunk.document_id, as_of=second).text[hit.chunk.start : hit.chunk.end]
                 assert quoted == hit.chunk.text
         assert held(archive) == before
-        for number in range(3):
-            if any(f"d{number}" in state for state in states.values()):
-                listed = archive.versions(f"d{number}") if _has_versions(archive, f"d{number}") else []
-                assert all(one.valid.until is not None and one.valid.until <= two.valid.since
-                           for one, two in pairwise(listed))  # fmt: skip
-
-
-def _has_versions(archive: Monograph, name: str) -> bool:
-    """One that stood for less than a second is not kept."""
-    try:
-        return bool(archive.versions(name))
-    except NotFound:
-        return False
+        for name in {name for state in states.values() for name in state}:
+            with suppress(NotFound):  # A version that stood for less than a second is not kept.
+                for former, later in pairwise(archive.versions(name)):
+                    assert former.valid.until is not None
+                    assert former.valid.until <= later.valid.since
 
 
 @pytest.fixture
@@ -286,18 +279,6 @@ def test_search_skips_previous_versions(archive: Monograph, tmp_path: Path) -> N
         assert gone not in everything.replace("Ines Bert tea repaired", "")
 
 
-def test_snapshot_lacks_what_writes(archive: Monograph) -> None:
-    past = archive.as_of(START + 5)
-    for part, names in (
-        (past, "add put remove remove_chunks sync check compact forget_versions versions backup vectors"),
-        (past.within({"owner": "ann"}), "add put remove remove_chunks versions"),
-        (past.graph, "tell remove build rebuild keep_apart unite"),
-        (past.tree, "rebuild"),
-        (past.files, "sync apply receive remove"),
-    ):
-        assert not [name for name in names.split() if hasattr(part, name)]
-
-
 def test_snapshot_can_be_limited_by_a_filter(archive: Monograph) -> None:
     ann = {"owner": "ann"}
     for view in (archive.within(ann).as_of(START + 5), archive.as_of(START + 5).within(ann)):
@@ -425,79 +406,71 @@ def test_tree_summarizes_current_versions_only(tmp_path: Path, now: Now) -> None
         assert past.context("Zanzibar emeralds").citations
 
 
-SECRET = b"zanzibar"
-TRACES = (SECRET, b"emerald", b"kumquat", b"vladivostok", b"zanzi")
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.mono"
 
 
-def bytes_of(path: Path) -> bytes:
-    return b"".join(one.read_bytes() for one in path.parent.glob(f"*{path.stem}*")).lower()
-
-
-def traces(path: Path) -> list[bytes]:
-    left = bytes_of(path)
-    return [trace for trace in TRACES if trace in left]
+@pytest.fixture
+def secretive(path: Path, now: Now) -> Iterator[Monograph]:
+    """A file of :func:`with_secrets`."""
+    with opened(path, now) as archive:
+        with_secrets(archive, now)
+        yield archive
 
 
 def with_secrets(archive: Monograph, now: Now) -> None:
     """A document that once held a secret, one that holds one still, and one that did until it was removed."""
-    secret = "Zanzibar hid emeralds beneath Vladivostok. The password is kumquat-998."
     archive.add([Document(f"Ordinary note {n} about gardens and bicycles.", id=f"n{n}") for n in range(30)])
     for name in ("edited", "held", "gone"):
-        archive.add([Document(f"{secret} It is {name}.", id=name, title="Zanzibar file", metadata={"k": "kumquat"})])
+        archive.add([Document(f"{SECRET} It is {name}.", id=name, title="Zanzibar file", metadata={"k": "kumquat"})])
     now[0] += 10
     archive.add([Document("Nothing is told here.", id="edited")])
-    archive.add([Document(f"{secret} It is held once more.", id="held", uri="/emerald")])
+    archive.add([Document(f"{SECRET} It is held once more.", id="held", uri="/emerald")])
     archive.remove(["gone"])
     now[0] += 10
 
 
-def test_forgetting_a_document_forgets_its_versions(tmp_path: Path, now: Now) -> None:
-    path = tmp_path / "a.mono"
-    with opened(path, now) as archive:
-        with_secrets(archive, now)
-        past = archive.as_of(START + 5)
-        assert past.search("emeralds", how="lexical")
-        archive.remove(["edited"], forget=True)
-        assert traces(path)
-        with pytest.raises(ClosedFile, match="forgotten after this snapshot"):
-            past.search("emeralds", how="lexical")
-        archive.remove(["held", "gone"], forget=True)
-        assert traces(path) == []
-        assert archive.as_of(START + 5).search("emeralds", how="lexical") == []
-        assert archive.as_of(START + 5).stats().documents == 30
-        assert archive.stats().memo_unused == 0
-        assert archive.check() == []
-        with pytest.raises(NotFound):
-            archive.remove(["gone"], forget=True)
+def test_forgetting_a_document_forgets_its_versions(path: Path, secretive: Monograph) -> None:
+    past = secretive.as_of(START + 5)
+    assert past.search("emeralds", how="lexical")
+    secretive.remove(["edited"], forget=True)
+    assert has_traces(path)
+    with pytest.raises(ClosedFile, match="forgotten after this snapshot"):
+        past.search("emeralds", how="lexical")
+    secretive.remove(["held", "gone"], forget=True)
+    assert has_traces(path) == []
+    assert secretive.as_of(START + 5).search("emeralds", how="lexical") == []
+    assert secretive.as_of(START + 5).stats().documents == 30
+    assert secretive.stats().memo_unused == 0
+    assert secretive.check() == []
+    with pytest.raises(NotFound):
+        secretive.remove(["gone"], forget=True)
 
 
-def test_previous_versions_alone_can_be_forgotten(tmp_path: Path, now: Now) -> None:
-    path = tmp_path / "a.mono"
-    with opened(path, now) as archive:
-        with_secrets(archive, now)
-        assert archive.forget_versions(before=START + 9) == 0
-        assert archive.forget_versions(["edited", "nothing"], before=START + 10) == 1
-        assert [one.valid for one in archive.versions("edited")] == [Valid(START + 10)]
-        archive.add([Document("Nothing.", id="held")])
-        now[0] += 10
-        assert traces(path)
-        assert archive.forget_versions(before=now[0]) == 3
-        assert traces(path) == []
-        assert archive.document("held").text == "Nothing."
-        assert archive.as_of(START + 5).stats().documents == 30
-        with pytest.raises(InputError, match="neither"):
-            archive.forget_versions()
-        assert archive.check() == []
+def test_previous_versions_alone_can_be_forgotten(path: Path, secretive: Monograph, now: Now) -> None:
+    assert secretive.forget_versions(before=START + 9) == 0
+    assert secretive.forget_versions(["edited", "nothing"], before=START + 10) == 1
+    assert [one.valid for one in secretive.versions("edited")] == [Valid(START + 10)]
+    secretive.add([Document("Nothing.", id="held")])
+    now[0] += 10
+    assert has_traces(path)
+    assert secretive.forget_versions(before=now[0]) == 3
+    assert has_traces(path) == []
+    assert secretive.document("held").text == "Nothing."
+    assert secretive.as_of(START + 5).stats().documents == 30
+    with pytest.raises(InputError, match="neither"):
+        secretive.forget_versions()
+    assert secretive.check() == []
 
 
-def test_always_forget_keeps_no_version(tmp_path: Path, now: Now) -> None:
-    path = tmp_path / "a.mono"
+def test_always_forget_keeps_no_version(path: Path, now: Now) -> None:
     with opened(path, now) as archive:
         archive.files.always_forget = True
         with_secrets(archive, now)
         assert [len(archive.versions(name)) for name in ("edited", "held")] == [1, 1]
         archive.remove(["held"])
-        assert traces(path) == []
+        assert has_traces(path) == []
 
 
 def test_rebuild_embeds_previous_versions_once(archive: Monograph) -> None:
@@ -618,7 +591,6 @@ def test_commands_accept_as_of(of_folder: Path, folder: Path, tmp_path: Path) ->
     assert "Ines" in said
     assert "as it was 2023-11-14T22:13:20Z to 20" in said
     assert "Ines" in run("ask", of_folder, "Who repaired the boiler?", *then)
-    assert "Ines" in run("search", of_folder, "boiler", "--as-of", "2023-11-14")
     assert json.loads(run("stats", of_folder, *then, "--json"))["documents"] == 2
     assert "valid 2023-11-14T22:13:20Z to 20" in run("show", of_folder, "texts/boiler.md", *then)
     assert "Bert" in run("show", of_folder, "texts/tea.md", *then)

@@ -145,17 +145,23 @@ TEXTS: dict[str, Callable[[Monograph, Any], object]] = {
     "backup": lambda m, text: m.backup(text),
     "moved": lambda m, text: m.files.move("x", text),
     "root": lambda m, text: m.files.remove(text),
-    "text": lambda m, text: m.add([Document(text)]),
-    "id": lambda m, text: m.add([Document("a", id=text)]),
-    "title": lambda m, text: m.add([Document("a", title=text)]),
-    "uri": lambda m, text: m.add([Document("a", uri=text)]),
-    "metadata": lambda m, text: m.add([Document("a", metadata={"a": [{"b": text}]})]),
-    "metadata key": lambda m, text: m.add([Document("a", metadata={"a": {text: 1}})]),
-    "heading": lambda m, text: m.add([Document("a", sections=(Section(0, (text,)),))]),
-    "sheet": lambda m, text: m.add([Document("a", places=(Place(0, sheet=text),))]),
     "passage": lambda m, text: m.put([Document(id="z", passages=(Passage(text),))]),
-    "passage id": lambda m, text: m.put([Document(id="z", passages=(Passage("a", id=text),))]),
 }
+DOCUMENTS: dict[str, Callable[[str], Document]] = {
+    "id": lambda text: Document("A comet.", id=text),
+    "title": lambda text: Document("A comet.", title=text),
+    "uri": lambda text: Document("A comet.", uri=text),
+    "key": lambda text: Document("A comet.", metadata={text: 1}),
+    "value": lambda text: Document("A comet.", metadata={"owner": text}),
+    "nested key": lambda text: Document("A comet.", metadata={"deep": [{text: 1}]}),
+    "nested value": lambda text: Document("A comet.", metadata={"deep": [{"a": [text]}]}),
+    "passage id": lambda text: Document(passages=(Passage("A comet.", text),)),
+    "passage metadata": lambda text: Document(passages=(Passage("A comet.", metadata={text: 1}),)),
+    "heading": lambda text: Document("A comet.", sections=(Section(0, (text,)),)),
+    "sheet": lambda text: Document("A comet.", places=(Place(0, sheet=text),)),
+}
+TEXTS["text"] = lambda m, text: m.add([Document(text)])
+TEXTS |= {f"{name} of a document": lambda m, text, of=of: m.add([of(text)]) for name, of in DOCUMENTS.items()}  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("of", TEXTS)
@@ -419,28 +425,13 @@ def test_want_of_memory_raises_and_keeps_documents(small: Path, megabytes: int) 
         assert len(monograph.documents()) == 5 and monograph.check() == []
 
 
-NUL_DOCUMENTS: dict[str, Callable[[str], Document]] = {
-    "id": lambda text: Document("A comet.", id=text),
-    "title": lambda text: Document("A comet.", title=text),
-    "uri": lambda text: Document("A comet.", uri=text),
-    "key": lambda text: Document("A comet.", metadata={text: 1}),
-    "value": lambda text: Document("A comet.", metadata={"owner": text}),
-    "nested key": lambda text: Document("A comet.", metadata={"deep": [{text: 1}]}),
-    "nested value": lambda text: Document("A comet.", metadata={"deep": [{"a": [text]}]}),
-    "passage id": lambda text: Document(passages=(Passage("A comet.", text),)),
-    "passage metadata": lambda text: Document(passages=(Passage("A comet.", metadata={text: 1}),)),
-    "heading": lambda text: Document("A comet.", sections=(Section(0, (text,)),)),
-    "sheet": lambda text: Document("A comet.", places=(Place(0, sheet=text),)),
-}
-
-
-@pytest.mark.parametrize("of", NUL_DOCUMENTS)
+@pytest.mark.parametrize("of", DOCUMENTS)
 def test_documents_refuse_nul_characters(of: str) -> None:
     for text in ("owner\0", "\0", "a\0b", "\\\0"):
         with pytest.raises(InvalidDocument, match=r"U\+0000"):
-            NUL_DOCUMENTS[of](text)
+            DOCUMENTS[of](text)
     for text in ("owner", r"\u0000", r"\\u0000"):
-        NUL_DOCUMENTS[of](text)
+        DOCUMENTS[of](text)
 
 
 def test_ids_and_assertions_with_nul_characters_are_refused(filled: Monograph) -> None:

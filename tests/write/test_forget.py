@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -19,6 +20,17 @@ from monograph.values import SummaryText
 from monograph.write import tree as growing
 from support.models import HashEmbedder
 from support.secrets import SECRET, TRACES, bytes_of, has_traces, write_secrets
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "notes.mono"
+
+
+@pytest.fixture
+def monograph(path: Path) -> Iterator[Monograph]:
+    with Monograph.open(path, HashEmbedder()) as opened:
+        yield opened
 
 
 def filler(count: int) -> list[Document]:
@@ -37,8 +49,7 @@ def an_older_state_read(monograph: Monograph) -> Iterator[None]:
         yield
 
 
-def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
+def test_forgotten_documents_leave_no_bytes(path: Path) -> None:
     with Monograph.open(path) as monograph:
         monograph.add(filler(200))
         monograph.add(
@@ -60,38 +71,33 @@ def test_forgotten_documents_leave_no_bytes(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_forgetting_removes_bytes_of_documents_removed_before(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        for round_ in range(12):
-            monograph.add([Document(f"{SECRET} version {round_}", id="secret"), *filler(30 + round_)])
-            if round_ % 3 == 2:
-                monograph.remove(["secret"])
-        monograph.add([Document(id="p", passages=(Passage("Kumquat marmalade", id="zanzibar-1"),))])
-        monograph.remove(["secret"]) if any(one.id == "secret" for one in monograph.documents()) else None
-        assert b"xylophonia" in bytes_of(path)
-        monograph.remove(["p"], forget=True)
-        left = bytes_of(path)
-        assert [trace for trace in TRACES if trace in left] == []
-        assert monograph.stats().memo_unused == 0
-        assert monograph.check() == []
+def test_forgetting_removes_bytes_of_documents_removed_before(path: Path, monograph: Monograph) -> None:
+    for round_ in range(12):
+        monograph.add([Document(f"{SECRET} version {round_}", id="secret"), *filler(30 + round_)])
+        if round_ % 3 == 2:
+            monograph.remove(["secret"])
+    monograph.add([Document(id="p", passages=(Passage("Kumquat marmalade", id="zanzibar-1"),))])
+    monograph.remove(["secret"]) if any(one.id == "secret" for one in monograph.documents()) else None
+    assert b"xylophonia" in bytes_of(path)
+    monograph.remove(["p"], forget=True)
+    left = bytes_of(path)
+    assert [trace for trace in TRACES if trace in left] == []
+    assert monograph.stats().memo_unused == 0
+    assert monograph.check() == []
 
 
-def test_forgetting_beside_a_reader_raises_busy_file(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
-            monograph.remove(["secret"], forget=True)
-        assert monograph.search("emeralds", how="lexical") == []
-        monograph.compact()
-        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+def test_forgetting_beside_a_reader_raises_busy_file(path: Path, monograph: Monograph) -> None:
+    monograph.add([Document(SECRET, id="secret"), *filler(20)])
+    with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+        monograph.remove(["secret"], forget=True)
+    assert monograph.search("emeralds", how="lexical") == []
+    monograph.compact()
+    assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
 @pytest.mark.long
-def test_forgetting_waits_for_checkpoints_of_other_writers(tmp_path: Path) -> None:
+def test_forgetting_waits_for_checkpoints_of_other_writers(path: Path, monograph: Monograph) -> None:
     """SQLite itself does not wait for another checkpoint, as every larger commit may begin one."""
-    path = tmp_path / "notes.mono"
     ended = threading.Event()
 
     def copy_back() -> None:
@@ -106,25 +112,21 @@ def test_forgetting_waits_for_checkpoints_of_other_writers(tmp_path: Path) -> No
             database.connection().execute("PRAGMA wal_checkpoint(PASSIVE)")
         database.close()
 
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add([*(Document(f"{SECRET} {n}", id=f"s{n}") for n in range(20)), *filler(20)])
-        writers = [threading.Thread(target=copy_back) for _ in range(2)]
-        for writer in writers:
-            writer.start()
+    monograph.add([*(Document(f"{SECRET} {n}", id=f"s{n}") for n in range(20)), *filler(20)])
+    with ThreadPoolExecutor(10) as pool:
+        done = [pool.submit(copy_back) for _ in range(2)]
         try:
             for n in range(20):
                 monograph.remove([f"s{n}"], forget=True)
         finally:
             ended.set()
-            for writer in writers:
-                writer.join()
-        monograph.compact()
-        assert [trace for trace in TRACES if trace in bytes_of(path)] == []
+    assert [one.result() for one in done] == [None, None]
+    monograph.compact()
+    assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
 @pytest.mark.long
-def test_forgetting_waits_for_overlapping_readers(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
+def test_forgetting_waits_for_overlapping_readers(path: Path, monograph: Monograph) -> None:
     ended = threading.Event()
 
     def read(offset: float) -> None:
@@ -144,22 +146,16 @@ def test_forgetting_waits_for_overlapping_readers(tmp_path: Path) -> None:
             ended.wait(0.001)
         database.close()
 
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add(filler(20))
-        database = Database(path)
+    monograph.add(filler(20))
+    with ThreadPoolExecutor(10) as pool, closing(Database(path)) as database:
         database.connection().execute("PRAGMA busy_timeout = 20000")
-        crowd = [threading.Thread(target=read, args=(n / 10,)) for n in range(8)]
-        crowd += [threading.Thread(target=write) for _ in range(2)]
-        for one in crowd:
-            one.start()
+        crowd = [pool.submit(read, n / 10) for n in range(8)] + [pool.submit(write) for _ in range(2)]
         try:
             for _ in range(3):
                 database.rewrite()
         finally:
             ended.set()
-            for one in crowd:
-                one.join()
-            database.close()
+    assert [one.result() for one in crowd] == [None] * 10
 
 
 def test_short_form_of_one_document_is_forgotten_with_it(monograph: Monograph) -> None:
@@ -175,31 +171,29 @@ def test_short_form_of_one_document_is_forgotten_with_it(monograph: Monograph) -
     assert b"iffhs" not in monograph.path.read_bytes().lower()
 
 
-def test_names_kept_apart_are_forgotten_with_their_documents(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add(
-            [
-                Document("Xylophonia Quixote met Quixote Zanzibar in Vladivostok.", id="secret"),
-                Document("Tobias Renk and Renk Ahlgren wrote.", id="letters"),
-                Document("John Paul Smith wrote a letter. John P. Smith did, too.", id="smith"),
-            ]
-        )
-        monograph.graph.keep_apart("Xylophonia Quixote", "Quixote Zanzibar")
-        monograph.graph.keep_apart("Quixote Zanzibar", "Tobias Renk")
-        monograph.graph.keep_apart("Tobias Renk", "Renk Ahlgren")
-        monograph.graph.keep_apart("John P. Smith", "Smith")
-        monograph.remove(["secret"])
-        assert b"zanzibar" in bytes_of(path)
-        monograph.compact()
-        left = bytes_of(path)
-        assert [trace for trace in (b"zanzibar", b"quixote", b"vladivostok") if trace in left] == []
-        with monograph._file.database.read() as connection:
-            apart = {tuple(sorted(pair)) for pair in names.cannot_link(connection)}
-        assert ("renk ahlgren", "tobias renk") in apart
-        assert ("john p smith", "smith") in apart
-        assert {word for pair in apart for key in pair for word in key.split()}.isdisjoint(["zanzibar", "quixote"])
-        assert monograph.check() == []
+def test_names_kept_apart_are_forgotten_with_their_documents(path: Path, monograph: Monograph) -> None:
+    monograph.add(
+        [
+            Document("Xylophonia Quixote met Quixote Zanzibar in Vladivostok.", id="secret"),
+            Document("Tobias Renk and Renk Ahlgren wrote.", id="letters"),
+            Document("John Paul Smith wrote a letter. John P. Smith did, too.", id="smith"),
+        ]
+    )
+    monograph.graph.keep_apart("Xylophonia Quixote", "Quixote Zanzibar")
+    monograph.graph.keep_apart("Quixote Zanzibar", "Tobias Renk")
+    monograph.graph.keep_apart("Tobias Renk", "Renk Ahlgren")
+    monograph.graph.keep_apart("John P. Smith", "Smith")
+    monograph.remove(["secret"])
+    assert b"zanzibar" in bytes_of(path)
+    monograph.compact()
+    left = bytes_of(path)
+    assert [trace for trace in (b"zanzibar", b"quixote", b"vladivostok") if trace in left] == []
+    with monograph._file.database.read() as connection:
+        apart = {tuple(sorted(pair)) for pair in names.cannot_link(connection)}
+    assert ("renk ahlgren", "tobias renk") in apart
+    assert ("john p smith", "smith") in apart
+    assert {word for pair in apart for key in pair for word in key.split()}.isdisjoint(["zanzibar", "quixote"])
+    assert monograph.check() == []
 
 
 @pytest.fixture
@@ -209,8 +203,7 @@ def secrets(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("tree", [False, True])
-def test_sync_with_forget_removes_bytes_of_deleted_files(tmp_path: Path, secrets: Path, tree: bool) -> None:
-    path = tmp_path / "notes.mono"
+def test_sync_with_forget_removes_bytes_of_deleted_files(path: Path, secrets: Path, tree: bool) -> None:
     with Monograph.open(path, HashEmbedder(), summarizer=ExtractiveSummarizer() if tree else None) as monograph:
         monograph.sync(secrets)
         (secrets / "secret.txt").unlink()
@@ -229,8 +222,7 @@ def test_sync_with_forget_removes_bytes_of_deleted_files(tmp_path: Path, secrets
         assert monograph.check() == []
 
 
-def test_always_forget_applies_to_every_removal(tmp_path: Path, secrets: Path) -> None:
-    path = tmp_path / "notes.mono"
+def test_always_forget_applies_to_every_removal(path: Path, secrets: Path) -> None:
     with Monograph.open(path, HashEmbedder()) as monograph:
         assert not monograph.files.always_forget
         monograph.files.always_forget = True
@@ -247,12 +239,10 @@ def test_always_forget_applies_to_every_removal(tmp_path: Path, secrets: Path) -
         monograph.put([Document(id="p", passages=(Passage(SECRET, id="p-1"), Passage("Tea", id="p-2")))])
         monograph.remove_chunks(["p-1"])
         assert has_traces(path) == []
-        monograph.add([Document(SECRET, id="mine")])
-        monograph.remove(["mine"])
-        assert has_traces(path) == []
-        monograph.add([Document(SECRET, id="mine")])
-        monograph.remove(["mine"], forget=False)
-        assert has_traces(path) != []
+        for forget in (None, False):
+            monograph.add([Document(SECRET, id="mine")])
+            monograph.remove(["mine"], forget=forget)
+            assert (has_traces(path) == []) == (forget is None)
         monograph.files.always_forget = False
         monograph.add([Document("kumquat-998172635", id="mine")])
         monograph.remove(["mine"])
@@ -260,32 +250,28 @@ def test_always_forget_applies_to_every_removal(tmp_path: Path, secrets: Path) -
         assert monograph.check() == []
 
 
-def test_sync_that_cannot_forget_reports_it_and_the_next_write_forgets(tmp_path: Path, secrets: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.sync(secrets)
-        monograph._file.database.connection().execute("PRAGMA busy_timeout = 100")
-        (secrets / "secret.txt").unlink()
-        (secrets / "diary.txt").unlink()
-        reader = Database(path)
-        with reader.read() as connection:
-            connection.execute("SELECT count(*) FROM chunks").fetchone()
-            report = monograph.sync(secrets, forget=True)
-            assert report.removed == 2
-            assert "still in the bytes" in report.problems[0].reason
-            assert "compact" in report.problems[0].hint
-            assert len(monograph.add([]).problems) == 1
-        assert [one.table for one in monograph.check()] == ["settings"]
-        assert has_traces(path) != []
-        assert monograph.add([]).problems == ()
-        assert has_traces(path) == []
-        assert monograph.check() == []
+def test_sync_that_cannot_forget_reports_it_and_the_next_write_forgets(
+    path: Path, monograph: Monograph, secrets: Path
+) -> None:
+    monograph.sync(secrets)
+    (secrets / "secret.txt").unlink()
+    (secrets / "diary.txt").unlink()
+    with an_older_state_read(monograph):
+        report = monograph.sync(secrets, forget=True)
+        assert report.removed == 2
+        assert "still in the bytes" in report.problems[0].reason
+        assert "compact" in report.problems[0].hint
+        assert len(monograph.add([]).problems) == 1
+    assert [one.table for one in monograph.check()] == ["settings"]
+    assert has_traces(path) != []
+    assert monograph.add([]).problems == ()
+    assert has_traces(path) == []
+    assert monograph.check() == []
 
 
-def test_summary_begun_before_forgetting_leaves_no_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summary_begun_before_forgetting_leaves_no_bytes(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A summary, that was begun before, is remembered after the memo was emptied."""
     monkeypatch.setattr(growing, "LOCK_PATIENCE", 0.05)  # The one that forgets gets no turn at the tree.
-    path = tmp_path / "notes.mono"
     secret = "The kumquat of Vladivostok was hidden under the third emerald floorboard by Quixote."
     extractive = ExtractiveSummarizer()
 
@@ -313,35 +299,30 @@ def test_summary_begun_before_forgetting_leaves_no_bytes(tmp_path: Path, monkeyp
         assert monograph.check() == []
 
 
-def test_failed_removal_leaves_nothing_to_forget(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add([Document(SECRET, id="secret")])
-        with pytest.raises(NotFound):
-            monograph.remove(["nobody"], forget=True)
-        assert monograph.check() == []
+def test_failed_removal_leaves_nothing_to_forget(monograph: Monograph) -> None:
+    monograph.add([Document(SECRET, id="secret")])
+    with pytest.raises(NotFound):
+        monograph.remove(["nobody"], forget=True)
+    assert monograph.check() == []
 
 
-def test_check_with_repair_finishes_forgetting(tmp_path: Path) -> None:
-    path = tmp_path / "notes.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+def test_check_with_repair_finishes_forgetting(path: Path, monograph: Monograph) -> None:
+    monograph.add([Document(SECRET, id="secret"), *filler(20)])
+    with an_older_state_read(monograph), pytest.raises(BusyFile, match="process"):
+        monograph.remove(["secret"], forget=True)
+    assert [(one.table, one.repairable) for one in monograph.check()] == [("settings", True)]
+    assert monograph.check(repair=True) == []
+    assert has_traces(path) == []
+
+
+def test_backup_contains_no_bytes_still_to_be_forgotten(tmp_path: Path, monograph: Monograph) -> None:
+    copy = tmp_path / "copy.mono"
+    monograph.add([Document(SECRET, id="secret"), *filler(20)])
+    with an_older_state_read(monograph):
+        with pytest.raises(BusyFile, match="process"):
             monograph.remove(["secret"], forget=True)
-        assert [(one.table, one.repairable) for one in monograph.check()] == [("settings", True)]
-        assert monograph.check(repair=True) == []
-        assert has_traces(path) == []
-
-
-def test_backup_contains_no_bytes_still_to_be_forgotten(tmp_path: Path) -> None:
-    path, copy = tmp_path / "notes.mono", tmp_path / "copy.mono"
-    with Monograph.open(path, HashEmbedder()) as monograph:
-        monograph.add([Document(SECRET, id="secret"), *filler(20)])
-        with an_older_state_read(monograph):
-            with pytest.raises(BusyFile, match="process"):
-                monograph.remove(["secret"], forget=True)
-            monograph.backup(copy)
+        monograph.backup(copy)
     assert has_traces(copy) == []
-    with Monograph.open(copy, HashEmbedder()) as monograph:
-        assert monograph.check() == []
-        assert len(monograph.documents()) == 20
+    with Monograph.open(copy, HashEmbedder()) as copied:
+        assert copied.check() == []
+        assert len(copied.documents()) == 20
