@@ -67,7 +67,7 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """Entities around some starting entities.
+    """Entities around some starting entities, numbered in the order of their keys.
 
     Parameters
     ----------
@@ -79,49 +79,26 @@ class Surroundings:
         (row of a name of the entity, row of a chunk that has it) of each entity.
     named:
         The entities of each favoured chunk.
-    keys:
-        The key of each entity.
+    number:
+        The number of each entity, by its row.
     """
 
     graph: PathGraph
     kinds: Mapping[int, str]
     written: Mapping[int, tuple[int, int]]
     named: Mapping[int, frozenset[int]]
-    keys: Mapping[int, str]
-
-    def numbered(self) -> tuple[Surroundings, dict[int, int]]:
-        """Return (the same, with entities numbered in the order of their keys; number of each entity by row)."""
-        number = {row: index for index, row in enumerate(sorted(self.kinds, key=self.keys.__getitem__))}
-        part = Surroundings(
-            graph_of(number.values(), ((number[first], number[second]) for first, second in self.graph.edges())),
-            {number[row]: kind for row, kind in self.kinds.items()},
-            {number[row]: occurrence for row, occurrence in self.written.items()},
-            {
-                chunk: frozenset(number[row] for row in entities if row in number)
-                for chunk, entities in self.named.items()
-            },
-            {number[row]: self.keys[row] for row in number},
-        )
-        return part, number
+    number: Mapping[int, int]
 
 
 def around(
-    snapshot: Reader,
-    starts: Iterable[int],
-    hops: int,
-    favoured: Sequence[int],
-    allowed: Allowed,
+    snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: Allowed
 ) -> Surroundings:
-    """Return the entities around some starting entities.
+    """Return the entities at most ``hops`` links away from some starting entities.
 
     Parameters
     ----------
-    snapshot:
-        The state to read.
     starts:
         Rows of the starting entities; those that no allowed chunk names are left out.
-    hops:
-        Largest distance from a start, in links.
     favoured:
         Rows of allowed chunks, the most telling first; they are read before any others.
     allowed:
@@ -129,7 +106,9 @@ def around(
     """
     reader = _AroundReader(snapshot, allowed)
     reader.read(favoured)
-    reader.favour(favoured)
+    for chunk in favoured:
+        for entity in set(reader.entities(chunk)):
+            reader.favoured[entity].append(chunk)
     starts = set(starts)
     reader.meet(starts)
     frontier = sorted(starts, key=reader.key)
@@ -142,9 +121,15 @@ def around(
         inside.update(frontier)
         edges += links
     kinds, written = reader.kinds(inside)
-    kept = [(entity, neighbour) for entity, neighbour in edges if entity in kinds and neighbour in kinds]
-    named = {chunk: frozenset(reader.entities(chunk)) for chunk in favoured}
-    return Surroundings(graph_of(kinds, kept), kinds, written, named, {entity: reader.key(entity) for entity in kinds})
+    number = {row: index for index, row in enumerate(sorted(kinds, key=reader.key))}
+    kept = [(number[entity], number[other]) for entity, other in edges if entity in number and other in number]
+    return Surroundings(
+        graph_of(number.values(), kept),
+        {number[row]: kind for row, kind in kinds.items()},
+        {number[row]: occurrence for row, occurrence in written.items()},
+        {chunk: frozenset(number[row] for row in reader.entities(chunk) if row in number) for chunk in favoured},
+        number,
+    )
 
 
 @dataclass(slots=True, eq=False)
@@ -156,10 +141,7 @@ class _ChunkNames:
     entities: list[int]
 
     def neighbours(self, entity: int) -> set[int]:
-        """Return the entities that share a sentence with an entity, or are linked to it.
-
-        The entity itself may be among them.
-        """
+        """Return the entities, perhaps itself too, that share a sentence with an entity or are linked to it."""
         sentences = set()
         for named, (_, first, second, _) in zip(self.entities, self.records, strict=True):
             if named == entity:
@@ -168,7 +150,11 @@ class _ChunkNames:
                     sentences.add(second)
         neighbours: set[int] = set()
         for sentence in sentences:
-            together = self._find_entities(sentence)
+            together = {
+                other
+                for other, (_, first, second, _) in zip(self.entities, self.records, strict=True)
+                if first == sentence or second == sentence != NO_SENTENCE
+            }
             if 1 < len(together) <= MOST_TOGETHER:
                 neighbours |= together
         for source, target, _ in self.links:
@@ -178,14 +164,6 @@ class _ChunkNames:
             if target_entity == entity:
                 neighbours.add(source_entity)
         return neighbours
-
-    def _find_entities(self, sentence: int) -> set[int]:
-        """Return the entities that a sentence names."""
-        return {
-            entity
-            for entity, (_, first, second, _) in zip(self.entities, self.records, strict=True)
-            if first == sentence or (second == sentence and second != NO_SENTENCE)
-        }
 
 
 @dataclass(slots=True, eq=False)
@@ -221,12 +199,6 @@ class _AroundReader:
         self.heads.update(heads)
         self.keys.update(keys)
 
-    def favour(self, favoured: Iterable[int]) -> None:
-        """Add chunks, which must have been read, to the favoured chunks of the entities that they name."""
-        for chunk in favoured:
-            for entity in set(self.entities(chunk)):
-                self.favoured[entity].append(chunk)
-
     def key(self, entity: int) -> str:
         """Return the key of an entity; empty if it is not known."""
         return self.keys.get(entity, "")
@@ -236,10 +208,7 @@ class _AroundReader:
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (entity, neighbour) pairs, those that most chunks name together first.
-
-        Each entity has at most NEIGHBOURS of them.
-        """
+        """Return (entity, neighbour) pairs, at most NEIGHBOURS of each, those that most chunks name together first."""
         chunks_by_entity = self._choose_chunks(entities)
         self.read(chunk for chunks in chunks_by_entity.values() for chunk in chunks)
         keys = self.keys
@@ -263,9 +232,7 @@ class _AroundReader:
         mentions = self.snapshot.mentions(rare, self.allowed)
         chosen = {entity: self.favoured.get(entity, [])[:CHUNKS] for entity in entities}
         remaining = {
-            entity: {chunk for name in members.get(entity, ()) for chunk in mentions.get(name.row, ())}.difference(
-                chunks
-            )
+            entity: {chunk for name in members.get(entity, ()) for chunk in mentions.get(name.row, ())} - {*chunks}
             for entity, chunks in chosen.items()
             if len(chunks) < CHUNKS
         }

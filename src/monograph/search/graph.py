@@ -69,7 +69,7 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
     if query.reranker is not None:
         first = rerank.chunks(reader, query, head.by_chance())
     ordered = walk.in_order(walk_state, head.put(first), most)
-    return _rank_hits(query.k, walk_state, ordered, _Rankings(rankings, matches, first))
+    return _rank_hits(query.k, walk_state, ordered, rankings, matches, first)
 
 
 @telemetry.traced("monograph.search.context")
@@ -78,22 +78,9 @@ def feedback(
 ) -> Ranking:
     """Return the ranking of the COVERED most probable chunks by cosine to the question in context.
 
-    The question is embedded together with each of the READ most probable chunks.
-
-    Parameters
-    ----------
-    reader:
-        The corpus.
-    question:
-        The text of the question.
-    chances:
-        Probability of each chunk to be evidence, by row.
-    embed:
-        Returns float32 (n, dimension) for n texts, rows of unit length.
-
-    Returns
-    -------
-    The chunks that have a vector, by the highest of their cosines.
+    The question is embedded together with each of the READ most probable chunks. Chunks that have a vector are ranked
+    by the highest of their cosines. ``chances`` has the probability of each chunk to be evidence, by row; ``embed``
+    returns float32 (n, dimension) for n texts, rows of unit length.
     """
     best = highest(reader, chances, COVERED)
     texts = [text[:EXCERPT] for _, text in reader.titled_texts(best[:READ])]
@@ -105,18 +92,15 @@ def feedback(
     return ranking(reader, "feedback", cosines.items(), COVERED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rankings:
-    """Other scores of chunks: of retrievers, of word-for-word matches, and of a reranker."""
-
-    retrievers: Sequence[Ranking]
-    matches: Sequence[Ranking]
-    first: rerank.Reordered
-
-
-def _rank_hits(k: int, walk_state: Walk, ordered: Sequence[tuple[int, float]], rankings: _Rankings) -> list[Hit]:
+def _rank_hits(
+    k: int,
+    walk_state: Walk,
+    ordered: Sequence[tuple[int, float]],
+    rankings: Sequence[Ranking],
+    matches: Sequence[Ranking],
+    first: rerank.Reordered,
+) -> list[Hit]:
     """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
-    matches = rankings.matches
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -127,13 +111,13 @@ def _rank_hits(k: int, walk_state: Walk, ordered: Sequence[tuple[int, float]], r
     best = [row for *_, row in keys[:k]]
     chances = {row: walk_state.scores.chance(row) for row in best}
     evidence = dict(chances)
-    if rankings.first.rows:
-        evidence |= rankings.first.handed_on({row: walk_state.scores.chance(row) for row in rankings.first.rows})
+    if first.rows:
+        evidence |= first.handed_on({row: walk_state.scores.chance(row) for row in first.rows})
     for ranked in matches:
         for row, score in zip(ranked.rows, ranked.scores, strict=True):
             if row in evidence:
                 evidence[row] = max(score, evidence[row])
-    origins = fusion.origins_of([*rankings.retrievers, *matches, rankings.first.ranking], set(best))
+    origins = fusion.origins_of([*rankings, *matches, first.ranking], set(best))
     for row in best:
         if row in ranks:
             origins[row] = (Origin("graph", ranks[row], chances[row]), *origins.get(row, ()))
@@ -143,10 +127,7 @@ def _rank_hits(k: int, walk_state: Walk, ordered: Sequence[tuple[int, float]], r
 
 
 def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
-    """Return (chunks that can be read, most probable path to each that was reached over the graph), by row.
-
-    Chunks that were found by themselves have no path.
-    """
+    """Return (chunks that can be read, most probable path to each that was reached over the graph), by row."""
     ways = {row: way for row in best if (way := _find_way(walk_state, row)) is not None}
     where: dict[int, int] = {}
     for way in ways.values():

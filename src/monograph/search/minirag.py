@@ -93,8 +93,8 @@ def search(reader: Reader, query: Query) -> list[Hit]:
         return rerank.hits(query, cosine_hits(reader, pool, k))
     hops = max(RADIUS, BEAM.length)
     # Paths and edges that tie are ordered by the numbers of their entities.
-    part, number = around(reader, starts, hops, pool.rows, query.filter).numbered()
-    starts = {number[entity]: similarity for entity, similarity in starts.items() if entity in number}
+    part = around(reader, starts, hops, pool.rows, query.filter)
+    starts = {part.number[entity]: similarity for entity, similarity in starts.items() if entity in part.number}
     kinds = answer_kinds(question.text, query.answer_types) or nearest_kind(embedder, vector)
     answers = {entity for entity, kind in part.kinds.items() if kind in kinds}
     relevance = edge_relevance(part.graph, starts.keys() | answers, RADIUS)
@@ -104,9 +104,8 @@ def search(reader: Reader, query: Query) -> list[Hit]:
     if not shortest_paths:
         return rerank.hits(query, cosine_hits(reader, pool, k))
     cosines = dict(zip(pool.rows, pool.scores, strict=True))
-    scores = {row: cosines[row] for row in shortest_paths} | _score_descriptions(
-        reader, embedder, shortest_paths, vector
-    )
+    scores = {row: cosines[row] for row in shortest_paths}
+    scores |= _score_descriptions(reader, embedder, shortest_paths, vector)
     ranked = ranking(reader, "minirag", scores.items(), k)
     occurrences = {node: part.written[node] for row in ranked.rows for node in shortest_paths[row].nodes}
     loaded, shown = reader.show(ranked.rows, dict(occurrences.values()))
@@ -121,10 +120,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the similarity of each starting entity to a name of the question, by row of the entity.
-
-    It is 1 for an entity that has a name of the question.
-    """
+    """Return the similarity of each starting entity to a name of the question, by row; 1 if it has that name."""
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -134,8 +130,8 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
     with calling_model(embedder.key):
         vectors = embedder.embed(texts, "document")
     for near_names in snapshot.names.like(vectors, ALIKE):
-        for near_name in near_names:
-            cosines[near_name.name] = max(near_name.cosine, cosines.get(near_name.name, 0.0))
+        for row, cosine in near_names:
+            cosines[row] = max(cosine, cosines.get(row, 0.0))
     for row, name in snapshot.names.load(cosines).items():
         if cosines[row] >= LEAST_COSINE:
             similarities[name.head] = max(cosines[row], similarities.get(name.head, 0.0))
@@ -143,10 +139,7 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
-    """Return the shortest path to each favoured chunk, by row; of equally short paths the highest score wins.
-
-    A path ends at the first entity on it that the chunk names.
-    """
+    """Return the shortest path, then of highest score, to the first entity that each favoured chunk names, by row."""
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:
@@ -160,15 +153,11 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dic
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the similarity of the query to each chunk that has descriptions, embedded with them, by row.
-
-    Other chunks keep the similarity of their stored vectors.
-    """
+    """Return the similarity of the query to each chunk that has descriptions, embedded with them, by row."""
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
-        unique = dict.fromkeys(filter(None, descriptions))
-        if unique:
-            described[row] = "\n".join(unique)
+        if text := "\n".join(dict.fromkeys(filter(None, descriptions))):
+            described[row] = text
     if not described:
         return {}
     titled = snapshot.titled_texts(described)
@@ -178,21 +167,13 @@ def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int
     ]
     with calling_model(embedder.key):
         vectors = embedder.embed(texts, "document")
-    cosines = np.vecdot(vectors, vector)
-    return dict(zip(described, cosines.tolist(), strict=True))
+    return dict(zip(described, np.vecdot(vectors, vector).tolist(), strict=True))
 
 
 def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
     """Return Eq. 2 for every edge: the number of special nodes within ``radius`` steps of either of its ends.
 
-    Parameters
-    ----------
-    graph:
-        The graph.
-    special:
-        Starting and answer nodes; a node that is both counts once.
-    radius:
-        Steps, 0 or more.
+    The special nodes are the starting and answer nodes; a node that is both counts once.
     """
     bit_of_node = {node: 1 << index for index, node in enumerate(sorted(set(special)))}
     reached = {node: bit_of_node.get(node, 0) for node in graph.neighbours}
@@ -216,30 +197,20 @@ def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
 
 
 def best_paths(
-    graph: PathGraph,
-    start: tuple[int, float],
-    key: Mapping[Edge, int],
-    answers: Collection[int],
-    beam: Beam,
+    graph: PathGraph, start: tuple[int, float], key: Mapping[Edge, int], answers: Collection[int], beam: Beam
 ) -> list[ScoredPath]:
     """Return the paths from a start with the highest scores by Eq. 3; none passes an entity twice.
 
+    There are at most ``beam.kept``, ties by length, then by nodes. The start by itself is a path too.
+
     Parameters
     ----------
-    graph:
-        The graph.
     start:
         (entity, its similarity to the question's name, 0 or more).
     key:
         Relevance of the key edges: see :func:`key_edges`.
     answers:
         Entities of a kind that answers the question.
-    beam:
-        Length, width and number of paths.
-
-    Returns
-    -------
-    At most ``beam.kept`` paths, highest score first; ties by length, then by nodes. The start by itself is a path too.
     """
     node, similarity = start
     # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.
@@ -248,10 +219,9 @@ def best_paths(
     for _ in range(beam.length):
         longer: list[tuple[int, tuple[int, ...]]] = []
         for value, nodes in nsmallest(beam.width, level):
-            last = nodes[-1]
-            for other in graph.neighbours[last]:
+            for other in graph.neighbours[nodes[-1]]:
                 if other not in nodes:
-                    gain = key.get((last, other) if last < other else (other, last), 0) + (other in answers)
+                    gain = key.get((min(nodes[-1], other), max(nodes[-1], other)), 0) + (other in answers)
                     longer.append((value - gain, (*nodes, other)))
         level = nsmallest(max(beam.width, beam.kept), longer)
         extended += level

@@ -65,14 +65,6 @@ _EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都
 _SMALL_WORDS = FUNCTION_WORDS["english"]
 
 
-@dataclass(frozen=True, slots=True)
-class NearName:
-    """Row of a name, and the estimated cosine of its embedding to a vector, in [-1, 1]."""
-
-    name: int
-    cosine: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class StartText:
     """Text of a chunk from which a walk starts, and the names in it whose links may be followed.
@@ -232,17 +224,17 @@ class Names:
         keys.update((row, key) for row, key, *_ in records)
         return {row: head for row, _, head, _ in records}, keys
 
-    def like(self, vectors: Float32, k: int) -> list[list[NearName]]:
-        """Return the k names in use that are nearest to each vector, nearest first, ties by key.
+    def like(self, vectors: Float32, k: int) -> list[list[tuple[int, float]]]:
+        """Return (row, estimated cosine) of the k names in use nearest to each vector, nearest first, ties by key.
 
-        ``vectors`` is float32 (n, dimension). A vector of zeros has no near names, and a name without an embedding is
-        near nothing. Only the signs of an embedding's values are stored. The cosine of a vector to the signs, times
-        sqrt(pi / 2), estimates its cosine to the embedding if the embedding's values were normally distributed: within
-        about 0.05 for 256 values.
+        ``vectors`` is float32 (n, dimension), the cosines are in [-1, 1]. A vector of zeros has no near names, and a
+        name without an embedding is near nothing. Only the signs of an embedding's values are stored. The cosine of a
+        vector to the signs, times sqrt(pi / 2), estimates its cosine to the embedding if the embedding's values were
+        normally distributed: within about 0.05 for 256 values.
         """
         lengths = np.linalg.norm(vectors, axis=1)
         nonzero = np.flatnonzero(lengths > 0)
-        best: list[list[NearName]] = [[] for _ in vectors]
+        best: list[list[tuple[int, float]]] = [[] for _ in vectors]
         if k <= 0 or not len(nonzero):
             return best
         dimension = vectors.shape[1]
@@ -263,7 +255,7 @@ class Names:
         for index, near_rows, values in zip(
             nonzero.tolist(), cached[0][nearest].tolist(), cosines.tolist(), strict=True
         ):
-            best[index] = [NearName(row, cosine) for row, cosine in zip(near_rows, values, strict=True)]
+            best[index] = list(zip(near_rows, values, strict=True))
         return best
 
     def starts(self, given: Sequence[NamedText]) -> list[StartText]:
@@ -278,7 +270,8 @@ class Names:
         self.ahead.names(self.connection, needed)
         loaded, single = names.load_with_single(self.connection, needed)
         # A name that nothing else uses leads only back to its own chunk, so leave it out. Every second name is such.
-        single -= self._find_joined([loaded[row] for row in single])
+        rows = {loaded[row].key: row for row in single}
+        single -= {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
         start_texts = []
         for (title, text, *_), records, own_set, phrase_offsets in zip(given, named, own_rows, titles, strict=True):
             begins = sentence_starts(text)
@@ -294,38 +287,27 @@ class Names:
             for row in sorted([row for row in own_set if row in loaded], key=lambda row: loaded[row].key):
                 sentences_by_name.setdefault(row, ())
             name_rows, sentences = tuple([loaded[row] for row in sentences_by_name]), tuple(sentences_by_name.values())
-            start_texts.append(
-                StartText(
-                    title, text, begins, name_rows, sentences, tuple(map(own_set.__contains__, sentences_by_name))
-                )
-            )
+            own = tuple(map(own_set.__contains__, sentences_by_name))
+            start_texts.append(StartText(title, text, begins, name_rows, sentences, own))
         return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
         """Return the request for the links of some entities: their names, and those joined by asserted relations."""
         members = names.members(self.connection, heads)
         joined = self._load_joined(members)
-        other_names = {row for group in joined.values() for row in group} - {
-            row for group in members.values() for row in group
-        }
-        name_rows = [*(name for group in members.values() for name in group), *sorted(other_names)]
+        own_names = [name for group in members.values() for name in group]
+        other_names = {name for group in joined.values() for name in group}.difference(own_names)
+        name_rows = [*own_names, *sorted(other_names)]
         rare = [name.row for name in name_rows if name.uses <= MOST_MENTIONS]
         return LinkRequest(heads, members, joined, [name.row for name in name_rows], rare)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, spelling) of each name, by the row of the name.
+        """Return (entity id, spelling) of each name, by the row of the name, as :func:`as_entities` does.
 
-        ``where`` maps the row of each name to the row of a chunk of this file. The spelling is taken from the title of
-        the chunk's document if that title is the name, else from the chunk's text. If the chunk lacks the name, it is
-        the name's key.
+        ``where`` maps the row of each name to the row of a chunk of this file: see :func:`written`.
         """
         heads, keys = self.entities(where)
         return as_entities(heads, keys, written(self.connection, where, keys))
-
-    def _find_joined(self, name_rows: Sequence[NameRow]) -> set[int]:
-        """Return the rows of the names that asserted relations join to other names."""
-        rows = {name.key: name.row for name in name_rows}
-        return {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
 
     def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
         """Return the names of the entities that asserted relations join to each entity, by the entity's head."""
@@ -379,14 +361,8 @@ def as_entities(
 ) -> dict[int, tuple[str, str]]:
     """Return (entity id, spelling) of each name in ``written``, by the row of the name.
 
-    Parameters
-    ----------
-    heads:
-        Row of the entity of each name, by the row of the name.
-    keys:
-        Key of each name and of each entity, by its row.
-    written:
-        Spelling of each name, by the row of the name. If it is empty, the name's key is returned as its spelling.
+    ``heads`` and ``keys`` are as :meth:`Names.entities` returns them. The spelling is that in ``written`` or, if that
+    is empty, the name's key.
     """
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()

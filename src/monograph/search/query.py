@@ -100,13 +100,7 @@ class Query:
 
 
 def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
-    """Return the caller's vector as float32 (dimension,), or None if there is none.
-
-    Raises
-    ------
-    InputError
-        If it is not a row of finite numbers.
-    """
+    """Return the caller's vector as float32 (dimension,); None if there is none. Raises InputError if not finite."""
     if vector is None:
         return None
     array = arguments.vector(vector, "the query's vector")

@@ -130,7 +130,11 @@ def parse(reader: Reader, query: Query) -> Question:
     counts = count(
         reader, query, ({*telling, *[word for word in words if word not in small]}, small.intersection(words))
     )
-    weights = _weigh_words(counts, telling)
+    weights = {  # Words that no chunk has, or more than half of all, tell nothing.
+        key: math.log((counts.total + 1) / (counts.chunks[key] + 0.5))
+        for key in list(dict.fromkeys(telling))[:MOST_WORDS]
+        if 0 < counts.chunks.get(key, 0) <= counts.total / 2
+    }
     hashes: dict[int, float] = {}
     for key, weight in weights.items():
         number = word_hash(key)
@@ -164,26 +168,15 @@ def clauses(text: str) -> tuple[str, ...]:
     return tuple(parts[:MOST_CLAUSES]) or (text,)
 
 
-def _weigh_words(counts: Counts, keys: list[str]) -> dict[str, float]:
-    """Return the inverse document frequency of the telling words that some chunk has, and at most half of all have."""
-    telling = list(dict.fromkeys(keys))[:MOST_WORDS]
-    total, frequency = counts.total, counts.chunks
-    return {
-        key: math.log((total + 1) / (frequency[key] + 0.5)) for key in telling if 0 < frequency.get(key, 0) <= total / 2
-    }
-
-
-def _find_names(
-    snapshot: Reader, tokens: list[_Token], small: Collection[str]
-) -> tuple[list[NameRow], tuple[str, ...]]:
+def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
     """Return (the longest known names, capitalised words after the first that are in none of them)."""
     keys = [token.key for token in tokens]
     spans: dict[tuple[int, int], str] = {}
     for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
         for first in range(len(tokens) - length + 1):
             spans[first, first + length] = " ".join(keys[first : first + length])
-    by_key = snapshot.names.known(set(spans.values()))
-    subject_rows = snapshot.names.subjects_among([row.row for row in by_key.values()])
+    by_key = reader.names.known(set(spans.values()))
+    subject_rows = reader.names.subjects_among([row.row for row in by_key.values()])
     in_name = [False] * len(tokens)
     names: dict[str, NameRow] = {}
     for (first, last), key in spans.items():
@@ -205,37 +198,31 @@ def _find_names(
     return list(names.values()), tuple(dict.fromkeys(unknown))
 
 
-def _find_unspaced(snapshot: Reader, text: str, excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return the longest names in Chinese text that the file knows, without those in ``excluded``.
-
-    A name of two characters counts only if a document is about it.
-    """
+def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> list[NameRow]:
+    """Return the longest names in Chinese text, of two characters only if a document is about it, unless excluded."""
     spans = list(unspaced_spans(text))
-    by_key = snapshot.names.known({key for *_, key in spans})
-    subject_rows = snapshot.names.subjects_among([row.row for row in by_key.values()])
+    by_key = reader.names.known({key for *_, key in spans})
+    subject_rows = reader.names.subjects_among([row.row for row in by_key.values()])
     excluded_rows = {row.row for row in excluded}
     longest: dict[int, NameRow] = {}
     covered: set[int] = set()
     for start, end, key in sorted(spans, key=lambda span: (span[0] - span[1], span[0])):
         row = by_key.get(key)
-        if (
-            row is None
-            or not covered.isdisjoint(range(start, end))
-            or (end - start == 2 and row.row not in subject_rows)
-        ):
-            continue
-        covered.update(range(start, end))
-        longest[row.row] = row
+        if row is not None and covered.isdisjoint(range(start, end)) and (end - start > 2 or row.row in subject_rows):
+            covered.update(range(start, end))
+            longest[row.row] = row
     return [row for number, row in longest.items() if number not in excluded_rows]
 
 
-def _find_other_forms(snapshot: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
+def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
     """Return names that the file knows in another form: days, persons by one word or by first name, in order of key."""
     written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.
         written += days_in(text)
-        yearless = _find_yearless_days(snapshot, text)
+        for month, day in yearless_days_in(text):
+            of_years = reader.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
+            yearless += of_years.values() if len(of_years) <= MOST_YEARS else ()
     # A capitalised word between uncapitalised ones may be a first name.
     capital = [False, *[token.is_capital for token in tokens], False]
     first = {
@@ -243,20 +230,11 @@ def _find_other_forms(snapshot: Reader, text: str, tokens: list[_Token], exclude
         for index, token in enumerate(tokens, start=1)
         if capital[index] and not (capital[index - 1] or capital[index + 1])
     }
-    candidates = (*snapshot.names.known(set(map(key_of, written))).values(), *yearless, *snapshot.names.called(first))
+    candidates = (*reader.names.known(set(map(key_of, written))).values(), *yearless, *reader.names.called(first))
     rows = {row.row: row for row in candidates}
     for row in excluded:
         rows.pop(row.row, None)
     return sorted(rows.values(), key=attrgetter("key"))
-
-
-def _find_yearless_days(snapshot: Reader, text: str) -> list[NameRow]:
-    """Return the days that a day without a year may mean; none if the file names it in more than MOST_YEARS years."""
-    days: list[NameRow] = []
-    for month, day in yearless_days_in(text):
-        of_years = snapshot.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
-        days += of_years.values() if len(of_years) <= MOST_YEARS else ()
-    return days
 
 
 def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:

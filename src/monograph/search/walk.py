@@ -90,16 +90,10 @@ def walk(
 
     Parameters
     ----------
-    snapshot:
-        The state to search.
-    question:
-        The parsed question.
     entities:
         All names of the entities that the question names, by the row of the entity's head.
     rankings:
-        Rankings, each with the weight of its standardised scores.
-    pool:
-        The candidates that are ranked.
+        Rankings of the pool, each with the weight of its standardised scores.
     allowed:
         The chunks that may be found, and that the walk may pass.
     """
@@ -107,7 +101,11 @@ def walk(
     _start(state, rankings, pool)
     done: set[int] = set()
     for _ in range(evidence.HOPS):
-        starts = [chunk for chunk in _choose_starts(state) if chunk not in done]
+        for most in (2 * evidence.STARTS, evidence.COVERED):
+            chunks, _ = state.deduplicate(state.highest(most))
+            if len(chunks) >= evidence.STARTS:
+                break
+        starts = [chunk for chunk in chunks[: evidence.STARTS] if chunk not in done]
         if not starts:
             break
         done.update(starts)
@@ -127,16 +125,6 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
     leads, link_evidence = found.snapshot.leads(heads, found.question.words, found.allowed)
     found.learn(found.scores.lead(leads), link_evidence)
     found.scores.follow()
-
-
-def _choose_starts(state: Walk) -> list[int]:
-    """Return the chunks whose links are followed next, best first, each title and text once."""
-    chunks: list[int] = []
-    for most in (2 * evidence.STARTS, evidence.COVERED):
-        chunks, _ = state.deduplicate(state.highest(most))
-        if len(chunks) >= evidence.STARTS:
-            break
-    return chunks[: evidence.STARTS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +160,6 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
 
     Parameters
     ----------
-    found:
-        The walk.
     in_context:
         Cosines of the first chunks to the question in context, by row: see :func:`monograph.search.graph.feedback`.
     most:

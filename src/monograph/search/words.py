@@ -52,19 +52,15 @@ def common_above(total: int) -> float:
     return max(total * COMMON, min(total / 2, SOME))
 
 
-def counted_words(query: str) -> tuple[set[str], set[str]]:
-    """Return (the content words of a question, its function words), folded."""
-    words, small = set(terms.words_of(query)), FUNCTION_WORDS[language_of(query)]
-    return words - small, words & small
-
-
 def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collection[str]] | None = None) -> Counts:
     """Return the counts of a query's words, and the chunks that contain its codes and quoted phrases.
 
     ``counted`` is (content words, function words) to count instead of those of the query.
     """
-    words, small = counted_words(query.text) if counted is None else counted
-    return reader.count(words, small, [*codes(query.text), *phrases(query.text)], allowed=query.filter)
+    if counted is None:
+        words, small = set(terms.words_of(query.text)), FUNCTION_WORDS[language_of(query.text)]
+        counted = words - small, words & small
+    return reader.count(*counted, [*codes(query.text), *phrases(query.text)], allowed=query.filter)
 
 
 def pool(
@@ -99,22 +95,8 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
     The paper lifts a text that contains the whole query as a substring. That never applies to a question, and it finds
     INV-2024 inside INV-20245. Here each code counts separately, at word boundaries.
 
-    Parameters
-    ----------
-    reader:
-        The corpus.
-    retriever:
-        The ranking's name: ``exact`` for :func:`codes`, ``phrase`` for :func:`phrases`.
-    counts:
-        The chunks that contain each code or phrase.
-    wanted:
-        The codes or phrases.
-    k:
-        Most chunks to return.
-
-    Returns
-    -------
-    Scores in (0, 1]: the mean over ``wanted`` of 1 (occurs by itself), 0.5 (is part of a longer code) or 0.
+    ``retriever`` is the ranking's name: ``exact`` if ``wanted`` are :func:`codes`, ``phrase`` for :func:`phrases`. The
+    scores are in (0, 1]: the mean over ``wanted`` of 1 (occurs by itself), 0.5 (is part of a longer code) or 0.
     """
     scores: dict[int, float] = {}
     for text in wanted:
@@ -192,20 +174,17 @@ def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> lis
     texts = [Counter(terms.words_of("\n".join(titled))) for titled in reader.titled_texts(rows)]
     query_words = Counter(terms.words_of(query.text))
     vocabulary = {word for count in [query_words, *texts] for word in count}
-    idf = inverse_document_frequency(reader.document_frequency(vocabulary), counts.total)
+    frequencies = reader.document_frequency(vocabulary).items()
+    idf = {word: math.log(counts.total / (1 + frequency)) + 1 for word, frequency in frequencies}
     vector = unit_vector(query_words, idf)
-    scored = [
-        (row, alpha * _cosine(vector, unit_vector(count, idf)) + beta * lifted.get(row, 0.0))
-        for row, count in zip(rows, texts, strict=True)
-    ]
+    scored = []
+    for row, text_words in zip(rows, texts, strict=True):
+        other = unit_vector(text_words, idf)
+        cosine = sum(weight * other.get(word, 0.0) for word, weight in vector.items())
+        scored.append((row, alpha * cosine + beta * lifted.get(row, 0.0)))
     ranked = ranking(reader, "tfidf", scored, k)
     scores = dict(zip(ranked.rows, ranked.scores, strict=True))
     return rerank.hits(query, best_hits(reader, scores, [ranked], k))
-
-
-def inverse_document_frequency(frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """Return ln(N / (1 + df)) + 1 by word. ``frequency`` has the df of each word, ``total`` is N."""
-    return {word: math.log(total / (1 + count)) + 1 for word, count in frequency.items()}
 
 
 def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
@@ -213,7 +192,3 @@ def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str
     weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {word: weight / length for word, weight in weights.items()} if length > 0 else {}
-
-
-def _cosine(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    return sum(weight * second.get(word, 0.0) for word, weight in first.items())

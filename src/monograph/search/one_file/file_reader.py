@@ -182,8 +182,14 @@ class FileReader:
         dense: list[tuple[int, float]] = []
         effort, read_vectors = None, _NONE_READ
         if request.words:
+            allowed, scored = request.filter.within(self.view), None
+            loaded = None if request.counts is None else request.counts.postings
             with telemetry.span("monograph.search.words"):
-                lexical = self._bm25(request)
+                if loaded is not None and loaded.can_rank(request.words):
+                    scored = loaded.bm25(self.connection, request.words, request.k, allowed)
+                if scored is None:
+                    scored = terms.bm25(self.connection, request.words, request.k, allowed)
+            lexical = scored
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
                 dense, effort, read_vectors = self.nearest(request.vector, request.k, request.filter, request.stretch)
@@ -194,14 +200,6 @@ class FileReader:
         rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[subject.chunk for subject in subjects]]))
         named = graphs.that_name(self.connection, rows, walk.names)
         return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
-
-    def _bm25(self, request: PoolRequest) -> list[tuple[int, float]]:
-        words, allowed = request.words, request.filter.within(self.view)
-        loaded = None if request.counts is None else request.counts.postings
-        scored = None
-        if loaded is not None and loaded.can_rank(words):
-            scored = loaded.bm25(self.connection, words, request.k, allowed)
-        return terms.bm25(self.connection, words, request.k, allowed) if scored is None else scored
 
     def nearest(
         self, vector: Float32, k: int, allowed: Allowed, stretch: float
