@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from math import fsum, log1p
 
 from monograph.explore.entities import keys_in, named_by
@@ -41,20 +42,6 @@ class Bond:
     told: dict[tuple[str, str, str], bool] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class AssertedLink:
-    """An asserted relation of two entities.
-
-    ``ends`` is (source id, label, target id) as the caller asserted it; ``chunks`` are rows of the chunks that it comes
-    from.
-    """
-
-    source: EntityNode
-    target: EntityNode
-    ends: tuple[str, str, str]
-    chunks: frozenset[int]
-
-
 class CooccurrenceGraph:
     """Bonds between the entities of the chunks that were added."""
 
@@ -67,7 +54,9 @@ class CooccurrenceGraph:
         for chunk in chunks:
             chunk_names = self.nodes.seen[chunk]
             for first, second in _pair_entities(chunk_names):
-                if not self._is_nested(first, second):
+                one, other = f" {self.nodes.key(first)} ", f" {self.nodes.key(second)} "
+                # A name that is part of the other, such as York of New York, always occurs together with it.
+                if one not in other and other not in one:
                     self._get_bond(first, second).chunks.add(chunk)
             for relation in self.nodes.told[chunk]:
                 source, target = chunk_names[relation.source].node, chunk_names[relation.target].node
@@ -77,22 +66,34 @@ class CooccurrenceGraph:
                     bond.said.append((chunk, relation.strength, self.nodes.id(source) < self.nodes.id(target)))
 
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
-        """Add the asserted relations between these entities and any others."""
-        for link in asserted_links(self.nodes, some):
-            bond = self._get_bond(link.source, link.target)
-            bond.chunks |= link.chunks
-            bond.told[link.ends] = self.nodes.id(link.source) < self.nodes.id(link.target)
+        """Add the asserted relations between these entities and any others, which are loaded into ``nodes``.
+
+        A relation of an entity to itself is left out. A name with homonyms means the entity of the plain name.
+        """
+        members = self.nodes.members
+        asserted = self.nodes.state.asserted_relations(
+            {name.key for node in some for name in members.get(node.head, ())}
+        )
+        if not asserted.said:
+            return
+        name_rows = names.known(self.nodes.state.names, {key for keys in asserted.called.values() for key in keys})
+        self.nodes.meet({row.head for row in name_rows.values()})
+        for source_id, label, target_id, chunks in asserted.said:
+            sources, targets = (
+                sorted({name_rows[key].head for key in asserted.called.get(end, ()) if key in name_rows})
+                for end in (source_id, target_id)
+            )
+            for source, target in product(map(EntityNode, sources), map(EntityNode, targets)):
+                if source != target:
+                    bond = self._get_bond(source, target)
+                    bond.chunks |= chunks
+                    bond.told[source_id, label, target_id] = self.nodes.id(source) < self.nodes.id(target)
 
     def _get_bond(self, node: EntityNode, other: EntityNode) -> Bond:
         bond = self.bonds.setdefault(node, {}).get(other)
         if bond is None:
             bond = self.bonds[node][other] = self.bonds.setdefault(other, {})[node] = Bond()
         return bond
-
-    def _is_nested(self, node: EntityNode, other: EntityNode) -> bool:
-        """Return whether one name is part of the other, such as York of New York: these always occur together."""
-        first, second = f" {self.nodes.key(node)} ", f" {self.nodes.key(other)} "
-        return first in second or second in first
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
         """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened to be above 0.
@@ -122,20 +123,18 @@ class CooccurrenceGraph:
                     weights[other] = max(weights.get(other, 0.0), self.weight(entity, other, bond))
         return weights
 
-    def among(self, some: Sequence[EntityNode]) -> Iterator[tuple[EntityNode, EntityNode, Bond]]:
-        """Yield (entity, other entity, bond) for the bonds among entities, each once."""
-        position = {node: index for index, node in enumerate(some)}
-        for entity in some:
-            for other, bond in self.bonds.get(entity, {}).items():
-                if other in position and position[entity] < position[other]:
-                    yield entity, other, bond
-
     def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
         """Return (source, target, link) of the links among entities, heaviest first.
 
         Source and target follow the direction of the relations: see :meth:`_direct`.
         """
-        bonds = [self._direct(*bond) for bond in self.among(some)]
+        position = {node: index for index, node in enumerate(some)}
+        bonds = [
+            self._direct(entity, other, bond)
+            for entity in some
+            for other, bond in self.bonds.get(entity, {}).items()
+            if other in position and position[entity] < position[other]
+        ]
         described = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
         places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
         relations = self._load_relations(sorted(described))
@@ -214,26 +213,3 @@ def _pair_entities(chunk_names: Sequence[ChunkName]) -> Iterator[tuple[EntityNod
         for index, node in enumerate(ordered):
             for other in ordered[index + 1 : index + 1 + reach]:
                 yield node, other
-
-
-def asserted_links(nodes: Nodes, some: Iterable[EntityNode]) -> Iterator[AssertedLink]:
-    """Yield the asserted relations between the entities ``some`` and any others, which are loaded into ``nodes``.
-
-    A relation of an entity to itself is left out. A name with homonyms means the entity of the plain name.
-    """
-    asserted = nodes.state.asserted_relations(
-        {member.key for node in some for member in nodes.members.get(node.head, ())}
-    )
-    if not asserted.said:
-        return
-    name_rows = names.known(nodes.state.names, {key for keys in asserted.called.values() for key in keys})
-    nodes.meet({row.head for row in name_rows.values()})
-    for source_id, label, target_id, chunks in asserted.said:
-        for source in _resolve_keys(asserted.called.get(source_id, ()), name_rows):
-            for target in _resolve_keys(asserted.called.get(target_id, ()), name_rows):
-                if source != target:
-                    yield AssertedLink(source, target, (source_id, label, target_id), chunks)
-
-
-def _resolve_keys(keys: Iterable[str], name_rows: dict[str, names.NameRow]) -> list[EntityNode]:
-    return [EntityNode(head) for head in sorted({name_rows[key].head for key in keys if key in name_rows})]

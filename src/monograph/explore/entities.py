@@ -26,12 +26,8 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     """Return the entity that a name means; for a homonym all its senses, or the one whose qualifier the name has.
 
     The qualifier is in parentheses after the name. If no chunk has the name as it is given, it may be a part of one: as
-    whole words, else as a beginning, else as any part.
-
-    Raises
-    ------
-    NotFound
-        If no name fits, or several entities do; the hint names some.
+    whole words, else as a beginning, else as any part. Raises NotFound if no name fits, or several entities do; the
+    hint names some.
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
@@ -59,14 +55,9 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
-    """Return at most k entities, those that most chunks name first.
+    """Return at most k entities, those that most chunks name first; with ``like``, only names that contain it.
 
-    With ``like``, only entities with a name that contains it.
-
-    Raises
-    ------
-    InputError
-        If k is negative.
+    Raises InputError if k is negative.
     """
     k = arguments.whole_number(k, "k", 0)
     if like and not key_of(like):
@@ -81,12 +72,7 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     """Return at most k entities of a document: those that most of its chunks name first, then in reading order.
 
-    Raises
-    ------
-    InputError
-        If k is negative.
-    NotFound
-        If there is no such document, or several have that uri.
+    Raises InputError if k is negative, NotFound if there is no such document, or several have that uri.
     """
     k = arguments.whole_number(k, "k", 0)
     rows = state.chunks_of(name)

@@ -26,8 +26,6 @@ def fetch(
 
     Parameters
     ----------
-    connection:
-        A connection in a read transaction.
     ids:
         Ids of chunks; the existing ones are returned in this order. None returns all chunks, document by document, in
         reading order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
@@ -19,6 +20,7 @@ _DETAILS = {
     "plural": "the same words in the plural",
     "initials": "short for the name of only one person here",
     "middle name": "the only person here with these names and one more",
+    "spelling variant": "the same except for case, accents, punctuation or an article",
 }
 
 
@@ -33,12 +35,7 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
        :class:`~monograph.explore.nodes.Nodes` reads.
     3. Merges that were undone.
 
-    Parameters
-    ----------
-    state:
-        The graph.
-    heads:
-        Rows of the entities' heads; None for all entities.
+    ``heads`` are rows of the entities' heads; None for all entities.
     """
     if heads is None:
         return [*_load_rule_merges(state, ()), *_load_undone(state, None)]
@@ -50,8 +47,7 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
     written = [writing for writing in writings(nodes, rows) if writing.node.head in head_set]
     return [
         *_load_rule_merges(state, keys),
-        *_find_short_forms(nodes, written),
-        *_find_variants(nodes, written),
+        *_find_merged_forms(nodes, written),
         *_load_undone(state, keys),
     ]
 
@@ -62,26 +58,16 @@ def _load_rule_merges(state: GraphState, keys: Sequence[str]) -> list[Merge]:
     stated: dict[tuple[str, str], list[str]] = {}
     for title, name, short, full in state.stated([key for key, _, _ in rows]):
         stated.setdefault((short, full), []).append(title or name)
-    result = [
-        Merge(
-            content_id("merge", key, head),
-            shown[head],
-            shown[key],
-            reason,
-            _describe(reason, key, head, stated.get((key, head), ())),
-        )
-        for key, head, reason in rows
-    ]
+    result = []
+    for key, head, reason in rows:
+        detail = _DETAILS.get(reason, "")
+        if reason == "abbreviation":
+            detail = f"stated in {_list_documents(stated.get((key, head), ()))}"
+        elif reason == "spelling":
+            ratio = SequenceMatcher(None, key, head, autojunk=False).ratio()
+            detail = f"{ratio:.0%} of the letters are the same, and no other name is as similar"
+        result.append(Merge(content_id("merge", key, head), shown[head], shown[key], reason, detail))
     return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
-
-
-def _describe(reason: str, key: str, head: str, documents: Sequence[str]) -> str:
-    if reason == "abbreviation":
-        return f"stated in {_list_documents(documents)}"
-    if reason == "spelling":
-        ratio = SequenceMatcher(None, key, head, autojunk=False).ratio()
-        return f"{ratio:.0%} of the letters are the same, and no other name is as similar"
-    return _DETAILS.get(reason, "")
 
 
 def _list_documents(documents: Sequence[str]) -> str:
@@ -103,49 +89,34 @@ def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
     return {key: forms.get(rows[key], key) if key in rows else key for key in key_set}
 
 
-def _find_short_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
+def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
+    """Return the merges of short forms, then those of spelling variants."""
+    counted: dict[int, Counter[str]] = {}
+    for writing in written:
+        if not writing.short:
+            counted.setdefault(writing.name, Counter())[writing.form] += 1
+    full = {name: min(forms, key=lambda form: (-forms[form], form)) for name, forms in counted.items()}
     places = nodes.state.places({writing.chunk for writing in written if writing.short})
-    titles = {places[writing.chunk].document_id: places[writing.chunk].title for writing in written if writing.short}
+    titles = {place.document_id: place.title or place.document_id for place in places.values()}
     documents: dict[tuple[str, int], set[str]] = {}
     for writing in written:
         if writing.short:
             documents.setdefault((writing.form, writing.name), set()).add(places[writing.chunk].document_id)
-    full = _choose_forms(written)
-    result = []
+    short_forms, variants = [], []
     for (form, name), document_ids in documents.items():
         key = nodes.names[name].key
-        listed = [titles[document_id] or document_id for document_id in sorted(document_ids)]
-        detail = f"the only person of that name in {_list_documents(listed)}"
-        result.append(Merge(content_id("merge", key_of(form), key), full.get(name, key), form, "short form", detail))
-    return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
-
-
-def _find_variants(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
-    full = _choose_forms(written)
-    forms = {
-        (writing.name, writing.form) for writing in written if not writing.short and writing.form != full[writing.name]
-    }
-    result = [
-        Merge(
-            content_id("merge", nodes.names[name].key, form),
-            full[name],
-            form,
-            "spelling variant",
-            "the same except for case, accents, punctuation or an article",
-        )
-        for name, form in forms
+        detail = f"the only person of that name in {_list_documents([titles[one] for one in sorted(document_ids)])}"
+        merge_id = content_id("merge", key_of(form), key)
+        short_forms.append(Merge(merge_id, full.get(name, key), form, "short form", detail))
+    for name, forms in counted.items():
+        for form in forms.keys() - {full[name]}:
+            merge_id = content_id("merge", nodes.names[name].key, form)
+            variants.append(Merge(merge_id, full[name], form, "spelling variant", _DETAILS["spelling variant"]))
+    return [
+        merge
+        for found in (short_forms, variants)
+        for merge in sorted(found, key=lambda merge: (merge.name, merge.other, merge.id))
     ]
-    return sorted(result, key=lambda merge: (merge.name, merge.other, merge.id))
-
-
-def _choose_forms(written: Sequence[Writing]) -> dict[int, str]:
-    """Return the most frequent written form of each name, by row."""
-    counted: dict[int, dict[str, int]] = {}
-    for writing in written:
-        if not writing.short:
-            forms = counted.setdefault(writing.name, {})
-            forms[writing.form] = forms.get(writing.form, 0) + 1
-    return {name: min(forms, key=lambda form: (-forms[form], form)) for name, forms in counted.items()}
 
 
 def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:

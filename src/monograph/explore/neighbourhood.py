@@ -10,9 +10,8 @@ from monograph.explore.cooccurrence import CooccurrenceGraph
 from monograph.explore.entities import entities
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
-from monograph.store.documents import chunks
 from monograph.store.graph import names
-from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, arguments
+from monograph.values import Document, Link, Neighbourhood, arguments
 
 AT_ONCE = 4_096
 """Chunks that :func:`whole` reads in one request, which may go over a network."""
@@ -33,8 +32,6 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
 
     Parameters
     ----------
-    state:
-        The graph.
     centre:
         The entities in the middle.
     hops:
@@ -42,10 +39,7 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
     most:
         Most entities around the centre, and most chunks, at least 1.
 
-    Raises
-    ------
-    InputError
-        If a number is out of range.
+    Raises InputError if a number is out of range.
     """
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
@@ -67,11 +61,7 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
 
 
 def whole(state: GraphState) -> Neighbourhood:
-    """Return the whole graph: every entity, every link and every chunk, all in memory.
-
-    Chunks are in order of their documents' ids. The result depends only on the documents, and is the same in every file
-    of the same documents.
-    """
+    """Return the whole graph, all in memory: every entity, link and chunk, these in order of their documents' ids."""
     nodes = Nodes(state)
     graph = CooccurrenceGraph(nodes)
     all_chunks = state.every_chunk()
@@ -126,15 +116,11 @@ def _rank_chunks(
         for chunk in bond.chunks & scores.keys():
             scores[chunk] += score
     places = nodes.state.places(scores)
-    return sorted(
-        scores,
-        key=lambda chunk: (
-            not named[chunk] & centre_set,
-            -scores[chunk],
-            places[chunk].document_id,
-            places[chunk].ordinal,
-        ),
-    )
+
+    def worth(chunk: int) -> tuple[bool, float, str, int]:
+        return not named[chunk] & centre_set, -scores[chunk], places[chunk].document_id, places[chunk].ordinal
+
+    return sorted(scores, key=worth)
 
 
 def _build(
@@ -145,35 +131,27 @@ def _build(
     rows: Sequence[int],
     cut: int,
 ) -> Neighbourhood:
-    loaded_chunks = nodes.state.chunks(rows)
-    loaded: dict[int, Chunk] = {row: chunk.chunk for row, chunk in loaded_chunks.items()}
+    loaded = nodes.state.chunks(rows)
     shown_set = set(shown)
     entity_values = tuple(entities(nodes, shown))
+    documents = {
+        chunk.chunk.document_id: Document(id=chunk.chunk.document_id, title=chunk.title, uri=chunk.uri)
+        for chunk in loaded.values()
+    }
+    subjects = dict.fromkeys(name for entity in entity_values for name in entity.documents if name not in documents)
+    found = nodes.state.documents(subjects)
+    documents.update((name, found[name]) for name in subjects if name in found)
     return Neighbourhood(
         centre=tuple(nodes.id(node) for node in centre),
         entities=entity_values,
         links=tuple(links),
-        chunks=tuple(loaded.values()),
+        chunks=tuple(chunk.chunk for chunk in loaded.values()),
         mentions=tuple(
-            (nodes.id(node), loaded[row].id)
-            for row in loaded
+            (nodes.id(node), chunk.chunk.id)
+            for row, chunk in loaded.items()
             for node in dict.fromkeys(name.node for name in nodes.seen[row])
             if node in shown_set
         ),
         cut=cut,
-        documents=_load_documents(nodes.state, list(loaded_chunks.values()), entity_values),
+        documents=tuple(documents.values()),
     )
-
-
-def _load_documents(
-    state: GraphState, loaded_chunks: Sequence[chunks.LoadedChunk], shown: Sequence[Entity]
-) -> tuple[Document, ...]:
-    """Return the documents of the chunks, and those about the entities, without their texts, each once."""
-    documents = {
-        chunk.chunk.document_id: Document(id=chunk.chunk.document_id, title=chunk.title, uri=chunk.uri)
-        for chunk in loaded_chunks
-    }
-    document_ids = dict.fromkeys(name for entity in shown for name in entity.documents if name not in documents)
-    found_about = state.documents(document_ids)
-    documents.update((name, found_about[name]) for name in document_ids if name in found_about)
-    return tuple(documents.values())

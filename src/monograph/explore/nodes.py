@@ -8,6 +8,7 @@ from math import fsum, log1p
 
 from monograph.dates.span import TimeSpan
 from monograph.explore.graph_state import GraphState
+from monograph.graph.build import Linked
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
 from monograph.store.graph import graphs, names
@@ -48,15 +49,6 @@ class ChunkName:
     kind: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRelation:
-    """A model's relation in a chunk: positions of its ends among the chunk's names, and its strength."""
-
-    source: int
-    target: int
-    strength: float
-
-
 class Nodes:
     """Cache of the parts of a graph that were read. Each chunk is read once.
 
@@ -83,7 +75,7 @@ class Nodes:
         self.state = state
         self.total = state.total()
         self.seen: dict[int, tuple[ChunkName, ...]] = {}
-        self.told: dict[int, tuple[ChunkRelation, ...]] = {}
+        self.told: dict[int, tuple[Linked, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
@@ -107,10 +99,7 @@ class Nodes:
         self._counts.update(self.state.chunk_counts(rows))
 
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
-        """Read the chunks of entities, and return the rows of those that were not read before, ascending.
-
-        ``most`` limits the chunks of each entity that is not a homonym.
-        """
+        """Read the chunks of entities, at most ``most`` of each that is no homonym; return rows like :meth:`read`."""
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
         rows = {name.row: head for head in fresh for name in self.members[head]}
@@ -124,7 +113,7 @@ class Nodes:
     def read_titled(self, heads: Iterable[int]) -> list[int]:
         """Add the entities that only titles name to the first sentence of their documents' first chunks.
 
-        Call this before these entities are read otherwise. Returns the rows of the chunks that were not read before.
+        Call this before these entities are read otherwise. Returns rows as :meth:`read` does.
         """
         head_list = list(heads)
         self.meet(head_list)
@@ -156,24 +145,21 @@ class Nodes:
         places = self.state.places(linked)
         for chunk, (name_records, links) in linked.items():
             records = name_records.tolist()
-            nodes = self._resolve_nodes([name for name, *_ in records], places[chunk].document)
+            heads = {row: self.names[row].head for row, *_ in records}
+            nodes = []
+            for row, *_ in records:
+                sense = ""
+                if heads[row] in self.senses:
+                    rarity = {
+                        other: log1p(self.total / max(self.names[other].uses, 1))
+                        for other, head in heads.items()
+                        if head != heads[row]
+                    }
+                    sense = meant(self.senses[heads[row]], places[chunk].document, rarity)
+                nodes.append(EntityNode(heads[row], sense))
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
-            self.told[chunk] = tuple(ChunkRelation(*link) for link in links.tolist())
+            self.told[chunk] = tuple(Linked(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]
-
-    def _resolve_nodes(self, rows: list[int], document: int) -> list[EntityNode]:
-        heads = {row: self.names[row].head for row in rows}
-        nodes = []
-        for row in rows:
-            name_senses, sense = self.senses.get(heads[row]), ""
-            if name_senses is not None:
-                other_names = {other: self._rarity(other) for other in rows if heads[other] != heads[row]}
-                sense = meant(name_senses, document, other_names)
-            nodes.append(EntityNode(heads[row], sense))
-        return nodes
-
-    def _rarity(self, name: int) -> float:
-        return log1p(self.total / max(self.names[name].uses, 1))
 
     def count(self, node: EntityNode) -> int:
         """Return the number of chunks that name an entity; for a homonym only the chunks that were read count."""
@@ -256,14 +242,7 @@ class Sense:
 def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> dict[int, list[Sense]]:
     """Return the senses of entities that titles give several qualifiers, in order of qualifier, by the entity's head.
 
-    Other entities are left out.
-
-    Parameters
-    ----------
-    state:
-        The graph.
-    titled:
-        The documents whose titles name each entity, by the row of its head.
+    ``titled`` has the documents whose titles name each entity, by the row of its head.
     """
     several = {entity: entries for entity, entries in titled.items() if len({entry.qualifier for entry in entries}) > 1}
     if not several:
@@ -288,14 +267,8 @@ def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) 
     A document about exactly one of the senses means that one. Any other chunk means the sense whose documents share
     most names with the chunk. It is empty for the plain name, or if no sense is nearest.
 
-    Parameters
-    ----------
-    known:
-        The senses of the name.
-    document:
-        Row of the chunk's document.
-    beside:
-        Weight of each other name of the chunk, by row: the rarer the name, the higher.
+    ``document`` is the row of the chunk's document; ``beside`` has the weight of each other name of the chunk, by row:
+    the rarer the name, the higher.
     """
     matching = [sense for sense in known if document in sense.documents]
     if len(matching) == 1:

@@ -20,10 +20,7 @@ LEAST_DIGITS = 4
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
     """Return the top of the tree, or one summary, with ``layers`` layers below.
 
-    Raises
-    ------
-    NotFound
-        If no summary has an id that begins with ``name``, or several have.
+    Raises NotFound if no summary has an id that begins with ``name``, or several have.
     """
     nodes = [_find_node(connection, name)] if name else store.roots(connection)
     return branches(connection, nodes, layers)
@@ -38,10 +35,7 @@ def summary(connection: Connection, name: str) -> Summary:
 def over(connection: Connection, document: str) -> list[Summary]:
     """Return the summaries over the chunks of a document, from the lowest layer up, each once.
 
-    Raises
-    ------
-    NotFound
-        If there is no such document, or several have that uri.
+    Raises NotFound if there is no such document, or several have that uri.
     """
     rows = chunks.rows_of_document(connection, only(connection, document).row)
     above = store.ancestors(connection, rows)
@@ -67,14 +61,13 @@ def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}
     loaded = {loaded_chunk.row: loaded_chunk for loaded_chunk in chunks.load(connection, leaves.values())}
-    chunk_of_node = {node: loaded[chunk] for node, chunk in leaves.items()}
     result = []
     children = store.children(connection, nodes) if layers > 0 else {}
     for node in nodes:
         child_nodes = [row.node for row in children.get(node, ())]
         opened = tuple(branches(connection, child_nodes, layers - 1)) if child_nodes else ()
-        if node in chunk_of_node:
-            loaded_chunk = chunk_of_node[node]
+        if node in leaves:
+            loaded_chunk = loaded[leaves[node]]
             result.append(OutlineNode(loaded_chunk.chunk.id, 0, loaded_chunk.chunk.text, 1, loaded_chunk.title))
         elif node in texts:
             count = store.count_under(connection, node)

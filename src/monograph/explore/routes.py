@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from monograph.values import Link, Neighbourhood, Route
 
@@ -34,38 +34,25 @@ def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hop
         if source in neighbours and target in neighbours:
             neighbours[source].append(target)
             neighbours[target].append(source)
-    distances = _measure_distances(neighbours, ends & set(entities))
+    # The number of links from each entity to the nearest end, for the entities that reach one.
+    distances = dict.fromkeys(sorted(ends & set(entities)), 0)
+    for name in (waiting := list(distances)):
+        for other in neighbours[name]:
+            if other not in distances:
+                distances[other] = distances[name] + 1
+                waiting.append(other)
     length = min((distances[name] for name in starts if name in distances), default=0)
     if not 0 < length <= hops:
         return []
-    result = []
-    for route in _best_first(
-        links, neighbours, distances, [name for name in sorted(starts) if distances.get(name) == length]
-    ):
-        joined = tuple(links[_sort_pair(*pair)] for pair in pairwise(route))
-        result.append(Route(tuple(entities[name] for name in route), joined))
-        if len(result) == most:
-            break
-    return result
+    nearest = [name for name in sorted(starts) if distances.get(name) == length]
+    return [
+        Route(tuple(entities[name] for name in route), tuple(links[_sort_pair(*pair)] for pair in pairwise(route)))
+        for route in islice(_best_first(links, neighbours, distances, nearest), most)
+    ]
 
 
 def _sort_pair(first: str, second: str) -> tuple[str, str]:
     return (first, second) if first < second else (second, first)
-
-
-def _measure_distances(neighbours: dict[str, list[str]], ends: set[str]) -> dict[str, int]:
-    """Return the number of links from each entity to the nearest end, for the entities that reach one."""
-    distances = dict.fromkeys(ends, 0)
-    frontier = sorted(ends)
-    while frontier:
-        further = []
-        for name in frontier:
-            for other in neighbours[name]:
-                if other not in distances:
-                    distances[other] = distances[name] + 1
-                    further.append(other)
-        frontier = further
-    return distances
 
 
 def _best_first(
