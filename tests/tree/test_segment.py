@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from monograph.errors import InputError
 from monograph.settings import Settings
-from monograph.tree.segment import BITS, Bounds, NodeList, Segment, TreeNode, segments, segments_near
+from monograph.tree.segment import BITS, Bounds, NodeList, Segment, TreeNode, segments
 from support.properties import examples
 
 TOP = (1 << BITS) - 1
@@ -75,7 +75,7 @@ def test_only_segments_near_a_change_change(before, coming, random, bounds) -> N
     new = (old - going) | set(nodes_of(coming[:5]))
     changed = sorted({node.rank for node in old ^ new})
     was, now = set(segments(NodeList(list(old)), bounds)), set(segments(NodeList(list(new)), bounds))
-    near = segments_near(NodeList(list(new)), bounds, changed)
+    near = segments(NodeList(list(new)), bounds, changed)
     assert set(near) <= now
     assert now - was <= set(near)
     covered = {node for segment in near for node in segment} | going
@@ -89,7 +89,7 @@ def test_a_change_touches_few_of_many_segments() -> None:
     touched = []
     for gone in nodes[:40]:
         left = NodeList([node for node in nodes if node is not gone])
-        touched.append(len(set(segments_near(left, Bounds(6, 12), [gone.rank])) - was))
+        touched.append(len(set(segments(left, Bounds(6, 12), [gone.rank])) - was))
     assert max(touched) <= 4
     assert sum(touched) / len(touched) < 1.5
 

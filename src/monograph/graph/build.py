@@ -6,15 +6,13 @@ and removing a document removes exactly its part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 from monograph.dates.relative import days_near
 from monograph.dates.span import days_in, own_day
 from monograph.graph.chunk_names import (
     SHORTEST_KEY,
-    Brackets,
     NamedInChunk,
     Pairs,
     chunk_names,
@@ -96,7 +94,15 @@ def document_part(
     if not texts:
         return DocumentPart((), (), ())
     own_date = own_day(title, texts[0])
-    dated = [_add_days(text, extraction, own_date) for text, extraction in zip(texts, extractions, strict=True)]
+    dated = []
+    for text, extraction in zip(texts, extractions, strict=True):
+        # Add the days that the text gives relative to the document's own day.
+        near = [] if own_date is None else list(days_near(text, own_date))
+        if near:
+            mentions = [*extraction.mentions, *(Mention(day, "date", offset, offset) for offset, day in near)]
+            dated.append(replace(extraction, mentions=tuple(sorted(mentions, key=lambda mention: mention.start))))
+        else:
+            dated.append(extraction)
     named = chunk_names(texts, [extraction.mentions for extraction in dated], cannot_link)
     related = any(extraction.relations for extraction in extractions)
     full_names = known_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}
@@ -105,28 +111,14 @@ def document_part(
         ChunkPart(hashes, names, _build_links(extraction, names, full_names))
         for hashes, (names, _), extraction in zip(words, named, dated, strict=True)
     )
-    aliases = {
-        alias
-        for text, extraction, dated_extraction, (_, brackets) in zip(texts, extractions, dated, named, strict=True)
-        for alias in _find_aliases(
-            extraction.mentions, brackets if dated_extraction is extraction else in_brackets(text, extraction.mentions)
-        )
-        if (alias.short, alias.full) not in cannot_link
-    }
-    ordered = sorted(aliases, key=lambda alias: (alias.short, alias.full))
-    return DocumentPart(chunks, _find_subjects(title, extractions), tuple(ordered))
-
-
-def _add_days(text: str, extraction: Extraction, own_date: date | None) -> Extraction:
-    """Return an extraction with the days added that the text gives relative to the document's own day."""
-    days = (
-        [Mention(day, "date", offset, offset) for offset, day in days_near(text, own_date)]
-        if own_date is not None
-        else []
-    )
-    if not days:
-        return extraction
-    return replace(extraction, mentions=tuple(sorted((*extraction.mentions, *days), key=lambda mention: mention.start)))
+    aliases = set()
+    for text, extraction, dated_extraction, (_, known) in zip(texts, extractions, dated, named, strict=True):
+        brackets = known if dated_extraction is extraction else in_brackets(text, extraction.mentions)
+        for position, inner in brackets:
+            full, short = extraction.mentions[position].name, extraction.mentions[inner].name
+            if _abbreviates(short, full) and (key_of(short), key_of(full)) not in cannot_link:
+                aliases.add((key_of(short), key_of(full)))
+    return DocumentPart(chunks, _find_subjects(title, extractions), tuple(Alias(*pair) for pair in sorted(aliases)))
 
 
 def _build_links(
@@ -153,28 +145,15 @@ def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subje
         subjects.append(Subject(key, qualifier, by_title=True))
     days = {key_of(day) for day in days_in(title)} - {key}
     subjects += [Subject(day, "", by_title=True) for day in sorted(days)]
-    lead = _find_lead(extractions[0].mentions) if extractions else ""
-    if lead and lead != key and lead not in days:
-        subjects.append(Subject(lead, "", by_title=False))
+    # The longest name at the first position, if that is near the beginning.
+    mentions = extractions[0].mentions if extractions else ()
+    leads = [mention for mention in mentions if mention.start <= _LEAD and mention.kind not in _NO_SUBJECTS]
+    if leads:
+        longest = min(leads, key=lambda mention: (mention.start, -mention.end))
+        lead = mention_key(longest.name, longest.kind)
+        if len(lead) >= SHORTEST_KEY and lead != key and lead not in days:
+            subjects.append(Subject(lead, "", by_title=False))
     return tuple(subjects)
-
-
-def _find_lead(mentions: Sequence[Mention]) -> str:
-    """Return the key of the longest name at the first position, if that is within _LEAD characters; else empty."""
-    candidates = [mention for mention in mentions if mention.start <= _LEAD and mention.kind not in _NO_SUBJECTS]
-    if not candidates:
-        return ""
-    first = min(mention.start for mention in candidates)
-    best = max((mention for mention in candidates if mention.start == first), key=lambda mention: mention.end)
-    key = mention_key(best.name, best.kind)
-    return key if len(key) >= SHORTEST_KEY else ""
-
-
-def _find_aliases(mentions: Sequence[Mention], brackets: Brackets) -> Iterator[Alias]:
-    """Yield the names that are followed by their abbreviation in parentheses."""
-    for full, short in brackets:
-        if _abbreviates(mentions[short].name, mentions[full].name):
-            yield Alias(key_of(mentions[short].name), key_of(mentions[full].name))
 
 
 def _abbreviates(short: str, full: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from monograph.graph.names import LONGEST_KEY, mention_key
@@ -68,14 +68,6 @@ def chunk_names(
     return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
-def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
-    """Return the full name of each short name among a document's mentions, by key: see :func:`full_names`."""
-    return full_names(
-        ((mention_key(mention.name, mention.kind), mention.kind) for group in mentions for mention in group),
-        cannot_link,
-    )
-
-
 def in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
     """Return (position of a mention, position of the mention in brackets after it) in a chunk."""
     by_start = {mention.start: index for index, mention in enumerate(mentions)}
@@ -101,32 +93,29 @@ def without_courtesy(key: str) -> str:
     return rest if first in COURTESY and rest else key
 
 
-def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[str, str]:
+def known_names(mentions: Sequence[Sequence[Mention]], cannot_link: Pairs) -> dict[str, str]:
     """Return the full names of a document's persons, by themselves and by first or last names that mean only one.
 
     A name counts as a person's if it was extracted as one; if it has the last name of a person with a courtesy title
     (Mr. Okafor, and elsewhere Emmanuel Okafor); or if it has initials (T. Renk), and then also other names with that
     last name. If T. Renk and Tobias Renk are in one text, the short forms mean the latter.
 
-    Parameters
-    ----------
-    mentions:
-        (key, kind) of each mention in the document.
-    cannot_link:
-        (short, full) keys that a user said are different names.
+    Keys are those of :func:`monograph.graph.names.mention_key`. ``mentions`` are those of each chunk of the document,
+    ``cannot_link`` the (short, full) keys that a user said are different names.
     """
-    pairs = set(mentions)
+    pairs = {(mention_key(mention.name, mention.kind), mention.kind) for group in mentions for mention in group}
     persons = {without_courtesy(key) for key, kind in pairs if kind == "person" and key}
     names = {key for key, kind in pairs if kind == "name" and 2 <= len(key.split()) <= _MOST_WORDS}
     initials = {key for key in names | persons if _has_initials(key)}
     last_names = persons | {key.split()[-1] for key in initials}
     known = {key for key in persons if " " in key} | {key for key in names if _bears(key, persons, last_names)}
-    meant = {key for key in known if not (key in initials and any(_shortens(key, other) for other in known - initials))}
+    initialled = {(key.split()[0][:1], key.split()[-1]) for key in known - initials}
     full_by_short: dict[str, set[str]] = {}
-    for key in meant:
-        words = key.split()
+    for words in map(str.split, known):
+        if " ".join(words) in initials and (words[0], words[-1]) in initialled:
+            continue  # It is short for another name here.
         for short in {words[0], words[-1]}:
-            full_by_short.setdefault(short, set()).add(key)
+            full_by_short.setdefault(short, set()).add(" ".join(words))
     single = {short: next(iter(full)) for short, full in full_by_short.items() if len(full) == 1 and len(short) > 1}
     return {
         **{short: full for short, full in single.items() if (short, full) not in cannot_link},
@@ -135,10 +124,7 @@ def full_names(mentions: Iterable[tuple[str, str]], cannot_link: Pairs) -> dict[
 
 
 def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> bool:
-    """Return whether a name ends with a person's last name.
-
-    If that last name is known from initials only, the name must also consist of plain words.
-    """
+    """Return whether a name ends with a person's last name; if only initials tell it, its words must be plain."""
     words = key.split()
     if words[-1] in persons:
         return True
@@ -148,15 +134,6 @@ def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> b
 def _has_initials(key: str) -> bool:
     """Return whether a key is a person's name with initials, such as T. Renk and J. R. R. Tolkien."""
     *given, last = key.split()
-    return (
-        bool(given)
-        and all(len(word) == 1 for word in given)
-        and len(last) > 2
-        and is_plain((*given, last))
-        and (last not in NO_PERSON)
-    )
-
-
-def _shortens(key: str, other: str) -> bool:
-    words, longer = key.split(), other.split()
-    return words[-1] == longer[-1] and words[0] == longer[0][:1]
+    if not given or any(len(word) > 1 for word in given):
+        return False
+    return len(last) > 2 and is_plain((*given, last)) and last not in NO_PERSON

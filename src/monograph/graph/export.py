@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,15 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
     links: dict[frozenset[str], Link] = {}
     for link in neighbourhood.links:
         ends = frozenset((link.source, link.target))
-        links[ends] = _merge_links(links[ends], link) if ends in links else link
+        first = links.setdefault(ends, link)
+        if first is not link:
+            links[ends] = replace(
+                first,
+                weight=first.weight + link.weight,
+                chunks=tuple(dict.fromkeys(first.chunks + link.chunks)),
+                description="\n".join(filter(None, (first.description, link.description))),
+                keywords=tuple(dict.fromkeys(first.keywords + link.keywords)),
+            )
     for link in links.values():
         attributes = {"chunks": link.chunks, "description": link.description, "keywords": link.keywords}
         graph.add_edge(link.source, link.target, kind="link", weight=link.weight, **attributes)
@@ -86,9 +95,7 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
         raise InputError(
             "two ids differ only in characters that XML does not allow", "use to_networkx, or give passages other ids"
         )
-    for _, attributes in legal.nodes(data=True):
-        attributes.update({key: _make_legal(value) for key, value in attributes.items()})
-    for _, _, attributes in legal.edges(data=True):
+    for *_, attributes in chain(legal.nodes(data=True), legal.edges(data=True)):
         attributes.update({key: _make_legal(value) for key, value in attributes.items()})
     target = Path(path)
     try:
@@ -111,16 +118,6 @@ def _import_networkx() -> ModuleType:
         raise MissingExtra("exporting graphs needs networkx", 'pip install "monograph[graph]"') from error
     module: ModuleType = networkx
     return module
-
-
-def _merge_links(first: Link, second: Link) -> Link:
-    return replace(
-        first,
-        weight=first.weight + second.weight,
-        chunks=tuple(dict.fromkeys(first.chunks + second.chunks)),
-        description="\n".join(filter(None, (first.description, second.description))),
-        keywords=tuple(dict.fromkeys(first.keywords + second.keywords)),
-    )
 
 
 def _make_legal(value: Any) -> Any:

@@ -8,7 +8,7 @@ qualifies; if several do, it gets none. The result is a pure function of the nam
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import cos, pi
@@ -95,7 +95,10 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
         (candidate for candidate in group if not stands_alone(candidate.key)), key=lambda candidate: candidate.key
     )
     by_key = {candidate.key: candidate for candidate in compared}
-    by_last, by_initials = _group_by(compared, _last_word), _group_by(compared, _initials)
+    by_last, by_initials = defaultdict(list), defaultdict(list)
+    for candidate in compared:
+        by_last[_last_word(candidate.key)].append(candidate)
+        by_initials[_initials(candidate.key)].append(candidate)
     chosen: dict[int, NameHead] = {}
     for candidate in compared:
         head = _singular(candidate, by_key) or _fuller(candidate, by_last[_last_word(candidate.key)])
@@ -103,7 +106,15 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
             head = _respelt(candidate, by_initials[_initials(candidate.key)])
         if head is not None and (candidate.key, head[0].key) not in cannot_link:
             chosen[candidate.name] = NameHead(candidate.name, head[0].name, head[1])
-    return _flatten(chosen)
+    result = []
+    for name_head in chosen.values():  # Resolve chains: every name points to a name that has no head itself.
+        last, seen = name_head.head, {name_head.name}
+        while last in chosen and last not in seen:
+            seen.add(last)
+            last = chosen[last].head
+        if last not in seen:
+            result.append(NameHead(name_head.name, last, name_head.reason))
+    return result
 
 
 def _last_word(key: str) -> str:
@@ -114,27 +125,6 @@ def _last_word(key: str) -> str:
 def _initials(key: str) -> str:
     """Return the first letters of the words of a key, which two spellings of a name share."""
     return "".join([word[0] for word in key.split()])
-
-
-def _group_by(group: Iterable[Candidate], shared: Callable[[str], str]) -> dict[str, list[Candidate]]:
-    """Return the candidates by the part of their keys that ``shared`` returns."""
-    groups = defaultdict(list)
-    for candidate in group:
-        groups[shared(candidate.key)].append(candidate)
-    return groups
-
-
-def _flatten(chosen: dict[int, NameHead]) -> list[NameHead]:
-    """Return the heads with chains resolved: every name points to a name that has no head itself."""
-    result = []
-    for name_head in chosen.values():
-        head, seen = name_head.head, {name_head.name}
-        while head in chosen and head not in seen:
-            seen.add(head)
-            head = chosen[head].head
-        if head not in seen:
-            result.append(NameHead(name_head.name, head, name_head.reason))
-    return result
 
 
 def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
@@ -207,16 +197,9 @@ def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidat
     """Return the only name of almost the same spelling and meaning that comes first: a subject, then by key."""
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
-    similar = [
-        other
-        for other in group
-        if other is not candidate and _precedes(other, candidate) and _is_near(candidate, other)
-    ]
+    place = (not candidate.subject, candidate.key)
+    similar = [other for other in group if (not other.subject, other.key) < place and _is_near(candidate, other)]
     return (similar[0], "spelling") if len(similar) == 1 else None
-
-
-def _precedes(first: Candidate, second: Candidate) -> bool:
-    return (not first.subject, first.key) < (not second.subject, second.key)
 
 
 def _is_near(first: Candidate, second: Candidate) -> bool:

@@ -2,7 +2,7 @@
 
 A change of the tree is drafted in memory, layer by layer, and stored in one transaction at the end. Between the layers,
 the caller makes the missing summaries. Each step raises TreeOvertaken if another writer has changed the tree since the
-draft was begun.
+draft was begun, or deleted a summary from the memo.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from monograph.store.file.errors import damaged, path_of
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
 from monograph.tree.leaves import KEY_BYTES, placed, update_leaves
-from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments_near
+from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments
 from monograph.values import Float32, content_hash
 
 MANY = 16
@@ -164,11 +164,6 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
     """Return the segments of the draft's layer that need a summary; None if this layer is the highest.
 
     Summaries of segments that no longer exist are added to ``draft.gone``.
-
-    Raises
-    ------
-    TreeOvertaken
-        If another writer changed the tree since the draft was begun.
     """
     _require_unchanged(connection, draft)
     layer = draft.layer
@@ -181,9 +176,12 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
     ranks_changed = changes(connection, draft)
     if draft.planes is not None:
         order: NodeOrder = NodeList(added_nodes)
+    elif len(ranks_changed) * MANY > total:
+        rows = (TreeNode(*row) for row in store.nodes(connection, layer))
+        order = NodeList([*(node for node in rows if node.row not in draft.gone[layer]), *added_nodes])
     else:
-        order = order_of(connection, layer, draft.gone[layer], added_nodes, len(ranks_changed) * MANY > total)
-    affected = segments_near(order, recipe.bounds, ranks_changed)
+        order = _DraftOrder(connection, layer, added_nodes, draft.gone[layer])
+    affected = segments(order, recipe.bounds, ranks_changed) if ranks_changed else []
     parents = store.parents(connection, [node.row for segment in affected for node in segment if node.row > 0])
     kept_parents: set[int] = set()
     pending: list[tuple[Segment, bytes]] = []
@@ -201,45 +199,22 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
-    """Return for each segment the texts of its nodes, in order, to summarize.
-
-    Raises
-    ------
-    TreeOvertaken
-        If another writer changed the tree since the draft was begun.
-    DamagedFile
-        If a stored summary has no text.
-    """
+    """Return for each segment the texts of its nodes, in order, to summarize. Raises as :func:`node_texts`."""
     _require_unchanged(connection, draft)
     rows = store.load(connection, [node.row for segment in cuts for node in segment.nodes if node.row > 0])
-    by_row = {draft_node.node.row: draft_node.made.text for draft_node in draft.fresh[draft.layer]} | node_texts(
-        connection, rows.values()
-    )
+    by_row = {draft_node.node.row: draft_node.made.text for draft_node in draft.fresh[draft.layer]}
+    by_row |= node_texts(connection, rows.values())
     return [tuple(by_row[node.row] for node in segment.nodes) for segment in cuts]
-
-
-def order_of(
-    connection: Connection, layer: int, gone: Mapping[int, int], fresh: Sequence[TreeNode], whole: bool
-) -> NodeOrder:
-    """Return a layer's nodes with ``gone`` removed and ``fresh`` added; read from the file at once if ``whole``."""
-    if not whole:
-        return _DraftOrder(connection, layer, fresh, gone)
-    rows = (TreeNode(*row) for row in store.nodes(connection, layer))
-    return NodeList([*(node for node in rows if node.row not in gone), *fresh])
 
 
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
     """Return the texts of chunks and summaries by node row. Raises DamagedFile if a summary cannot be decoded."""
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
-    chunk_texts = {
-        node: text
-        for node, (_, text) in zip(nodes.values(), stored_chunks.titled_texts(connection, nodes), strict=True)
-    }
-    values = memo.values(connection, {row.gist for row in rows if row.gist is not None})
-    summaries = (row for row in rows if row.gist is not None)
-    return chunk_texts | {
-        row.node: store.of_node(connection, row.node, values.get(row.gist or 0, b"")).text for row in summaries
-    }
+    titled = stored_chunks.titled_texts(connection, nodes)
+    texts = {node: text for node, (_, text) in zip(nodes.values(), titled, strict=True)}
+    gists = {row.node: row.gist for row in rows if row.gist is not None}
+    values = memo.values(connection, set(gists.values()))
+    return texts | {node: store.of_node(connection, node, values.get(row, b"")).text for node, row in gists.items()}
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
@@ -265,12 +240,7 @@ def _overtaken_error(connection: Connection) -> TreeOvertaken:
 def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
     """Add the summaries of the draft's layer to the draft, as its next layer.
 
-    Raises
-    ------
-    TreeOvertaken
-        If another writer changed the tree since the draft was begun, or deleted a summary from the memo.
-    DamagedFile
-        If the vector of a summary has the wrong dimension, or a stored node has no vector.
+    Raises DamagedFile if the vector of a summary has the wrong dimension, or a stored node has no vector.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, made)
@@ -284,9 +254,8 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
     draft_nodes = []
     for first in range(0, len(made), _COMPARED_AT_ONCE):
         batch = made[first : first + _COMPARED_AT_ONCE]
-        nearest = _make_finder(
-            connection, draft, planes.dimension, [node for summary in batch for node in summary.cut.nodes]
-        )
+        nodes = [node for summary in batch for node in summary.cut.nodes]
+        nearest = _make_finder(connection, draft, planes.dimension, nodes)
         for summary in batch:
             number -= 1
             node = TreeNode(full_rank(ranks_by_memo[summary.vector.row], summary.cut.key), summary.cut.key, number)
@@ -303,9 +272,7 @@ def _make_finder(
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
     memos = {node: row.vector for node, row in rows.items() if row.vector is not None}
     memos.update((node.row, draft_nodes[node.row].made.vector.row) for node in nodes if node.row < 0)
-    of_chunks = (
-        _map_by_row(stored_vectors.of_chunks(connection, list(chunk_rows.values()), dimension)) if chunk_rows else {}
-    )
+    of_chunks = _map_by_row(stored_vectors.of_chunks(connection, list(chunk_rows.values()), dimension))
     of_memo = _map_by_row(stored_vectors.load(connection, list(set(memos.values())), dimension))
     vectors = {node: of_chunks[chunk] for node, chunk in chunk_rows.items() if chunk in of_chunks}
     vectors.update((node, of_memo[row]) for node, row in memos.items() if row in of_memo)
@@ -334,10 +301,7 @@ def _map_by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Floa
 def store_draft(connection: Connection, draft: TreeDraft) -> None:
     """Store a draft: remove the old nodes, add the new ones, and mark all segments as up to date.
 
-    Raises
-    ------
-    TreeOvertaken
-        If another writer changed the tree, the chunks or the memo meanwhile. The caller must roll back the transaction.
+    If it raises TreeOvertaken, the caller must roll back the transaction.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, [draft_node.made for layer in draft.fresh[1:] for draft_node in layer])
@@ -348,16 +312,10 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     store.remove(connection, list(dict.fromkeys(removed)))
     for layer, draft_nodes in enumerate(draft.fresh[1:], start=1):
         for draft_node in draft_nodes:
-            children = [rows.get(node.row, node.row) for node in draft_node.made.cut.nodes]
-            summary = (
-                layer,
-                draft_node.node.rank,
-                draft_node.node.key,
-                draft_node.made.gist.row,
-                draft_node.made.vector.row,
-                draft_node.nearest,
-            )
-            rows[draft_node.node.row] = store.add(connection, summary, children)
+            node, made = draft_node.node, draft_node.made
+            children = [rows.get(child.row, child.row) for child in made.cut.nodes]
+            summary = (layer, node.rank, node.key, made.gist.row, made.vector.row, draft_node.nearest)
+            rows[node.row] = store.add(connection, summary, children)
     store.end_cut(connection)
 
 

@@ -77,13 +77,7 @@ class Planes:
 
     @classmethod
     def from_bytes(cls, body: bytes) -> Planes:
-        """Return the planes that :meth:`to_bytes` stored.
-
-        Raises
-        ------
-        ValueError
-            If the bytes do not have this format.
-        """
+        """Return the planes that :meth:`to_bytes` stored. Raises ValueError if the bytes do not have this format."""
         if len(body) < _HEAD.size:
             raise ValueError("these bytes are not planes")
         magic, dimension, deep, wide, learned_from = _HEAD.unpack_from(body)
@@ -104,13 +98,7 @@ def random_planes(dimension: int) -> Planes:
 
 
 def learn(vectors: Float32) -> Planes:
-    """Return planes that divide vectors in halves.
-
-    Parameters
-    ----------
-    vectors:
-        float32 (n, dimension), n >= 2; only the first 16,384 are used.
-    """
+    """Return planes that divide vectors, float32 (n, dimension), in halves; only the first 16,384 are used."""
     sample = vectors[:_SAMPLE].astype(np.float64)
     depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(sample) / _LEAST)))))
     tree, cuts = [], []
@@ -136,7 +124,14 @@ def learn(vectors: Float32) -> Planes:
 def _find_direction(vectors: Float64) -> Float64:
     """Return the direction between the means of two halves of vectors, found by 2-means with cuts at the median."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
-    direction = _estimate_direction(centred)
+    # Begin with an estimate of the first principal direction, by power iteration.
+    direction: Float64 = np.ones(centred.shape[1])
+    for _ in range(_ROUNDS):
+        product = centred.T @ (centred @ direction)
+        length = float(np.linalg.norm(product))
+        if not length:
+            break
+        direction = product / length
     for _ in range(_ROUNDS):
         products = centred @ direction
         if not len(products):
@@ -145,18 +140,6 @@ def _find_direction(vectors: Float64) -> Float64:
         if above.all() or not above.any():
             break
         direction = centred[above].mean(axis=0) - centred[~above].mean(axis=0)
-    return direction
-
-
-def _estimate_direction(centred: Float64) -> Float64:
-    """Return an estimate of the first principal direction, by power iteration."""
-    direction: Float64 = np.ones(centred.shape[1])
-    for _ in range(_ROUNDS):
-        product = centred.T @ (centred @ direction)
-        length = float(np.linalg.norm(product))
-        if not length:
-            break
-        direction = product / length
     return direction
 
 
@@ -183,20 +166,10 @@ def _round_vectors(vectors: Float32) -> Float64:
 
 
 def ranks(planes: Planes, vectors: Float32) -> Int64:
-    """Return the ranks of vectors: the positions of their codes in Gray order, PLANES bits.
+    """Return the ranks of vectors, int64 (n,): the positions of their codes in Gray order, PLANES bits.
 
-    The codes of successive ranks differ in one bit, which is one plane.
-
-    Parameters
-    ----------
-    planes:
-        Planes of the vectors' dimension.
-    vectors:
-        float32 (n, dimension), of unit length or zero.
-
-    Returns
-    -------
-    int64 (n,).
+    The codes of successive ranks differ in one bit, which is one plane. ``vectors`` is float32 (n, dimension), each of
+    unit length or zero.
     """
     parts = [_rank_batch(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)

@@ -29,13 +29,7 @@ class LeafPlace:
 
 
 def planes_of(connection: Connection) -> Planes | None:
-    """Return the planes of the file's tree; None if it has no tree.
-
-    Raises
-    ------
-    DamagedFile
-        If the stored bytes cannot be decoded.
-    """
+    """Return the planes of the file's tree; None if it has no tree. Raises DamagedFile if they cannot be decoded."""
     with decoding(connection, "the tree"):
         body = store.planes(connection)
         return None if body is None else Planes.from_bytes(body)
@@ -54,7 +48,7 @@ def update_leaves(connection: Connection) -> None:
     added: list[tuple[int, bytes, int]] = []
     for first in range(0, len(stale_rows), LEAVES_AT_ONCE):
         batch = stale_rows[first : first + LEAVES_AT_ONCE]
-        expected = {leaf.chunk: leaf for leaf in leaves_of(connection, planes, batch)}
+        expected = {leaf.chunk: leaf for leaf in placed(connection, planes, store.leaves(connection, batch))}
         stored = store.of_chunks(connection, batch)
         same = {
             chunk
@@ -66,13 +60,8 @@ def update_leaves(connection: Connection) -> None:
     store.replace_leaves(connection, removed, added)
 
 
-def leaves_of(connection: Connection, planes: Planes, rows: Sequence[int]) -> list[LeafPlace]:
-    """Return the places of chunks, by chunk row. Chunks without a vector of the planes' dimension are left out."""
-    return placed(connection, planes, store.leaves(connection, rows))
-
-
 def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
-    """Return the places of chunks like :func:`leaves_of`, for chunks that are loaded already."""
+    """Return the places of chunks, by chunk row. Chunks without a vector of the planes' dimension are left out."""
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
     keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
@@ -92,11 +81,21 @@ def measure(connection: Connection) -> TreeStats | None:
     planes = planes_of(connection)
     if planes is None:
         return None
+    cosines = []
+    segments = [node for _, _, node in store.nodes(connection, 1)]
+    for children in store.children(connection, segments[:: max(1, len(segments) // SAMPLED)]).values():
+        memos = store.vectors_of(connection, [row.node for row in children])
+        loaded, vectors = stored_vectors.load(connection, list(set(memos.values())), planes.dimension)
+        by_memo = dict(zip(loaded.tolist(), vectors, strict=True))
+        rows = np.array([by_memo[memo] for memo in memos.values() if memo in by_memo])
+        count = len(rows)
+        if count > 1:
+            cosines.append(float(((rows @ rows.T).sum() - (rows * rows).sum()) / (count * (count - 1))))
     counts = settings.load_summary_counts(connection)
     return TreeStats(
         layers=tuple(store.layers(connection)[1:]),
         sizes=tuple(store.sizes(connection)),
-        cosine=mean_cosine(connection, planes.dimension),
+        cosine=float(np.mean(cosines)) if cosines else 0.0,
         waiting=store.count_stale_segments(connection),
         learned_from=planes.learned_from,
         last_made=counts.last_made,
@@ -104,18 +103,3 @@ def measure(connection: Connection) -> TreeStats | None:
         ever_made=counts.ever_made,
         ever_tokens=counts.ever_tokens,
     )
-
-
-def mean_cosine(connection: Connection, dimension: int, sampled: int = SAMPLED) -> float:
-    """Return the mean cosine of two chunks of one segment, averaged over sampled segments; 0 if none has two."""
-    cosines = []
-    segments = [node for _, _, node in store.nodes(connection, 1)]
-    for children in store.children(connection, segments[:: max(1, len(segments) // sampled)]).values():
-        memos = store.vectors_of(connection, [row.node for row in children])
-        loaded, vectors = stored_vectors.load(connection, list(set(memos.values())), dimension)
-        by_memo = dict(zip(loaded.tolist(), vectors, strict=True))
-        rows = np.array([by_memo[memo] for memo in memos.values() if memo in by_memo])
-        count = len(rows)
-        if count > 1:
-            cosines.append(float(((rows @ rows.T).sum() - (rows * rows).sum()) / (count * (count - 1))))
-    return float(np.mean(cosines)) if cosines else 0.0

@@ -61,24 +61,14 @@ class NodeList:
         return self._nodes[first : min(first + most, bisect_left(self._ranks, high, first))]
 
 
-def segments(order: NodeOrder, bounds: Bounds) -> list[Segment]:
-    """Return all segments of a layer, in order."""
-    return _drop_unchanged(_Cutter(order, bounds, None).cut(0, BITS))
+def segments(order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None = None) -> list[Segment]:
+    """Return all segments of a layer, in order; with ``changed``, only those that changes may have affected.
 
-
-def segments_near(order: NodeOrder, bounds: Bounds, changed: Sequence[int]) -> list[Segment]:
-    """Return the segments of a layer that changes may have affected, in order. All other segments are unchanged.
-
-    Parameters
-    ----------
-    order:
-        The layer after the change.
-    bounds:
-        The bounds of segments, which must be the same as before the change.
-    changed:
-        Ranks of the nodes that were added or removed, ascending.
+    ``changed`` has the ranks of the nodes that were added or removed, ascending. ``order`` is the layer after the
+    change; ``bounds`` must be the same as before it.
     """
-    return _drop_unchanged(_Cutter(order, bounds, changed).cut(0, BITS)) if changed else []
+    parts = _Cutter(order, bounds, changed).cut(0, BITS)
+    return [part for part in parts if not isinstance(part, _Rest)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +80,6 @@ class _Rest:
 
 
 _Part: TypeAlias = "Segment | _Rest"
-
-
-def _drop_unchanged(parts: Sequence[_Part]) -> list[Segment]:
-    return [part for part in parts if not isinstance(part, _Rest)]
 
 
 class _Cutter:
@@ -116,7 +102,10 @@ class _Cutter:
     def _divide(self, low: int, bits: int) -> list[_Part]:
         if not bits:
             # More nodes of one rank than a segment may have: divide them evenly in order of key.
-            return list(self._divide_evenly(low))
+            nodes = tuple(self._order.between(low, low + 1, 1 << 62))
+            count = -(-len(nodes) // self._most)
+            ends = [len(nodes) * index // count for index in range(count + 1)]
+            return [nodes[start:end] for start, end in pairwise(ends)]
         middle = low + (1 << bits - 1)
         left, right = self.cut(low, bits - 1), self.cut(middle, bits - 1)
         # A segment next to a change may have been merged with it before, or must be merged with it now.
@@ -154,9 +143,3 @@ class _Cutter:
             return True
         first = bisect_left(self._changed, low)
         return first < len(self._changed) and self._changed[first] < low + (1 << bits)
-
-    def _divide_evenly(self, low: int) -> list[Segment]:
-        nodes = tuple(self._order.between(low, low + 1, 1 << 62))
-        count = -(-len(nodes) // self._most)
-        ends = [len(nodes) * index // count for index in range(count + 1)]
-        return [nodes[start:end] for start, end in pairwise(ends)]

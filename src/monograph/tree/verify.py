@@ -14,9 +14,8 @@ from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.build import TreeRecipe, node_texts
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.leaves import leaves_of
+from monograph.tree.leaves import placed
 from monograph.tree.segment import NodeList, TreeNode, segments
-from monograph.values import Float32
 
 _AT_ONCE = 4_096
 _ROUNDING = 2e-6
@@ -68,7 +67,8 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
     rows = [row for row in rows if row not in passed_over]
     for first in range(0, len(rows), _AT_ONCE):
         batch = rows[first : first + _AT_ONCE]
-        expected = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves_of(connection, planes, batch)}
+        leaves = placed(connection, planes, store.leaves(connection, batch))
+        expected = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves}
         wrong += sum(row not in stored or (stored[row].rank, stored[row].key) != expected.get(row) for row in batch)
     return wrong
 
@@ -92,26 +92,21 @@ def _count_wrong_summaries(
         for node, row in batch.items():
             if node not in vectors or full_rank(by_memo[memos[node]][0], row.key) != row.rank:
                 wrong["are not where they should be in the tree"] += 1
-            if not _leads_to_nearest(row, children_of[node], vectors):
+            children = children_of[node]
+            cosines: list[float] = []
+            if node in vectors and all(child.node in vectors for child in children):
+                cosines = [float(np.dot(vectors[child.node], vectors[node])) for child in children]
+            least = max(cosines, default=0.0) - _ROUNDING
+            nearest = (child for child, cosine in zip(children, cosines, strict=False) if cosine >= least)
+            if all(row.nearest != (child.nearest if child.chunk is None else child.chunk) for child in nearest):
                 wrong["do not point to the nearest chunk"] += 1
-            if recipe is None or any(child.chunk in passed_over for child in children_of[node]):
+            if recipe is None or any(child.chunk in passed_over for child in children):
                 continue
-            text_key = summary_key(
-                recipe.summarizer, recipe.max_tokens, [texts[child.node] for child in children_of[node]]
-            )
+            text_key = summary_key(recipe.summarizer, recipe.max_tokens, [texts[child.node] for child in children])
             embedding_key = vector_key(embedder, texts[node])
             if (keys.get(row.gist or 0), keys.get(row.vector or 0)) != (text_key, embedding_key):
                 wrong["do not match the nodes below them"] += 1
     return wrong
-
-
-def _leads_to_nearest(row: store.NodeRow, children: list[store.NodeRow], vectors: dict[int, Float32]) -> bool:
-    if row.node not in vectors or any(child.node not in vectors for child in children):
-        return False
-    cosines = [float(np.dot(vectors[child.node], vectors[row.node])) for child in children]
-    threshold = max(cosines, default=0.0) - _ROUNDING
-    nearest_children = (child for child, cosine in zip(children, cosines, strict=True) if cosine >= threshold)
-    return any(row.nearest == (child.chunk if child.chunk is not None else child.nearest) for child in nearest_children)
 
 
 def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
@@ -125,9 +120,8 @@ def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[st
                 yield "there are summaries above the top of the tree"
             return
         parents = store.parents(connection, [node.row for node in nodes])
-        expected = {
-            recipe.key([node.key for node in segment]): segment for segment in segments(NodeList(nodes), recipe.bounds)
-        }
+        cut = segments(NodeList(nodes), recipe.bounds)
+        expected = {recipe.key([node.key for node in segment]): segment for segment in cut}
         wrong = len(expected.keys() ^ above.keys())
         wrong += sum(
             any(parents.get(node.row) != (above[key], key) for node in segment)
