@@ -41,7 +41,7 @@ Operator: TypeAlias = Literal[
 Combiner: TypeAlias = Literal["and", "or", "not"]
 Scalar: TypeAlias = str | int | float | bool | None
 Moment: TypeAlias = str | int | float | datetime | date
-"""A time as text, as a number (see :func:`monograph.dates.span.of_number`), or as a Python object. Without a time zone
+"""A time as text, as a number (see :func:`monograph.dates.span.of_value`), or as a Python object. Without a time zone
 it is treated as UTC."""
 
 OPERATORS: tuple[Operator, ...] = get_args(Operator)
@@ -183,9 +183,7 @@ def _make_date_condition(operator: Operator, value: Any) -> Condition:
         return Comparison(DATE, operator, None)
     if operator not in ("==", "!=", ">", ">=", "<", "<="):
         raise InvalidFilter(f"{operator!r} does not work on a date", "use == != > >= < <= or is_empty")
-    when = span.parse(value) if isinstance(value, str) else None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        when = span.of_number(value)
+    when = span.of_value(value)
     if when is None:
         raise InvalidFilter(
             f"{shown(value)} is not a time",
@@ -198,23 +196,12 @@ def _make_date_condition(operator: Operator, value: Any) -> Condition:
 
 
 def time_of(moment: Moment, name: str) -> TimeSpan:
-    """Return the span of seconds that a moment may mean. ``name`` is the name of the argument, for the error.
-
-    Raises
-    ------
-    InputError
-        If it is not a time.
-    """
-    when = None
+    """Return the span of seconds that a moment may mean. Raises InputError, with ``name``, if it is not a time."""
     if isinstance(moment, datetime):
         aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
         when = span.parse(aware.astimezone(UTC).isoformat())
-    elif isinstance(moment, date):
-        when = span.of_day(moment)
-    elif isinstance(moment, str):
-        when = span.parse(moment)
-    elif isinstance(moment, int | float) and not isinstance(moment, bool):
-        when = span.of_number(moment)
+    else:
+        when = span.of_day(moment) if isinstance(moment, date) else span.of_value(moment)
     if when is None:
         raise InputError(
             f"{name} is {shown(moment)}, which is not a time", "write 2026, 2026-03, 2026-03-01 or 2026-03-01T09:30:00Z"
@@ -329,18 +316,11 @@ def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
             return all(met)
         return any(met) if condition.combiner == "or" else not any(met)
     actual = metadata.get(condition.key)
-    if condition.key == DATE:
-        return _matches_date(condition, actual)
-    return _holds(
-        condition, [_normalise_value(item) for item in actual] if isinstance(actual, list) else _normalise_value(actual)
-    )
-
-
-def _matches_date(comparison: Comparison, when: TimeSpan | None) -> bool:
-    if when is None or comparison.operator == "is_empty":
-        return when is None and comparison.operator == "is_empty"
-    second = when.last if comparison.operator in (">", ">=") else when.first
-    return _compare(comparison.operator, second, comparison.value)
+    if condition.key == DATE and actual is not None:
+        actual = actual.last if condition.operator in (">", ">=") else actual.first
+    if isinstance(actual, list):
+        actual = [_normalise_value(item) for item in actual]
+    return _holds(condition, _normalise_value(actual))
 
 
 def _holds(comparison: Comparison, found: Any) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import date, timedelta
 
 from monograph.dates.span import MONTH, MONTH_NAMES, MONTHS, TimeSpan, between, days_in, has_digit, of_day, parse
@@ -82,15 +83,11 @@ def _resolve_near(match: re.Match[str], own: date) -> date | None:
         return own + timedelta((_WEEKDAYS[name.casefold()] - own.weekday() - 1) % 7 + 1)
     if name := match["gone"]:
         return own - timedelta((own.weekday() - _WEEKDAYS[name.casefold()] - 1) % 7 + 1)
-    days = (_make_day(year, *_parse_month_and_day(match)) for year in (own.year, own.year - 1, own.year + 1))
-    return min((day for day in days if day), key=lambda day: abs(day - own), default=None)
-
-
-def _make_day(year: int, month: int, day: int) -> date | None:
-    try:
-        return date(year, month, day)
-    except ValueError:
-        return None
+    days = []
+    for year in (own.year, own.year - 1, own.year + 1):
+        with suppress(ValueError):  # 29 February is not in every year.
+            days.append(date(year, *_parse_month_and_day(match)))
+    return min(days, key=lambda day: abs(day - own), default=None)
 
 
 _MONTH = (
@@ -176,7 +173,7 @@ def _parse_time(match: re.Match[str], today: date) -> TimeSpan | None:
         back = (today.weekday() - _WEEKDAYS[name.casefold()] - 1) % 7 + 1
         return of_day(today - timedelta(back))
     if match["period"]:
-        return _parse_period(match["period"].casefold(), match["which"].casefold(), match["several"], today)
+        return _parse_period(match, today)
     count = _parse_number(match["count"])
     unit = match["unit"].casefold()
     middle = today - timedelta(count * {"day": 1, "week": 7, "month": 30.44, "year": 365.25}[unit])
@@ -200,9 +197,10 @@ def _find_last(text: str, today: date) -> TimeSpan | None:
     return None
 
 
-def _parse_period(unit: str, which: str, several: str | None, today: date) -> TimeSpan | None:
+def _parse_period(match: re.Match[str], today: date) -> TimeSpan | None:
+    unit, which, several = match["period"].casefold(), match["which"].casefold(), match["several"]
     if several or which == "past":
-        count = _parse_number(several) if several else 1
+        count = _parse_number(several or "1")
         return between(today - timedelta(count * {"day": 1, "week": 7, "month": 31, "year": 365}[unit]), today)
     back = 0 if which == "this" else 1
     if unit == "day":
@@ -212,5 +210,4 @@ def _parse_period(unit: str, which: str, several: str | None, today: date) -> Ti
         return between(monday, monday + timedelta(6))
     if unit == "year":
         return parse(f"{today.year - back:04d}")
-    first = today.replace(day=1) - timedelta(back)
-    return parse(f"{first.year:04d}-{first.month:02d}")
+    return parse((today.replace(day=1) - timedelta(back)).isoformat()[:7])

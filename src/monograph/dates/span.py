@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -97,28 +98,36 @@ def parse(text: str) -> TimeSpan | None:
     if not 4 <= len(text) <= _LONGEST:
         return None
     parsed = _parse_days(text)
-    if parsed is None and _ISO.fullmatch(text):
-        parsed = _parse_instant(text)
-    if parsed is None:
-        parsed = _parse_mail_date(text)
+    if parsed is None and len(text) > len("2026-03-01") and _ISO.fullmatch(text):
+        with suppress(ValueError):
+            parsed = _make_span(datetime.fromisoformat(text))
+    if parsed is None and ":" in text:
+        from email.utils import parsedate_to_datetime
+
+        with suppress(ValueError, TypeError, IndexError, OverflowError):
+            parsed = _make_span(parsedate_to_datetime(text))
     if parsed is None:
         days = days_in(text)
         parsed = of_day(date.fromisoformat(days[0])) if len(days) == 1 else None
     return parsed
 
 
-def of_number(number: int | float) -> TimeSpan | None:
-    """Return the time that a number means, or None.
+def of_value(value: Any) -> TimeSpan | None:
+    """Return the time that a JSON value means, or None.
 
-    An int from 1000 to 2999 is a year. Larger numbers are seconds, or milliseconds, since 1970, if the time is between
-    1973 and 2100.
+    A text is read as by :func:`parse`. An int from 1000 to 2999 is a year. Larger numbers are seconds, or milliseconds,
+    since 1970, if the time is between 1973 and 2100.
     """
-    if isinstance(number, int) and 1000 <= number <= 2999:
-        return _parse_days(str(number))
-    if 100_000_000 <= number < 4_102_444_800:
-        return TimeSpan(int(number), int(number))
-    if 100_000_000_000 <= number < 4_102_444_800_000:
-        return TimeSpan(int(number // 1000), int(number // 1000))
+    if isinstance(value, str):
+        return parse(value)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if isinstance(value, int) and 1000 <= value <= 2999:
+        return _parse_days(str(value))
+    if 100_000_000 <= value < 4_102_444_800:
+        return TimeSpan(int(value), int(value))
+    if 100_000_000_000 <= value < 4_102_444_800_000:
+        return TimeSpan(int(value // 1000), int(value // 1000))
     return None
 
 
@@ -136,41 +145,16 @@ def _parse_days(text: str) -> TimeSpan | None:
             year = int(match[1] or match[4])
             month = int(match[2]) if match[2] else MONTHS.get(match[3].casefold(), 0)
             first = date(year, month, 1)
-            return between(first, date(year, month, _count_days(first)))
+            return between(first, date(year, 12, 31) if month == 12 else first.replace(month=month + 1) - timedelta(1))
         return of_day(date.fromisoformat(text)) if len(text) == 10 and _ISO.fullmatch(text) else None
     except ValueError:
         return None
-
-
-def _count_days(first: date) -> int:
-    """Return the number of days of the month whose first day is given."""
-    if first.month == 12:
-        return 31
-    return (first.replace(month=first.month + 1) - first).days
 
 
 def of_day(day: date) -> TimeSpan:
     """Return the span of a whole day in UTC."""
     first = (day - _EPOCH.date()).days * 86_400
     return TimeSpan(first, first + 86_399)
-
-
-def _parse_instant(text: str) -> TimeSpan | None:
-    try:
-        return _make_span(datetime.fromisoformat(text)) if len(text) > 10 else None
-    except ValueError:
-        return None
-
-
-def _parse_mail_date(text: str) -> TimeSpan | None:
-    if ":" not in text:
-        return None
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return _make_span(parsedate_to_datetime(text))
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
 
 
 def _make_span(moment: datetime) -> TimeSpan | None:
@@ -227,8 +211,13 @@ def days_in(text: str) -> list[str]:
     """
     if not has_digit(text):
         return []
-    days = (_format_day(match) for match in _DAY.finditer(text))
-    return list(dict.fromkeys(day for day in days if day))
+    days: dict[str, None] = {}
+    for match in _DAY.finditer(text):
+        parts = {name[0]: value for name, value in match.groupdict().items() if value is not None}
+        month = int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()]
+        with suppress(ValueError):
+            days[date(int(parts["y"]), month, int(parts["d"])).isoformat()] = None
+    return list(days)
 
 
 def has_digit(text: str) -> bool:
@@ -249,15 +238,6 @@ def own_day(title: str, text: str) -> date | None:
     return date.fromisoformat(days[0]) if len(days) == 1 else None
 
 
-def _format_day(match: re.Match[str]) -> str:
-    parts = {name[0]: value for name, value in match.groupdict().items() if value is not None}
-    month = int(parts["m"]) if "m" in parts else MONTHS[parts["n"].casefold()]
-    try:
-        return date(int(parts["y"]), month, int(parts["d"])).isoformat()
-    except ValueError:
-        return ""
-
-
 FIRST, LAST = of_day(date.min).first, of_day(date.max).last
 """First and last second that Python's dates can express, since 1970 in UTC."""
 
@@ -274,26 +254,12 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
         as by :func:`own_day`. Give at least HEAD characters of the text.
     """
     for mapping in metadata:
-        if (dated := _find_in_metadata(mapping)) is not None:
-            return dated
+        ranks = {key: rank for key in mapping if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None}
+        for key in sorted(ranks, key=lambda key: (ranks[key], key)):
+            if (when := of_value(mapping[key])) is not None:
+                return Dated(when, METADATA)
     for line in _HEADER.finditer(text[:HEAD]):
         if (when := parse(line[1])) is not None:
             return Dated(when, TEXT)
     day = own_day(title, text[:HEAD])
     return None if day is None else Dated(of_day(day), TEXT)
-
-
-def _find_in_metadata(metadata: Mapping[str, Any]) -> Dated | None:
-    ranked = [(rank, key) for key in metadata if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None]
-    for _, key in sorted(ranked):
-        if (when := _read_value(metadata[key])) is not None:
-            return Dated(when, METADATA)
-    return None
-
-
-def _read_value(value: Any) -> TimeSpan | None:
-    if isinstance(value, str):
-        return parse(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return of_number(value)
-    return None

@@ -55,7 +55,15 @@ def load_dataset(folder: Path) -> QuestionSet:
     InputError
         If a line is invalid; the error names its file and number.
     """
-    documents = tuple(_read_document(row, where) for where, row in _read_lines(_find_file(folder, "corpus")))
+    documents = tuple(
+        Document(
+            _read_text(row, "text", where),
+            _read_text(row, "id", where),
+            str(row.get("title") or ""),
+            metadata=row.get("meta") or row.get("metadata") or {},
+        )
+        for where, row in _read_lines(_find_file(folder, "corpus"))
+    )
     return QuestionSet(folder.resolve().name, documents, questions_of(folder))
 
 
@@ -70,17 +78,14 @@ def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
 
 
 def write_texts(dataset: QuestionSet, folder: Path) -> None:
-    """Write each document as a UTF-8 text file named by its id, so that the folder can be synced.
-
-    An id that is no safe file name is replaced by its hash.
-    """
+    """Write each document as a UTF-8 text file, named by :func:`file_stem`, so that the folder can be synced."""
     folder.mkdir(parents=True, exist_ok=True)
     for document in dataset.documents:
         (folder / f"{file_stem(document.id)}.txt").write_text(document.text, encoding="utf-8")
 
 
 def file_stem(document_id: str) -> str:
-    """Return the name, without its suffix, under which :func:`write_texts` writes a document."""
+    """Return the name, without its suffix, of a document's text file: its id, or the hash of an unsafe id."""
     return document_id if _SAFE_NAME.fullmatch(document_id) else content_id("file name", document_id)
 
 
@@ -104,13 +109,6 @@ def _read_lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         raise SourceMissing(f"{path} does not exist", "check the path") from error
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", "write one JSON object per line, in UTF-8") from error
-
-
-def _read_document(row: dict[str, Any], where: str) -> Document:
-    metadata = row.get("meta") or row.get("metadata") or {}
-    return Document(
-        _read_text(row, "text", where), _read_text(row, "id", where), str(row.get("title") or ""), metadata=metadata
-    )
 
 
 def _read_question(row: dict[str, Any], where: str) -> EvaluationQuestion:

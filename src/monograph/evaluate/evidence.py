@@ -22,30 +22,40 @@ _HINT = "give a document's id, its uri, the end of its uri, its file's name or i
 def resolve(
     questions: Iterable[EvaluationQuestion], documents: Sequence[Document], place: str
 ) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions, each with the documents that its evidence names.
+    """Return the questions, each with the documents of a file that its evidence names.
 
     A piece of evidence may be a document's id, its uri, the end of its uri's path, its file's name with or without the
     suffix, or its title in any case. If one file has several documents, its name means any of them. A piece that a
-    question names twice counts once.
-
-    Parameters
-    ----------
-    questions:
-        Questions with the names of their evidence.
-    documents:
-        All documents of the file; their texts are not read.
-    place:
-        Name of the file, for errors.
+    question names twice counts once. The texts of ``documents`` are not read; ``place`` is the file's name, for errors.
 
     Raises
     ------
     InputError
         If a piece of evidence names no document, with suggestions of similar names; or if it names several.
     """
-    return EvidenceNames(documents, place).resolved(questions)
+    names = _EvidenceNames(documents, place)
+    answered = []
+    unknown: list[tuple[str, str]] = []
+    for question in questions:
+        matched: dict[frozenset[str], str] = {}
+        for name in question.evidence_ids:
+            if meant := names.find(name, question.id):
+                matched.setdefault(meant, name)
+            else:
+                unknown.append((question.id, name))
+        answered.append(replace(question, evidence_ids=tuple(matched.values()), documents=tuple(matched)))
+    if unknown:
+        (question_id, name), *more = unknown
+        rest = f", nor do {len(more)} others" if len(more) > 1 else ", nor does one other" if more else ""
+        similar = ", ".join(map(repr, names.suggest(name)))
+        raise InputError(
+            f"question {question_id!r}: evidence {name!r} matches no document in {place}{rest}",
+            f"perhaps {similar}; {_HINT}" if similar else _HINT,
+        )
+    return tuple(answered)
 
 
-class EvidenceNames:
+class _EvidenceNames:
     """Names by which evidence may refer to the documents of a file."""
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:
@@ -66,55 +76,34 @@ class EvidenceNames:
             if document.title.strip():
                 self._titles[_fold(document.title)].append(document)
 
-    def resolved(self, questions: Iterable[EvaluationQuestion]) -> tuple[EvaluationQuestion, ...]:
-        """Return the questions with their documents: see :func:`resolve`."""
-        answered = []
-        unknown: list[tuple[str, str]] = []
-        for question in questions:
-            matched: dict[frozenset[str], str] = {}
-            for name in question.evidence_ids:
-                documents = self._find_documents(name, question.id)
-                if documents:
-                    matched.setdefault(documents, name)
-                else:
-                    unknown.append((question.id, name))
-            answered.append(replace(question, evidence_ids=tuple(matched.values()), documents=tuple(matched)))
-        if unknown:
-            raise self._unknown_error(unknown)
-        return tuple(answered)
+    def find(self, name: str, question: str) -> frozenset[str]:
+        """Return the ids of the documents that a name means; none if it is unknown.
 
-    def _find_documents(self, name: str, question: str) -> frozenset[str]:
+        It is an id, a uri, the end of a uri's path, a path that ends in a uri (the longest of these), the end of a
+        uri's path without the suffix, an id by which :func:`write_texts` names a file, or a title.
+        """
         if name in self._ids:
             return frozenset([name])
         if name in self._ids_by_uri:
             return frozenset(self._ids_by_uri[name])
-        parts = _split_path(name)
-        for uris in (self._find_ending_in(parts), self._find_longest_end(parts), self._find_by_stem(parts, name)):
+        if parts := _split_path(name):
+            *folders, last = parts
+            named = self._files.get(last, [])
+            uris = (
+                [uri for uri in named if _ends_with(self._paths[uri], parts)]
+                or sorted(
+                    (uri for uri in named if _ends_with(parts, self._paths[uri])),
+                    key=lambda uri: -len(self._paths[uri]),
+                )[:1]
+                or [uri for uri in self._stems.get(last, []) if _ends_with(self._paths[uri][:-1], folders)]
+                or self._stems.get(file_stem(name), [])
+            )
             if uris:
                 return frozenset(self._ids_by_uri[self._require_single(uris, name, question)])
         titled = [document.id for document in self._titles.get(_fold(name), ())]
         if titled:
             self._require_single({self._ids[document_id] for document_id in titled}, name, question)
         return frozenset(titled)
-
-    def _find_ending_in(self, parts: Sequence[str]) -> Collection[str]:
-        """Return the uris whose paths end in the given path."""
-        return [uri for uri in self._files.get(parts[-1], ()) if _ends_with(self._paths[uri], parts)] if parts else ()
-
-    def _find_longest_end(self, parts: Sequence[str]) -> Collection[str]:
-        """Return the uri with the longest path in which the given path ends; none if there is no such uri."""
-        ends = [uri for uri in self._files.get(parts[-1], ()) if _ends_with(parts, self._paths[uri])] if parts else []
-        return [max(ends, key=lambda uri: len(self._paths[uri]))] if ends else ()
-
-    def _find_by_stem(self, parts: Sequence[str], name: str) -> Collection[str]:
-        """Return the uris whose paths end in the given path, except for the suffix.
-
-        If there is none, return the file that :func:`write_texts` would name by this id.
-        """
-        if not parts:
-            return ()
-        uris = [uri for uri in self._stems.get(parts[-1], ()) if _ends_with(self._paths[uri][:-1], parts[:-1])]
-        return uris or self._stems.get(file_stem(name), ())
 
     def _require_single(self, uris: Collection[str], name: str, question: str) -> str:
         if len(uris) > 1:
@@ -125,16 +114,7 @@ class EvidenceNames:
             )
         return next(iter(uris))
 
-    def _unknown_error(self, unknown: Sequence[tuple[str, str]]) -> InputError:
-        (question, name), *more = unknown
-        rest = f", nor do {len(more)} others" if len(more) > 1 else ", nor does one other" if more else ""
-        suggestions = ", ".join(map(repr, self._suggest(name)))
-        return InputError(
-            f"question {question!r}: evidence {name!r} matches no document in {self._place}{rest}",
-            f"perhaps {suggestions}; {_HINT}" if suggestions else _HINT,
-        )
-
-    def _suggest(self, name: str) -> list[str]:
+    def suggest(self, name: str) -> list[str]:
         """Return names that are spelt similarly."""
         names: dict[str, str] = {}
         titles = (documents[0].title for documents in self._titles.values())

@@ -80,18 +80,8 @@ def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: s
 
     A hit counts for its document. If the evidence of the questions was looked up (see
     :func:`monograph.evaluate.evidence.resolve`), the document counts as the evidence that it may be. Otherwise evidence
-    is compared with the document's id and the name of its file.
-
-    Parameters
-    ----------
-    searcher:
-        Search to measure.
-    questions:
-        Questions; those without evidence count for latency and context only.
-    how:
-        Search mode.
-    k:
-        Number of documents for the metrics, and of chunks for latency and context.
+    is compared with the document's id and the name of its file. Questions without evidence count for latency and
+    context only. ``k`` is the number of documents for the metrics, and of chunks for latency and context.
     """
     names = {file_stem(name): name for question in questions for name in question.evidence_ids}
     if questions:
@@ -146,18 +136,15 @@ def _compute_scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScore
     with_evidence = [answer for answer in answers if answer.question.evidence_ids]
     with_answers = [answer for answer in answers if answer.question.answers]
 
-    def mean(metric: Callable[[Sequence[str], Sequence[str]], float]) -> float:
-        return metrics.mean([metric(answer.found, answer.question.evidence_ids) for answer in with_evidence])
-
-    def recall(cutoff: int) -> float:
-        return mean(lambda ranking, gold: metrics.recall_at_k(ranking, gold, cutoff))
+    def mean(metric: Callable[..., float], *cutoff: int) -> float:
+        return metrics.mean([metric(answer.found, answer.question.evidence_ids, *cutoff) for answer in with_evidence])
 
     return RetrievalScores(
         questions=len(with_evidence),
-        recall=tuple(recall(cutoff) for cutoff in range(1, CURVE + 1)),
-        all_evidence=mean(lambda ranking, gold: metrics.all_evidence_at_k(ranking, gold, k)),
+        recall=tuple(mean(metrics.recall_at_k, cutoff) for cutoff in range(1, CURVE + 1)),
+        all_evidence=mean(metrics.all_evidence_at_k, k),
         reciprocal_rank=mean(metrics.reciprocal_rank),
-        ranked_recall=mean(lambda ranking, gold: metrics.ranked_recall_at_k(ranking, gold, k)),
+        ranked_recall=mean(metrics.ranked_recall_at_k, k),
         answered=metrics.mean(
             [metrics.contains_answer(answer.context, answer.question.answers) for answer in with_answers]
         ),
@@ -202,13 +189,7 @@ def type_row(kind: str, scores: RetrievalScores, k: int) -> tuple[str, ...]:
 
 
 def save_plot(results: Sequence[Result], name: str, path: Path) -> None:
-    """Write a PNG: recall@k for k = 1 to 10 by mode, and recall against latency.
-
-    Raises
-    ------
-    MissingExtra
-        If matplotlib is not installed.
-    """
+    """Write a PNG: recall@k by mode, and recall against latency. Raises MissingExtra if matplotlib is not installed."""
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
