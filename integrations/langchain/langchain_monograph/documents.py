@@ -46,10 +46,7 @@ def store_documents(
 ) -> list[str]:
     """Store documents, and return their ids: the given ones, else the documents' own, else new UUIDs.
 
-    Raises
-    ------
-    InputError
-        If the numbers of ids and documents differ.
+    Raises InputError if the numbers of ids and documents differ.
     """
     if ids is not None and len(ids) != len(documents):
         raise InputError(f"{len(documents)} documents, but {len(ids)} ids", "give one id per document")

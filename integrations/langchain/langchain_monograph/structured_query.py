@@ -41,23 +41,11 @@ class MonographTranslator(Visitor):
     allowed_operators = tuple(Operator)
 
     def visit_operation(self, operation: Operation) -> dict[str, Any]:
-        """Translate ``and``, ``or`` and ``not``.
-
-        Raises
-        ------
-        InvalidFilter
-            If a comparator is not supported.
-        """
+        """Translate ``and``, ``or`` and ``not``."""
         return {operation.operator.value: [_translate(self, part) for part in operation.arguments]}
 
     def visit_comparison(self, comparison: Comparison) -> dict[str, Any]:
-        """Translate a comparison.
-
-        Raises
-        ------
-        InvalidFilter
-            If the comparator is not supported.
-        """
+        """Translate a comparison. Raises InvalidFilter if the comparator is not supported."""
         operator = _COMPARATORS.get(comparison.comparator)
         if operator is None:
             raise InvalidFilter(

@@ -32,14 +32,8 @@ def _failing(model: str, hint: str) -> Iterator[None]:
 class BorrowedEmbedder:
     """A framework's embedding model as the embedder of a file.
 
-    Parameters
-    ----------
-    key:
-        Identifies the model and every setting that changes its vectors.
-    documents, query:
-        Compute the vectors of texts, and the vector of a question.
-    dimension:
-        Length of the vectors. If None, it is measured by embedding one word.
+    ``documents`` and ``query`` compute the vectors of texts, and the vector of a question. If ``dimension`` is None, it
+    is measured by embedding one word.
     """
 
     def __init__(
@@ -62,10 +56,7 @@ class BorrowedEmbedder:
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
         """Return the vectors of texts: float32 (len(texts), dimension), rows of unit length; zeros for a zero vector.
 
-        Raises
-        ------
-        ModelUnavailable
-            If the model raises any exception.
+        Raises ModelUnavailable if the model raises any exception.
         """
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
@@ -90,17 +81,7 @@ def require_vectors(embedder: Embedder, place: str) -> None:
 
 
 class BorrowedReranker:
-    """A framework's reranker as :meth:`monograph.Monograph.search` takes it.
-
-    Parameters
-    ----------
-    key:
-        Identifies the model and every setting that changes its scores. Scores are stored under this key.
-    score:
-        Returns a score for each text; higher is better.
-    weight:
-        Weight of its scores relative to the scores of the search.
-    """
+    """A framework's reranker, whose ``score`` returns one for each text, higher is better: see monograph.Reranker."""
 
     def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
         self.key = self.spec = key  # Monograph cannot load the reranker by this name.
@@ -108,24 +89,15 @@ class BorrowedReranker:
         self._score = score
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Return the scores of texts: float64 (len(texts),). See :class:`monograph.Reranker`.
-
-        Raises
-        ------
-        ModelUnavailable
-            If the reranker raises any exception.
-        """
+        """Return float64 (len(texts),). Raises ModelUnavailable if the reranker raises any exception."""
         with _failing(f"the reranker {self.key!r}", "check its own settings"):
             return np.asarray(self._score(question, list(texts)), dtype=np.float64)
 
 
 def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
-    """Return the scores by place, of texts 0 to ``count`` - 1, as a list.
+    """Return the scores of texts 0 to ``count`` - 1 as a list.
 
-    Raises
-    ------
-    ModelUnavailable
-        If a text has no score: incomplete scores give no order, and must not be stored.
+    Raises ModelUnavailable if a text has no score: incomplete scores give no order, and must not be stored.
     """
     scores = {index: score for index, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
     if len(scores) != count:
@@ -139,12 +111,7 @@ def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
 class BorrowedModel(ABC):
     """A framework's language model as :meth:`monograph.Monograph.ask` takes it.
 
-    Parameters
-    ----------
-    key:
-        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
-    limit:
-        The model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    ``limit`` is the model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
     """
 
     called = "the model"

@@ -40,15 +40,7 @@ SAID: dict[type[MonographError], str] = {
 
 
 def for_agents(error: MonographError, place: Path | str) -> str:
-    """Return an error as a sentence, with its hint if an agent can follow it.
-
-    Parameters
-    ----------
-    error:
-        The error that was raised.
-    place:
-        Path of the file, or address of the shelf; it is removed from the message.
-    """
+    """Return an error as a sentence without the place of the file or shelf, with its hint if an agent can follow it."""
     if not isinstance(error, InputError):
         _LOG.warning("reported to an agent in other words: %s", error)
         return next(message for kind, message in SAID.items() if isinstance(error, kind))

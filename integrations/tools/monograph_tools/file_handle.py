@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, cast
 
 from monograph import Chunk, Document, Hit, Monograph, Reader, Settings, strategy
 from monograph.errors import InputError, ModelError, ModelMismatch
@@ -38,22 +38,8 @@ COLLECTION = "monograph_collection"
 """Metadata key of the collection of a document. It is internal, and is removed from returned metadata."""
 
 
-@overload
-def archive_of(given: Archive | Store) -> Archive: ...
-
-
-@overload
-def archive_of(given: Given) -> Archive | str | os.PathLike[str]: ...
-
-
 def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
-    """Return the archive of a store, and any other argument unchanged.
-
-    Raises
-    ------
-    InputError
-        If the argument is none of the kinds of ``Given``.
-    """
+    """Return the archive of a store, and any other argument unchanged. Raises InputError for other types."""
     if isinstance(given, Reader | str | os.PathLike):
         return given
     archive = cast("Archive", getattr(given, "monograph", given))
@@ -271,11 +257,7 @@ class FileHandle:
     ) -> Sequence[float] | Float32 | None:
         """Return the given vector of a query, else one computed by ``embedder``, or None if the archive computes it.
 
-        Raises
-        ------
-        InputError
-            If the search mode needs a vector that nothing can compute; the error names ``argument``, which takes a
-            model.
+        Raises InputError, which names ``argument``, if the search mode needs a vector that nothing can compute.
         """
         if vector is not None:
             return vector
@@ -338,16 +320,10 @@ def dense_hits(
 def reduce_texts(
     held: FileHandle, question: str, texts: Sequence[str], cut: float
 ) -> list[tuple[int, str, list[list[int]]]]:
-    """Reduce texts of any origin to the sentences that a question needs.
+    """Reduce texts of any origin to the sentences that a question needs. Raises InputError if ``cut`` is not in [0, 1].
 
-    Returns
-    -------
-    (place among the texts, kept text, [start, end] of each kept span) of every text that is not blank, best first.
-
-    Raises
-    ------
-    InputError
-        If ``cut`` is not in [0, 1].
+    Return (place among the texts, kept text, [start, end] of each kept span) of every text that is not blank, best
+    first.
     """
     hits = [
         Hit(Chunk(f"{index}", f"{index}", text, 0, len(text), 0), 0.0, index, "", "", {}, ())
@@ -379,20 +355,7 @@ def _refuse_key(key: str | None, given: Archive | str | os.PathLike[str]) -> Non
 
 
 def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
-    """Yield documents one by one, ordered by uri, then id; a file given as a path is open only meanwhile.
-
-    Parameters
-    ----------
-    held:
-        Handle of the file.
-    names:
-        Ids or uris of documents; None for all documents.
-
-    Raises
-    ------
-    NotFound
-        If a name matches no document, or more than one.
-    """
+    """Yield documents, ordered by uri, then id, or those of ``names`` (ids or uris); close a path's file at the end."""
     # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(held)) as file:
         identifiers = [document.id for document in file.monograph.documents()] if names is None else names

@@ -28,19 +28,10 @@ TOLD, NAMED = 5, 100
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool for agents.
-
-    Parameters
-    ----------
-    work:
-        The function that does the work; raises MonographError.
-    effect:
-        What the tool does to the file.
-    archive:
-        The file or the shelf.
-    """
+    """A tool for agents."""
 
     work: Callable[..., BaseModel]
+    """The function that does the work; raises MonographError."""
     effect: Effect
     archive: Archive
 

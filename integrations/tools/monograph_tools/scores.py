@@ -50,13 +50,7 @@ def convert_score(score: float, given: Convention = "relevance", wanted: Convent
 
 
 def convention(name: str) -> Convention:
-    """Return a convention by its name.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown.
-    """
+    """Return a convention by its name. Raises InputError if the name is unknown."""
     if name not in _LINES:
         raise InputError(f"{name!r} is not a convention of scores", f"use one of {', '.join(_LINES)}")
     return cast("Convention", name)
@@ -65,25 +59,13 @@ def convention(name: str) -> Convention:
 def most_diverse(
     archive: Archive, found: Mapping[str, Found], vector: Sequence[float] | Float32, k: int, relevance: float
 ) -> list[Found]:
-    """Choose chunks by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+    """Choose k candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), in order of choice.
+
+    ``found`` has the candidates by their chunks' ids; those without a vector are left out. ``vector`` is the query's,
+    of any length. ``relevance``: 1 ranks by similarity to the query only, 0 by dissimilarity to the chosen only.
 
     A candidate is compared with every chosen chunk. LlamaIndex's own function compares it with the last chosen chunk
     only, so that it can choose two of three identical chunks.
-
-    Parameters
-    ----------
-    archive, found:
-        The candidates by their chunks' ids; candidates without a vector are left out.
-    vector:
-        Vector of the query; its length does not matter.
-    k:
-        Maximum number of chunks to choose.
-    relevance:
-        1 ranks by similarity to the query only, 0 by dissimilarity to the chosen chunks only.
-
-    Returns
-    -------
-    The chosen candidates, in the order in which they were chosen.
     """
     vectors = {
         stored.chunk.id: stored.vector

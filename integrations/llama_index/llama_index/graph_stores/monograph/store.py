@@ -143,7 +143,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         directions.
         """
         ignored = set(ignore_rels or ())
-        seen: dict[tuple[str, str, str], None] = {}
+        seen: set[tuple[str, str, str]] = set()
         triplets: list[Triplet] = []
         visited = {node.id for node in graph_nodes}
         frontier = list(dict.fromkeys(node.id for node in graph_nodes))
@@ -154,9 +154,9 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             fresh = [
                 relation
                 for relation in assertions.relations
-                if relation.label not in ignored and (relation.source, relation.label, relation.target) not in seen
+                if relation.label not in ignored and _triple(relation) not in seen
             ][: limit - len(triplets)]
-            seen |= {(relation.source, relation.label, relation.target): None for relation in fresh}
+            seen.update(map(_triple, fresh))
             triplets += self._triplets(assertions, fresh)
             frontier = [end for relation in fresh for end in (relation.source, relation.target) if end not in visited]
             frontier = list(dict.fromkeys(frontier))
@@ -228,7 +228,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         if chunks:
             warn_of_problems(file.remove_chunks(chunks))
         if names or relations:
-            graph.remove(names, [(relation.source, relation.label, relation.target) for relation in relations])
+            graph.remove(names, [_triple(relation) for relation in relations])
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
         """Delete chunks by their ids or by the ids of their documents, with everything that they assert.
@@ -251,9 +251,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             for relation in assertions.relations
             if not relation.origins and _came_from(relation.properties, sources)
         ]
-        file.graph.remove(
-            [*sources, *nodes], [(relation.source, relation.label, relation.target) for relation in relations]
-        )
+        file.graph.remove([*sources, *nodes], [_triple(relation) for relation in relations])
 
     def structured_query(self, query: str, param_map: dict[str, Any] | None = None) -> Any:
         """Raise InputError: a file has no graph query language."""
@@ -339,6 +337,10 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     def _documents(self, origins: Iterable[str]) -> set[str]:
         names = list(origins)
         return {*names, *(chunk.chunk.document_id for chunk in self.monograph.fetch(names))}
+
+
+def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
+    return relation.source, relation.label, relation.target
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:
