@@ -14,7 +14,7 @@ from monograph.read import image as images
 from monograph.read import pictures
 from monograph.read.file import read_file
 from monograph.read.limits import Limits
-from monograph.read.source import missing
+from monograph.read.source import needs
 from monograph.values import Document, Problem, cite
 from support.roots import root_at
 
@@ -173,7 +173,8 @@ def test_missing_ocr_is_reported_only_for_images_without_other_text(
     docx = pytest.importorskip("docx", reason="the extra documents is not installed")
 
     def absent() -> None:
-        raise missing("a picture of text", "ocr", ImportError(name="rapidocr"))
+        with needs("a picture of text", "ocr"):
+            raise ImportError(name="rapidocr")
 
     monkeypatch.setattr(images, "_engine", absent)
     for name, text in (("scan.docx", ""), ("letter.docx", "A letter with a photograph.")):

@@ -195,7 +195,7 @@ def test_file_that_keeps_changing_is_reported(tmp_path: Path) -> None:
     finally:
         stop.set()
         writer.join()
-    assert reading._bytes(path, root_at(tmp_path), 100_000_000)[0] == path.read_bytes()
+    assert reading.whole(path, root_at(tmp_path), 100_000_000)[0] == path.read_bytes()
 
 
 def test_replaced_file_is_read_whole_or_reported(tmp_path: Path) -> None:

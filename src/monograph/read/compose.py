@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from monograph.errors import SourceTooLarge
-from monograph.read.source import Opened
-from monograph.read.text import TITLE_CHARACTERS, Heading, sections_of
+from monograph.read.source import Items, Opened
+from monograph.read.text import TITLE_CHARACTERS, Heading, first_title, sections_of
 from monograph.regex import regex
-from monograph.values import Document, Place, content_id
+from monograph.values import Document, Place, Problem, content_id
 
 MOST_CHARACTERS = 500_000_000
 _UNWANTED = regex("[\ud800-\udfff\0-\x08\x0b\x0e-\x1f\x7f\ufffe\uffff\u00ad\u200b]")
@@ -53,7 +53,9 @@ class Composer:
             self._length += len(_SEPARATOR)
         if self._next_place is not None:
             place, self._next_place = self._next_place, None
-            self._places.append(_place_at(place, self._length))
+            self._places.append(
+                Place(self._length, place.page, place.slide, place.sheet, place.row, place.json, place.boundary)
+            )
         self._parts.append(text)
         self._length += len(text)
         if self._length > MOST_CHARACTERS:
@@ -78,10 +80,7 @@ class Composer:
 
     def first_heading(self) -> str:
         """Return the first heading of level 1, else the first heading, else an empty text."""
-        titles = [heading.title for heading in self._headings if heading.level == 1] + [
-            heading.title for heading in self._headings
-        ]
-        return titles[0] if titles else ""
+        return first_title(self._headings)
 
     def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
         """Return the collected paragraphs as one document, or None if there are none.
@@ -99,12 +98,13 @@ class Composer:
             sections_of(sorted(self._headings, key=lambda heading: heading.start)), places=tuple(self._places),
         )  # fmt: skip
 
+    def items(self, opened: Opened, metadata: Mapping[str, Any], title: str = "") -> Items:
+        """Yield the document of :meth:`document`, or a problem if there is no text."""
+        document = self.document(opened, metadata, title)
+        yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+
 
 def _clean_value(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_clean_value(item) for item in value]
     return clean(value) if isinstance(value, str) else value
-
-
-def _place_at(place: Place, start: int) -> Place:
-    return Place(start, place.page, place.slide, place.sheet, place.row, place.json, place.boundary)

@@ -87,11 +87,9 @@ def _by_magic(head: bytes) -> Format | None:
         return "image"
     offset = head.find(b"%PDF-", 0, _PDF_WITHIN)
     # A text about PDF files has "%PDF-" within a line, not at the beginning of one.
-    return (
-        "pdf"
-        if offset == 0 or (offset > 0 and head[offset - 1 : offset] in b"\r\n") or (offset > 0 and _looks_binary(head))
-        else None
-    )
+    if offset == 0 or (offset > 0 and (head[offset - 1] in b"\r\n" or _looks_binary(head))):
+        return "pdf"
+    return None
 
 
 def _by_first_lines(head: bytes) -> Format | None:
@@ -101,19 +99,9 @@ def _by_first_lines(head: bytes) -> Format | None:
         return "code"
     lines = re.split(rb"\r?\n\r?\n", head, maxsplit=1)[0]
     headers = {header.lower() for header in _HEADER.findall(lines)}
-    if (
-        headers & _MAIL_ONLY
-        and headers & {b"from", b"subject", b"to"}
-        and head.startswith(tuple(_message_starts(lines)))
-    ):
-        return "email"
-    return None
-
-
-def _message_starts(lines: bytes) -> list[bytes]:
-    """Return the prefixes that a message may have: its first header, or the line that mailboxes put before it."""
-    first = _HEADER.search(lines)
-    return [b"From ", *([first.group()] if first else [])]
+    # A message begins with a header, or with the line that mailboxes put before it.
+    begins = head.startswith(b"From ") or _HEADER.match(head)
+    return "email" if begins and headers & _MAIL_ONLY and headers & {b"from", b"subject", b"to"} else None
 
 
 def _describe_binary(head: bytes) -> str:

@@ -6,13 +6,12 @@ import posixpath
 import zipfile
 from functools import partial
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 from monograph.errors import SourceDamaged
 from monograph.read.compose import Composer
 from monograph.read.package import unpacked, xml_of
 from monograph.read.pictures import Pictures, part_of
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, Opened, text_of
 from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
@@ -24,9 +23,15 @@ def read_epub(opened: Opened) -> Items:
     composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
-        package = _package_path(archive)
+        rootfile = xml_of(archive, "META-INF/container.xml").find("{*}rootfiles/{*}rootfile")
+        package = "" if rootfile is None else rootfile.get("full-path", "")
+        if not package:
+            raise SourceDamaged("a broken EPUB: it has no list of contents", "download it again")
         root = xml_of(archive, package)
-        title, author, published = (_metadata_text(root, name) for name in ("title", "creator", "date"))
+        title, author, published = (
+            text_of(root.findtext(f"{{*}}metadata/{{http://purl.org/dc/elements/1.1/}}{name}"))
+            for name in ("title", "creator", "date")
+        )
         hrefs = {item.get("id", ""): item.get("href", "") for item in root.iterfind("{*}manifest/{*}item")}
         chapters = [hrefs.get(reference.get("idref", ""), "") for reference in root.iterfind("{*}spine/{*}itemref")]
         for href in chapters[:_MOST_CHAPTERS]:
@@ -51,16 +56,3 @@ def _resolve_link(part: str, href: str) -> str:
 
 def _picture_words(pictures: Pictures, archive: zipfile.ZipFile, chapter: str, link: str) -> str:
     return pictures.words(part_of(archive, _resolve_link(chapter, link)))
-
-
-def _package_path(archive: zipfile.ZipFile) -> str:
-    container = xml_of(archive, "META-INF/container.xml")
-    rootfile = container.find("{*}rootfiles/{*}rootfile")
-    if rootfile is None or not rootfile.get("full-path"):
-        raise SourceDamaged("a broken EPUB: it has no list of contents", "download it again")
-    return str(rootfile.get("full-path"))
-
-
-def _metadata_text(root: ElementTree.Element, name: str) -> str:
-    element = root.find(f"{{*}}metadata/{{http://purl.org/dc/elements/1.1/}}{name}")
-    return "" if element is None else " ".join((element.text or "").split())

@@ -51,6 +51,7 @@ HARMLESS: frozenset[Format] = frozenset({"text", "markdown", "jsonl"})
 """Formats whose readers neither hang nor crash, so that no child process is needed."""
 
 _TRIES = 3
+_STATE = ("st_ino", "st_size", "st_mtime_ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,10 +196,22 @@ def read(opened: Opened) -> Items:
 
 def whole(path: Path, root: Root, max_bytes: int) -> tuple[bytes, os.stat_result]:
     """Return all bytes of a file in a root, and its stat result. Raises SourceError if it cannot be read."""
-    for _ in range(_TRIES):
-        data, state = _bytes(path, root, max_bytes)
-        if data is not None:
-            return data, state
+    try:
+        for _ in range(_TRIES):
+            with open(path, "rb", opener=_opener) as file:
+                before = os.fstat(file.fileno())
+                _refuse(before, max_bytes)
+                if not _is_inside(path, root, file.fileno()):
+                    continue
+                data = file.read(before.st_size + 1)
+                after = path.stat()
+            unchanged = all(getattr(before, name) == getattr(after, name) for name in _STATE)
+            if unchanged and len(data) == before.st_size:
+                return data, after
+    except FileNotFoundError as error:
+        raise SourceMissing("it was removed before it was read", "sync again") from error
+    except OSError as error:
+        raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
     raise SourceChanging(f"it changed each of the {_TRIES} times it was read", "sync again when nothing writes to it")
 
 
@@ -254,26 +267,6 @@ def is_harmless(path: Path) -> bool:
 def _opener(path: str, flags: int) -> int:
     # Without O_NONBLOCK, opening a pipe would block until another process opens it for writing.
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _bytes(path: Path, root: Root, max_bytes: int) -> tuple[bytes | None, os.stat_result]:
-    """Return a file's bytes and stat result; None instead of the bytes if it changed while it was read."""
-    try:
-        with open(path, "rb", opener=_opener) as file:
-            before = os.fstat(file.fileno())
-            _refuse(before, max_bytes)
-            if not _is_inside(path, root, file.fileno()):
-                return None, before
-            data = file.read(before.st_size + 1)
-            after = path.stat()
-    except SourceError:
-        raise
-    except FileNotFoundError as error:
-        raise SourceMissing("it was removed before it was read", "sync again") from error
-    except OSError as error:
-        raise SourceUnreadable(f"cannot be read: {error.strerror}", "check its permissions") from error
-    unchanged = (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns)
-    return (data if unchanged and len(data) == before.st_size else None), after
 
 
 def leads_out(path: str, home: str) -> str | None:

@@ -14,7 +14,7 @@ from monograph.errors import SourceDamaged, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer, clean
 from monograph.read.kept import Kept
 from monograph.read.limits import Limits
-from monograph.read.source import Items, Opened, missing
+from monograph.read.source import Items, Opened, needs
 from monograph.values import Place, Problem
 
 if TYPE_CHECKING:
@@ -81,10 +81,8 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
     SourceError
         If the image is broken or has too many pixels, or the extra ``ocr`` is not installed.
     """
-    try:
+    with needs("an image", "ocr"):
         from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise missing("an image", "ocr", error) from error
     try:
         image = Image.open(io.BytesIO(data))
     except Image.DecompressionBombError as error:
@@ -231,8 +229,6 @@ def _join_lines(boxes: list[tuple[Any, str]]) -> list[str]:
 @functools.cache
 def _engine() -> RapidOCR:
     """Return the engine, loaded once per process, with one thread: files are already read in parallel."""
-    try:
+    with needs("a picture of text", "ocr"):
         from rapidocr import RapidOCR
-    except ImportError as error:
-        raise missing("a picture of text", "ocr", error) from error
     return RapidOCR(params={"EngineConfig.onnxruntime.intra_op_num_threads": 1, "Global.log_level": "error"})

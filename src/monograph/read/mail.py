@@ -8,18 +8,21 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from email.message import EmailMessage
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from monograph.errors import SourceError
 from monograph.read.compose import Composer
 from monograph.read.file import read
-from monograph.read.source import Items, Opened, missing, problem_of, text_of
+from monograph.read.source import Items, Opened, needs, problem_of, text_of
 from monograph.read.text import decode
 from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
 """Nesting depth from which attachments are not read. A message in an archive has depth 1: its attachments are read."""
+
+Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
+"""Attachments: the name, empty if it has none, and a function that returns the bytes."""
 
 _HEADERS = ("from", "to", "cc", "date", "subject")
 
@@ -29,34 +32,53 @@ def read_email(opened: Opened) -> Items:
     data = opened.data.split(b"\n", 1)[-1] if opened.data.startswith(b"From ") else opened.data
     message = email.message_from_bytes(data, policy=email.policy.default)
     headers = {name: text_of(_header(message, name)) for name in _HEADERS}
-    body, html = _body(message)
-    yield from _message_document(opened, headers, body, html)
-    for number, part in enumerate(_attachments(message), start=1):
-        opened.check_time()
-        opened.check_pages(number, "attachments")
-        yield from _read_attachment(
-            opened, _file_name(part) or f"attachment {number}", partial(_attachment_bytes, part)
-        )
+    attachments = ((_file_name(part), partial(_attachment_bytes, part)) for part in _attachments(message))
+    yield from _message(opened, headers, *_body(message), attachments)
 
 
 def read_msg(opened: Opened) -> Items:
     """Yield a message of Outlook as one document, and the documents of each of its attachments."""
-    try:
+    with needs("an Outlook message", "documents"):
         from oxmsg import Message
-    except ImportError as error:
-        raise missing("an Outlook message", "documents", error) from error
     message = Message.load(io.BytesIO(opened.data))
     to = ", ".join(recipient.email_address or recipient.name for recipient in message.recipients)
     headers = {
         "from": text_of(message.sender).replace('"', ""), "to": to, "date": text_of(message.sent_date),
         "subject": text_of(message.subject),
     }  # fmt: skip
-    yield from _message_document(opened, headers, message.body or "", (message.html_body or "").encode())
-    for number, attachment in enumerate(message.attachments, start=1):
+    attachments = (
+        (text_of(attachment.file_name).replace("/", "_"), partial(getattr, attachment, "file_bytes"))
+        for attachment in message.attachments
+    )
+    yield from _message(opened, headers, message.body or "", (message.html_body or "").encode(), attachments)
+
+
+def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
+    """Yield a message as one document, and each attachment, read as a file, or a problem if it cannot be read."""
+    composer = Composer()
+    composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
+    if body.strip():
+        composer.add(body)
+    elif html:
+        add_page(composer, parse(html))
+    yield from composer.items(opened, opened.metadata("email", **headers), headers.get("subject", ""))
+    for number, (name, extract) in enumerate(attachments, start=1):
         opened.check_time()
         opened.check_pages(number, "attachments")
-        name = text_of(attachment.file_name).replace("/", "_")
-        yield from _read_attachment(opened, name or f"attachment {number}", partial(getattr, attachment, "file_bytes"))
+        inner_name = name or f"attachment {number}"
+        uri = opened.address.inside(inner_name).uri
+        if opened.depth >= _DEEPEST:
+            yield Problem(uri, "it is attached to a file within a file", "save it by itself")
+            continue
+        try:
+            data = extract()
+        except Exception as error:
+            yield Problem(uri, f"it cannot be extracted from its message: {type(error).__name__}", "save it by itself")
+            continue
+        try:
+            yield from read(opened.inside(inner_name, data)) if data else ()
+        except SourceError as error:
+            yield problem_of(uri, error)
 
 
 def _attachment_bytes(part: EmailMessage) -> bytes | None:
@@ -78,18 +100,6 @@ def _file_name(part: EmailMessage) -> str:
         return text_of(part.get_filename()).replace("/", "_")
     except Exception:
         return ""
-
-
-def _message_document(opened: Opened, headers: Mapping[str, str], body: str, html: bytes) -> Items:
-    composer = Composer()
-    composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
-    if body.strip():
-        composer.add(body)
-    elif html:
-        add_page(composer, parse(html))
-    metadata = opened.metadata("email", **headers)
-    document = composer.document(opened, metadata, headers.get("subject", ""))
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
 
 
 def _body(message: EmailMessage) -> tuple[str, bytes]:
@@ -130,22 +140,3 @@ def _attachments(message: EmailMessage) -> Iterator[EmailMessage]:
         is_attached = part.is_attachment() or (part.get_filename() and part.get_content_maintype() != "multipart")
         if is_attached or part.get_content_type() == "message/rfc822":
             yield part
-
-
-def _read_attachment(opened: Opened, name: str, extract: Callable[[], bytes | None]) -> Items:
-    """Yield the documents of an attachment, read as a file, or a problem if it cannot be read."""
-    uri = opened.address.inside(name).uri
-    if opened.depth >= _DEEPEST:
-        yield Problem(uri, "it is attached to a file within a file", "save it by itself")
-        return
-    try:
-        data = extract()
-    except Exception as error:
-        yield Problem(uri, f"it cannot be extracted from its message: {type(error).__name__}", "save it by itself")
-        return
-    if not data:
-        return
-    try:
-        yield from read(opened.inside(name, data))
-    except SourceError as error:
-        yield problem_of(uri, error)

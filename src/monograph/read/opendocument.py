@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from monograph.read.compose import Composer
@@ -35,15 +33,10 @@ def read_odp(opened: Opened) -> Items:
 
 
 def _read(opened: Opened, form: str) -> Items:
-    with unpacked(opened) as archive:
-        root = xml_of(archive, "content.xml")
-        yield from _documents(opened, form, root, archive)
-
-
-def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zipfile.ZipFile) -> Items:
     composer, pictures = Composer(), Pictures(opened)
+    archive = unpacked(opened)
     slides = 0
-    stack = [root]
+    stack = [xml_of(archive, "content.xml")]
     while stack:
         opened.check_time()
         element = stack.pop()
@@ -55,7 +48,8 @@ def _documents(opened: Opened, form: str, root: ElementTree.Element, archive: zi
         elif element.tag == _TEXT + "p":
             composer.add(_paragraph_text(element))
         elif element.tag == _TABLE + "table":
-            add_table(composer, _table_rows(element))
+            rows = (row.findall(_TABLE + "table-cell") for row in element.iter(_TABLE + "table-row"))
+            add_table(composer, ([_cell_text(cell) for cell in row] for row in rows))
         else:
             if element.tag == _DRAW + "page":
                 slides += 1
@@ -78,16 +72,12 @@ def _paragraph_text(element: ElementTree.Element) -> str:
             parts.append(item)
             continue
         parts.append({_TEXT + "s": " ", _TEXT + "tab": "\t", _TEXT + "line-break": "\n"}.get(item.tag, ""))
-        parts.append(item.text or "" if item.tag not in _SKIPPED else "")
         if item.tag not in _SKIPPED:
+            parts.append(item.text or "")
             for child in reversed(item):
                 stack += [child.tail or "", child]
     return "".join(parts)
 
 
-def _table_rows(table: ElementTree.Element) -> Iterator[list[str]]:
-    for row in table.iter(_TABLE + "table-row"):
-        yield [
-            " ".join(_paragraph_text(part) for part in cell.iter(_TEXT + "p"))
-            for cell in row.findall(_TABLE + "table-cell")
-        ]
+def _cell_text(cell: ElementTree.Element) -> str:
+    return " ".join(_paragraph_text(part) for part in cell.iter(_TEXT + "p"))

@@ -47,29 +47,22 @@ def look_inside(opened: Opened, container: Format) -> Format:
     UnknownFormat
         If no reader understands the format inside.
     """
-    return _format_in_ole(opened.data) if container == "ole" else _format_in_zip(opened)
-
-
-def _format_in_ole(data: bytes) -> Format:
-    """Return the format inside an OLE file, by the names in its directory."""
-    if "EncryptedPackage".encode("utf-16-le") in data:
-        raise SourceLocked("it is encrypted", "save it without a password")
-    for name, form in _OLE:
-        if name.encode("utf-16-le") in data:
-            return form
-    kinds = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in data)
-    kind = next(kinds, "an old Office file of an unknown kind")
-    raise UnknownFormat(f"{kind}, which cannot be read", "save it in a current Office format, or as PDF")
-
-
-def _format_in_zip(opened: Opened) -> Format:
+    if container == "ole":
+        # The names in the directory of an OLE file tell its format.
+        if "EncryptedPackage".encode("utf-16-le") in opened.data:
+            raise SourceLocked("it is encrypted", "save it without a password")
+        for name, form in _OLE:
+            if name.encode("utf-16-le") in opened.data:
+                return form
+        kinds = (kind for name, kind in _OLD.items() if name.encode("utf-16-le") in opened.data)
+        kind = next(kinds, "an old Office file of an unknown kind")
+        raise UnknownFormat(f"{kind}, which cannot be read", "save it in a current Office format, or as PDF")
     with unpacked(opened) as archive:
         names = set(archive.namelist())
-        if "mimetype" in names:
-            kind = archive.read("mimetype").strip()
-            if kind in _MIME:
-                _refuse_locked(archive)
-                return _MIME[kind]
+        mime = archive.read("mimetype").strip() if "mimetype" in names else b""
+        if mime in _MIME:
+            _refuse_locked(archive)
+            return _MIME[mime]
         for name, form in _OFFICE:
             if name in names:
                 _refuse_locked(archive)

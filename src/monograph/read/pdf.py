@@ -5,14 +5,14 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge
 from monograph.read.compose import Composer, clean
 from monograph.read.image import refuse_size, refuse_when_late
 from monograph.read.pictures import Pictures
-from monograph.read.source import Items, Opened, missing, problem_of, text_of
+from monograph.read.source import Items, Opened, needs, problem_of, text_of
 from monograph.regex import regex
 from monograph.values import Place, Problem
 
@@ -40,10 +40,8 @@ def read_pdf(opened: Opened) -> Items:
 
 def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
     """Return a PDF, open. Raises SourceError if it is locked or broken, or the extra ``documents`` is missing."""
-    try:
+    with needs("a PDF", "documents"):
         import pypdfium2
-    except ImportError as error:
-        raise missing("a PDF", "documents", error) from error
     try:
         return pypdfium2.PdfDocument(data)
     except pypdfium2.PdfiumError as error:
@@ -103,62 +101,38 @@ def _format_pages(numbers: list[int]) -> str:
     return f"page {listed}" if len(numbers) == 1 else f"{len(numbers)} pages ({listed})"
 
 
-def _page_text(file: pypdfium2.PdfDocument, index: int) -> str:
-    page = file[index]
-    try:
-        text = page.get_textpage()
-        try:
-            return clean(_HYPHEN.sub("", text.get_text_bounded())).strip()
-        finally:
-            text.close()
-    finally:
-        page.close()
-
-
-def _has_pictures(file: pypdfium2.PdfDocument, index: int) -> bool:
-    from pypdfium2 import raw
-
-    page = file[index]
-    try:
-        return next(iter(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)), None) is not None
-    finally:
-        page.close()
-
-
-def _recognise_page(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> str:
-    """Return the words of a page that is only a picture, or its mark if pictures are to be described."""
-    from monograph.read.image import recognise
-
-    refuse_when_late(opened)
-    page = file[index]
-    try:
-        width, height = (round(side * _RECOGNITION_SCALE) for side in page.get_size())
-        refuse_size(width, height, opened.limits)
-        bitmap = page.render(scale=_RECOGNITION_SCALE)
-        return pictures.drawn(bitmap.to_pil(), numbered=False) if opened.describing else recognise(bitmap.to_numpy())
-    finally:
-        page.close()
-
-
 def _read_page(
     file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, recognition_error: SourceError | None
 ) -> tuple[str, list[str]]:
     """Return the text of a page, and the marks of its pictures if they are to be described.
 
-    If the page has only pictures and ``recognition_error`` is an earlier error of recognition, that error is raised
-    again.
+    The text of a page that has only pictures is recognised, or is the mark of the page if it is to be described. If
+    ``recognition_error`` is an earlier error of recognition, that error is raised again instead.
     """
-    text = _page_text(file, index)
-    if text:
-        return text, list(_page_marks(file, index, opened, pictures)) if opened.describing else []
-    if not _has_pictures(file, index):
-        return "", []
-    if recognition_error is not None:
-        raise recognition_error
-    return _recognise_page(file, index, opened, pictures), []
+    import pypdfium2
+
+    from monograph.read.image import recognise
+
+    with closing(file[index]) as page:
+        with closing(page.get_textpage()) as layer:
+            text = clean(_HYPHEN.sub("", layer.get_text_bounded())).strip()
+        images = page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
+        if text:
+            return text, list(_page_marks(page, images, opened, pictures)) if opened.describing else []
+        if next(iter(images), None) is None:
+            return "", []
+        if recognition_error is not None:
+            raise recognition_error
+        refuse_when_late(opened)
+        width, height = (round(side * _RECOGNITION_SCALE) for side in page.get_size())
+        refuse_size(width, height, opened.limits)
+        bitmap = page.render(scale=_RECOGNITION_SCALE)
+        if opened.describing:
+            return pictures.drawn(bitmap.to_pil(), numbered=False), []
+        return recognise(bitmap.to_numpy()), []
 
 
-def _page_marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures) -> Iterator[str]:
+def _page_marks(page: pypdfium2.PdfPage, images: Iterator[Any], opened: Opened, pictures: Pictures) -> Iterator[str]:
     """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
     A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that
@@ -166,21 +140,17 @@ def _page_marks(file: pypdfium2.PdfDocument, index: int, opened: Opened, picture
     """
     import pypdfium2
 
-    page = file[index]
-    try:
-        wide, high = page.get_size()
-        for image in page.get_objects(filter=[pypdfium2.raw.FPDF_PAGEOBJ_IMAGE], max_depth=3):
-            opened.check_time()
-            mark = ""
-            with suppress(pypdfium2.PdfiumError, SourceTooLarge, OSError, TypeError, ValueError):
-                left, bottom, right, top = image.get_bounds()
-                width, height = image.get_px_size()
-                refuse_size(width, height, opened.limits)
-                if (right - left) * (top - bottom) < _FULL_PAGE_SHARE * wide * high:
-                    mark = pictures.drawn(image.get_bitmap(render=True).to_pil())
-            yield mark
-    finally:
-        page.close()
+    wide, high = page.get_size()
+    for image in images:
+        opened.check_time()
+        mark = ""
+        with suppress(pypdfium2.PdfiumError, SourceTooLarge, OSError, TypeError, ValueError):
+            left, bottom, right, top = image.get_bounds()
+            width, height = image.get_px_size()
+            refuse_size(width, height, opened.limits)
+            if (right - left) * (top - bottom) < _FULL_PAGE_SHARE * wide * high:
+                mark = pictures.drawn(image.get_bitmap(render=True).to_pil())
+        yield mark
 
 
 def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int, str]]) -> None:
@@ -200,21 +170,11 @@ def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int
 def _outline(file: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
     """Return the (level, title) of each bookmark, by its page, both from 1."""
     outline: dict[int, list[tuple[int, str]]] = {}
-    for level, title, page in _bookmarks(file):
-        if title and page:
-            outline.setdefault(page, []).append((level, title))
-    return outline
-
-
-def _bookmarks(file: pypdfium2.PdfDocument) -> Iterator[tuple[int, str, int]]:
-    try:
+    with suppress(ValueError, ctypes.ArgumentError, RuntimeError):  # The rest of a broken outline is ignored.
         for bookmark in file.get_toc(max_depth=8):
             target: Any = bookmark.get_dest()
             index = target.get_index() if target is not None else None
-            yield (
-                bookmark.level + 1,
-                " ".join(bookmark.get_title().split()),
-                (index or 0) + 1 if index is not None else 0,
-            )
-    except (ValueError, ctypes.ArgumentError, RuntimeError):
-        return  # A broken outline is ignored.
+            title = " ".join(bookmark.get_title().split())
+            if title and index is not None:
+                outline.setdefault(index + 1, []).append((bookmark.level + 1, title))
+    return outline

@@ -132,18 +132,15 @@ def of_sheet(archive: zipfile.ZipFile, sheet: str) -> Iterator[tuple[int, bytes]
     """
     with contextlib.suppress(SourceDamaged, ElementTree.ParseError):
         for drawing in _targets(archive, sheet).values():
-            if "/drawings/" in drawing and drawing.endswith(".xml"):
-                yield from _anchored_pictures(archive, drawing)
-
-
-def _anchored_pictures(archive: zipfile.ZipFile, drawing: str) -> Iterator[tuple[int, bytes]]:
-    files = _targets(archive, drawing)
-    for anchor in xml_of(archive, drawing):
-        row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
-        for reference in anchor.iter(_DRAWING + "blip"):
-            data = part_of(archive, files.get(reference.get(_LINK + "embed", ""), ""))
-            if data:
-                yield (int(row) + 1 if row.isdigit() else 1), data
+            if not ("/drawings/" in drawing and drawing.endswith(".xml")):
+                continue
+            files = _targets(archive, drawing)
+            for anchor in xml_of(archive, drawing):
+                row = anchor.findtext(f"{_ANCHOR}from/{_ANCHOR}row", "0")
+                for reference in anchor.iter(_DRAWING + "blip"):
+                    data = part_of(archive, files.get(reference.get(_LINK + "embed", ""), ""))
+                    if data:
+                        yield (int(row) + 1 if row.isdigit() else 1), data
 
 
 def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
@@ -160,9 +157,8 @@ def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():
         return {}
-    root = xml_of(archive, relations)
-    internal = (relation for relation in root if relation.get("TargetMode") != "External")
     return {
         relation.get("Id", ""): posixpath.normpath(posixpath.join(folder, relation.get("Target", ""))).lstrip("/")
-        for relation in internal
+        for relation in xml_of(archive, relations)
+        if relation.get("TargetMode") != "External"
     }

@@ -8,10 +8,10 @@ from typing import Any
 
 from monograph.errors import SourceDamaged, SourceTooLarge
 from monograph.read.compose import Composer
-from monograph.read.source import Items, Opened, missing
+from monograph.read.source import Items, Opened, needs
 from monograph.read.text import decoded
 from monograph.regex import regex
-from monograph.values import Place, Problem
+from monograph.values import Place
 
 _MOST_VALUES = 5_000_000
 _MOST_YAML_VALUES = 200_000
@@ -37,10 +37,8 @@ def read_json(opened: Opened) -> Items:
 
 def read_yaml(opened: Opened) -> Items:
     """Yield a YAML file as one document, even if it contains several. No tag in it creates a Python object."""
-    try:
+    with needs("a YAML file", "documents"):
         import yaml
-    except ImportError as error:
-        raise missing("a YAML file", "documents", error) from error
     text = yield from decoded(opened)
     if not text:
         return
@@ -61,8 +59,7 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
         composer.place(Place(0, json=path))
         composer.add("\n".join(lines))
     title = value.get("title") if isinstance(value, dict) else None
-    document = composer.document(opened, opened.metadata(form), title if isinstance(title, str) else "")
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    yield from composer.items(opened, opened.metadata(form), title if isinstance(title, str) else "")
 
 
 def _records(value: Any, opened: Opened, max_values: int) -> Iterator[tuple[str, list[str]]]:
@@ -104,7 +101,9 @@ def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, An
     items = []
     for key, item in value.items():
         item_path = path + _path_step(str(key))
-        if _is_small(item):
+        # A small flat object is part of the paragraph of the object that contains it.
+        is_small = isinstance(item, dict) and 0 < len(item) <= _MOST_INLINE_VALUES
+        if is_small and not any(_is_nested(inner) for inner in item.values()):
             items += [
                 (f"{key}.{inner_key}", inner_value, item_path + _path_step(str(inner_key)))
                 for inner_key, inner_value in item.items()
@@ -112,13 +111,6 @@ def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, An
         else:
             items.append((str(key), item, item_path))
     return items
-
-
-def _is_small(value: Any) -> bool:
-    """Return whether an object is small and flat enough to be part of the paragraph of the object that contains it."""
-    if not isinstance(value, dict) or not 0 < len(value) <= _MOST_INLINE_VALUES:
-        return False
-    return not any(_is_nested(item) for item in value.values())
 
 
 def _is_nested(value: Any) -> bool:
@@ -131,8 +123,4 @@ def _path_step(key: str) -> str:
 
 
 def _scalar_text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    return str(value)
+    return json.dumps(value) if isinstance(value, bool) or value is None else str(value)

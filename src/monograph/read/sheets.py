@@ -15,7 +15,7 @@ from monograph.read.compose import Composer
 from monograph.read.package import unpacked
 from monograph.read.pictures import Pictures, of_sheet
 from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
-from monograph.read.source import Items, Opened, missing, text_of
+from monograph.read.source import Items, Opened, needs, text_of
 from monograph.read.table import ROWS_A_DOCUMENT
 from monograph.regex import regex
 from monograph.values import Place
@@ -27,10 +27,8 @@ _CURRENCY = regex(r"[$€£¥]")
 
 def read_xlsx(opened: Opened) -> Items:
     """Yield the sheets of an XLSX workbook, row by row. Formulas give their stored results."""
-    try:
+    with needs("an Excel file", "documents"):
         import openpyxl
-    except ImportError as error:
-        raise missing("an Excel file", "documents", error) from error
     book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True, keep_links=False)
     try:
         with unpacked(opened) as archive:
@@ -46,10 +44,8 @@ def read_xlsx(opened: Opened) -> Items:
 
 def read_others(opened: Opened) -> Items:
     """Yield the sheets of an XLS, XLSB or ODS file, row by row."""
-    try:
+    with needs("a spreadsheet", "documents"):
         import python_calamine
-    except ImportError as error:
-        raise missing("a spreadsheet", "documents", error) from error
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(opened.data))
     try:
         sheets = []

@@ -9,7 +9,7 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, day_of, missing, text_of
+from monograph.read.source import Items, Opened, day_of, needs, text_of
 from monograph.values import Place
 
 _DEEPEST_GROUP = 20
@@ -17,10 +17,8 @@ _DEEPEST_GROUP = 20
 
 def read_pptx(opened: Opened) -> Items:
     """Yield a presentation as one document. A slide is a place, its title a heading, and its notes come at its end."""
-    try:
+    with needs("a PowerPoint file", "documents"):
         import pptx
-    except ImportError as error:
-        raise missing("a PowerPoint file", "documents", error) from error
     file = pptx.Presentation(io.BytesIO(opened.data))
     composer, pictures = Composer(), Pictures(opened)
     opened.check_pages(len(file.slides), "slides")
@@ -32,8 +30,12 @@ def read_pptx(opened: Opened) -> Items:
         if has_title:
             composer.heading(1, title.text_frame.text)
         for shape in _sorted_shapes(slide.shapes):
-            if not (has_title and shape.shape_id == title.shape_id):
-                _add_shape(composer, shape)
+            if has_title and shape.shape_id == title.shape_id:
+                pass  # Its text is the heading already.
+            elif shape.has_text_frame:
+                composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
+            elif getattr(shape, "has_table", False):
+                add_table(composer, ([cell.text for cell in row.cells] for row in shape.table.rows))
             for data in of_element(shape._element, shape.part):
                 composer.add(pictures.words(data))
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
@@ -54,10 +56,3 @@ def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
             yield from _sorted_shapes(shape.shapes, depth + 1)
         else:
             yield shape
-
-
-def _add_shape(composer: Composer, shape: Any) -> None:
-    if shape.has_text_frame:
-        composer.add("\n".join(paragraph.text for paragraph in shape.text_frame.paragraphs))
-    elif getattr(shape, "has_table", False):
-        add_table(composer, ([cell.text for cell in row.cells] for row in shape.table.rows))

@@ -111,13 +111,17 @@ class Opened:
 Reader: TypeAlias = Callable[[Opened], Items]
 
 
-def missing(what: str, extra: str, cause: ImportError) -> ReaderMissing:
-    """Return the error for a file whose reader needs an extra that is not installed. ``what`` names its format."""
-    return ReaderMissing(
-        f"{what}, and the extra {extra!r} is not installed",
-        f'pip install "monograph[{extra}]", then monograph retry FILE',
-        cause.name or extra,
-    )
+@contextmanager
+def needs(what: str, extra: str) -> Iterator[None]:
+    """Raise ReaderMissing if the block imports from an extra that is not installed. ``what`` names the format."""
+    try:
+        yield
+    except ImportError as error:
+        raise ReaderMissing(
+            f"{what}, and the extra {extra!r} is not installed",
+            f'pip install "monograph[{extra}]", then monograph retry FILE',
+            error.name or extra,
+        ) from error
 
 
 def is_installed(module: str) -> bool:

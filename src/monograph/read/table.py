@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from monograph.read.compose import Composer, clean
-from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
+from monograph.read.rows import HEADER_WITHIN, add_sheet, header_among, rows_of
 from monograph.read.source import Items, Opened
 from monograph.read.text import encoding_of
 from monograph.values import Problem
@@ -23,15 +23,29 @@ _SAMPLED_LINES = 30
 
 
 def read_table(opened: Opened) -> Items:
-    """Yield the rows of a table in documents of ROWS_A_DOCUMENT rows. The text is decoded line by line."""
+    """Yield the rows of a table in documents of ROWS_A_DOCUMENT rows. The text is decoded line by line.
+
+    Every row repeats the column names of the header.
+    """
     delimiter = delimiter_of(list(islice(_lines(opened.data), _SAMPLED_LINES)))
     csv.field_size_limit(_LONGEST_CELL)
-    rows = csv.reader(_lines(opened.data), delimiter=delimiter)
-    has_rows = False
-    for item in documents_of(opened, rows_of(rows), "csv"):
-        has_rows = True
-        yield item
-    if not has_rows:
+    rows = rows_of(csv.reader(_lines(opened.data), delimiter=delimiter))
+    first = list(islice(rows, HEADER_WITHIN))
+    header = header_among(first)
+    rows = (row for row in chain(first, rows) if row != header)
+    part = 0
+    is_empty = True
+    while block := list(islice(rows, ROWS_A_DOCUMENT)):
+        opened.check_time()
+        composer = Composer()
+        add_sheet(composer, block, header, "")
+        title = f"{opened.address.stem}, from row {block[0].number:,}" if part else opened.address.stem
+        document = composer.document(opened, opened.metadata("csv"), title, f"part {part}" if part else "")
+        if document is not None:
+            is_empty = False
+            yield document
+        part += 1
+    if is_empty:
         yield Problem(opened.address.uri, "it is empty: nothing to index")
 
 
@@ -42,24 +56,6 @@ def _lines(data: bytes) -> Iterator[str]:
     buffer.seek(mark)
     for line in io.TextIOWrapper(buffer, encoding, errors="replace", newline=""):
         yield clean(line) if not line.isprintable() else line
-
-
-def documents_of(opened: Opened, rows: Iterator[Row], form: str) -> Items:
-    """Yield rows as documents of ROWS_A_DOCUMENT rows. Every row repeats the column names of the header."""
-    first = list(islice(rows, HEADER_WITHIN))
-    header = header_among(first)
-    rows = (row for row in chain(first, rows) if row != header)
-    for part in range(10**9):
-        block = list(islice(rows, ROWS_A_DOCUMENT))
-        if not block:
-            return
-        opened.check_time()
-        composer = Composer()
-        add_sheet(composer, block, header, "")
-        title = opened.address.stem if not part else f"{opened.address.stem}, from row {block[0].number:,}"
-        document = composer.document(opened, opened.metadata(form), title, f"part {part}" if part else "")
-        if document is not None:
-            yield document
 
 
 def delimiter_of(sample: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import json
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,9 +68,7 @@ def decoded(opened: Opened) -> Generator[Problem, None, str]:
 
 
 def _text_document(text: str, address: Address, outline: list[Heading]) -> Document:
-    # The title is the first heading of level 1, else the first heading, else the name of the file.
-    titles = [heading.title for heading in outline if heading.level == 1] + [heading.title for heading in outline]
-    title = titles[0] if titles else address.stem
+    title = first_title(outline) or address.stem
     return Document(
         text, content_id("file", address.uri), title, address.uri, {"path": address.path}, sections_of(outline)
     )
@@ -142,8 +140,14 @@ class Heading:
 def headings(text: str) -> list[Heading]:
     """Return the headings of a Markdown text, in order."""
     parsed = _parsed_headings(text) if len(text) <= PARSED_CHARACTERS else _scanned_headings(text)
-    starts = _line_starts(text)
+    starts = list(itertools.accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
     return [Heading(starts[line], level, title[:TITLE_CHARACTERS]) for line, level, title in parsed]
+
+
+def first_title(outline: Sequence[Heading]) -> str:
+    """Return the first heading of level 1, else the first heading, else an empty text."""
+    titles = [heading.title for heading in outline if heading.level == 1] + [heading.title for heading in outline]
+    return titles[0] if titles else ""
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
@@ -154,13 +158,6 @@ def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
         above = [*(outer for outer in above if outer.level < heading.level), heading]
         sections.append(Section(heading.start, tuple(outer.title for outer in above)))
     return tuple(sections)
-
-
-def _line_starts(text: str) -> list[int]:
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    return starts
 
 
 def _parsed_headings(text: str) -> Iterator[tuple[int, int, str]]:

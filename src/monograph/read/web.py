@@ -10,10 +10,9 @@ from monograph.dates import span
 from monograph.errors import SourceDamaged
 from monograph.read.compose import Composer
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, missing
+from monograph.read.source import Items, Opened, needs
 from monograph.read.text import decode
 from monograph.regex import regex
-from monograph.values import Problem
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -55,18 +54,12 @@ def read_html(opened: Opened) -> Items:
     title = parsed.css_first("title")
     page_title = title.text(strip=True) if title is not None else ""
     add_page(composer, parsed)
-    metadata = opened.metadata("html", links=_links(parsed), published=_published_time(parsed))
-    document = composer.document(opened, metadata, composer.first_heading() or page_title)
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
-
-
-def _published_time(parsed: LexborHTMLParser) -> str:
-    """Return the time at which a page states it was published; an empty text if it states none."""
-    for node in parsed.css(_PUBLISHED):
-        content = (node.attributes.get("content") or "").strip()
-        if span.parse(content) is not None:
-            return content
-    return ""
+    urls = (node.attributes.get("href") or "" for node in parsed.css("a[href]"))
+    links = list(dict.fromkeys(url for url in urls if url.startswith(("http://", "https://"))))[:MOST_LINKS]
+    times = ((node.attributes.get("content") or "").strip() for node in parsed.css(_PUBLISHED))
+    published = next((time for time in times if span.parse(time) is not None), "")
+    metadata = opened.metadata("html", links=links, published=published)
+    yield from composer.items(opened, metadata, composer.first_heading() or page_title)
 
 
 def parse(data: bytes) -> LexborHTMLParser:
@@ -79,10 +72,8 @@ def parse(data: bytes) -> LexborHTMLParser:
     ReaderMissing
         If the extra ``documents`` is not installed.
     """
-    try:
+    with needs("an HTML page", "documents"):
         from selectolax.lexbor import LexborHTMLParser
-    except ImportError as error:
-        raise missing("an HTML page", "documents", error) from error
     declared = _CHARSET.search(data[:4096])
     text = None
     if declared and declared.group(1).lower() not in (b"utf-16", b"utf-32"):
@@ -170,11 +161,6 @@ def _is_menu(node: LexborNode) -> bool:
     return sum(len(" ".join(link.text().split())) for link in links) > _MENU_LINK_SHARE * text
 
 
-def _links(parsed: LexborHTMLParser) -> list[str]:
-    urls = (node.attributes.get("href") or "" for node in parsed.css("a[href]"))
-    return list(dict.fromkeys(url for url in urls if url.startswith(("http://", "https://"))))[:MOST_LINKS]
-
-
 def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
     """Add the text of a page to the composer, one paragraph per block element. Does not recurse."""
     gathered: list[str] = []
@@ -184,9 +170,11 @@ def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | N
             gathered.append(node.text_content or "")
         elif tag == "table" and entering:
             _flush(composer, gathered)
-            add_table(composer, _table_rows(node))
+            rows = node.css("tr")
+            add_table(composer, ([cell.text(separator=" ") for cell in row.css("td, th")] for row in rows))
         elif tag in _PICTURES and entering and picture is not None:
-            words = picture(_link(node))
+            links = (node.attributes.get(name) for name in _PICTURES[tag])
+            words = picture(next(filter(None, links), ""))
             if words:
                 _flush(composer, gathered)
                 composer.add(words)
@@ -203,10 +191,6 @@ def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | N
         elif tag in _BLOCKS:
             _flush(composer, gathered, "- " if tag == "li" and not entering else "")
     _flush(composer, gathered)
-
-
-def _link(picture: LexborNode) -> str:
-    return next((link for name in _PICTURES[picture.tag or ""] if (link := picture.attributes.get(name))), "")
 
 
 def _flush(composer: Composer, gathered: list[str], prefix: str = "") -> None:
@@ -232,8 +216,3 @@ def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
         if entering and (node.tag or "") not in _ATOMIC:
             for child in reversed(list(node.iter(include_text=True))):
                 stack += [(child, False), (child, True)]
-
-
-def _table_rows(table: LexborNode) -> Iterator[list[str]]:
-    for row in table.css("tr"):
-        yield [cell.text(separator=" ") for cell in row.css("td, th")]

@@ -10,48 +10,39 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, day_of, missing, text_of
+from monograph.read.source import Items, Opened, day_of, needs, text_of
 from monograph.regex import regex
-from monograph.values import Problem
 
 _HEADING = regex(r"heading (\d)$", re.I)
 
 
 def read_docx(opened: Opened) -> Items:
     """Yield a Word file as one document. Tracked deletions are left out, insertions included; macros are ignored."""
-    try:
+    with needs("a Word document", "documents"):
         import docx
         from docx.text.paragraph import Paragraph
-    except ImportError as error:
-        raise missing("a Word document", "documents", error) from error
     file = docx.Document(io.BytesIO(opened.data))
     composer, pictures = Composer(), Pictures(opened)
     title = ""
     for item in file.iter_inner_content():
         opened.check_time()
-        if not isinstance(item, Paragraph):
-            add_table(composer, _table_rows(item))
-            _add_pictures(composer, pictures, item._tbl, file.part)
-            continue
-        text = _paragraph_text(item._p)
-        style = (item.style.name or "") if item.style is not None else ""
-        heading = _HEADING.match(style)
-        if heading:
-            composer.heading(int(heading.group(1)), text)
+        if isinstance(item, Paragraph):
+            text = _paragraph_text(item._p)
+            style = (item.style.name or "") if item.style is not None else ""
+            heading = _HEADING.match(style)
+            if heading:
+                composer.heading(int(heading.group(1)), text)
+            else:
+                title = title or (text if style == "Title" else "")
+                composer.add(f"- {text}" if style.startswith("List") and text.strip() else text)
         else:
-            title = title or (text if style == "Title" else "")
-            composer.add(f"- {text}" if style.startswith("List") and text.strip() else text)
-        _add_pictures(composer, pictures, item._p, file.part)
+            add_table(composer, _table_rows(item))
+        for data in of_element(item._element, file.part):
+            composer.add(pictures.words(data))
     core = file.core_properties
     metadata = opened.metadata("docx", author=text_of(core.author), created=day_of(core.created))
     document = composer.document(opened, metadata, title or text_of(core.title))
     yield from pictures.after(document)
-
-
-def _add_pictures(composer: Composer, pictures: Pictures, element: Any, part: Any) -> None:
-    """Add the words of the pictures in a paragraph or table."""
-    for data in of_element(element, part):
-        composer.add(pictures.words(data))
 
 
 def _paragraph_text(paragraph: Any) -> str:
@@ -84,23 +75,18 @@ def _table_rows(table: Any) -> Iterator[list[str]]:
         for cell in row.iterchildren(qn("w:tc")):
             span = cell.find(f"{qn('w:tcPr')}/{qn('w:gridSpan')}")
             width = int(span.get(qn("w:val"), "1")) if span is not None else 1
-            cells += [
-                " ".join(_paragraph_text(paragraph) for paragraph in cell.iter(qn("w:p"))),
-                *[""] * min(width - 1, 63),
-            ]
+            cells.append(" ".join(_paragraph_text(paragraph) for paragraph in cell.iter(qn("w:p"))))
+            cells += [""] * min(width - 1, 63)
         yield cells
 
 
 def read_rtf(opened: Opened) -> Items:
     """Yield the text of an RTF file as one document."""
-    try:
+    with needs("an RTF file", "documents"):
         from striprtf.striprtf import rtf_to_text
-    except ImportError as error:
-        raise missing("an RTF file", "documents", error) from error
     composer = Composer()
     # RTF is ASCII. It writes all other characters as escapes.
     text: str = rtf_to_text(opened.data.decode("cp1252", "replace"), errors="replace")  # type: ignore[no-untyped-call]
     for paragraph in text.split("\n"):
         composer.add(paragraph)
-    document = composer.document(opened, opened.metadata("rtf"))
-    yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
+    yield from composer.items(opened, opened.metadata("rtf"))
