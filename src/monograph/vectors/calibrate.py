@@ -15,7 +15,7 @@ from monograph.store.vectors import clusters as store
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.values import Float32
 from monograph.vectors import kernel
-from monograph.vectors.cluster import pack, unpack_all
+from monograph.vectors.cluster import pack, unpack
 from monograph.vectors.cluster_search import GraphSearch, probes
 from monograph.vectors.design import MANY, Space
 from monograph.vectors.memory import Centroids, Memory
@@ -99,7 +99,7 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
         return
     with closing(store.every_code(connection, space.number)) as rows:
         while bodies := [body for _, body in islice(rows, _AT_ONCE)]:
-            yield [pack(unpack_all(bodies))]
+            yield [pack(unpack(*bodies))]
 
 
 def _trace_graphs(

@@ -107,6 +107,8 @@ def joined(parts: Sequence[Entries]) -> Entries:
     DamagedBytes
         If 2-bit codes have different centres.
     """
+    if len(parts) == 1:
+        return parts[0]
     centre = parts[0].centre
     if centre is not None and not all(centre.is_as(part.centre) for part in parts):
         raise kernel.DamagedBytes("parts of a cluster have different centres")
@@ -119,14 +121,9 @@ def joined(parts: Sequence[Entries]) -> Entries:
 
 
 def encode(ids: Int64, vectors: Float32) -> Entries:
-    """Encode vectors as 8-bit codes: round(vector / scale) + 128, with scale = max |value| / 127 for each vector.
+    """Encode vectors, finite float32 (n, dimension), as 8-bit codes; ``ids`` are int64 (n,), 0 or more.
 
-    Parameters
-    ----------
-    ids:
-        int64 (n,), 0 or more.
-    vectors:
-        float32 (n, dimension), finite.
+    The code of a vector is round(vector / scale) + 128, with scale = max |value| / 127.
     """
     largest = np.abs(vectors).max(axis=1, initial=0)
     scales = (largest / np.float32(127)).astype(np.float32)
@@ -147,42 +144,34 @@ def pack(entries: Entries) -> bytes:
     kind, codes = BYTES, np.ascontiguousarray(entries.codes).tobytes()
     if entries.centre is not None:
         dimension = len(entries.centre.values)
-        kind, codes = TWO_BITS, _pack_codes(entries.centre, entries.codes)
+        values = entries.centre.values.tobytes().ljust(_pad_dimension(dimension), b"\0")
+        scale = struct.pack("<f", entries.centre.scale).ljust(_CENTRE, b"\0")
+        kind, codes = TWO_BITS, scale + values + _pack_blocks(entries.codes)
     start = struct.pack("<4I", _MAGIC, kind, n, dimension)
     head = entries.ids.astype(_ID, copy=False).tobytes() + entries.scales.astype(_REAL, copy=False).tobytes()
     return start + struct.pack("<IIQ", kernel.checksum(head), kernel.checksum(codes), 0) + head + codes
 
 
-def unpack(body: bytes) -> Entries:
-    """Return the entries of a row. Deleted ones have id -1.
+def unpack(*bodies: bytes) -> Entries:
+    """Return the entries of one or more rows of one cluster, joined in order. Deleted ones have id -1.
 
     Raises
     ------
     DamagedBytes
-        If a checksum or the layout is wrong.
+        If a checksum or the layout is wrong, or the rows do not belong together.
     """
-    _verify([body])
-    return _unpack(body)
-
-
-def unpack_all(bodies: list[bytes]) -> Entries:
-    """Return the entries of one or more rows, joined in order. Raises as :func:`unpack` and :func:`joined`."""
-    _verify(bodies)
+    (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
+    if dimension > MOST_DIMENSIONS:
+        raise kernel.DamagedBytes(f"a cluster has vectors of {dimension} dimensions, which is above the limit")
+    # A scan without room for results verifies lengths, dimensions and checksums.
+    kernel.scan(list(bodies), np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)
     start = bodies[0][:_START]
     kind, n, dimension = struct.unpack_from("<3I", start, 4)
-    if kind != BYTES or any(body[:_START] != start for body in bodies):
+    if len(bodies) == 1 or kind != BYTES or any(body[:_START] != start for body in bodies):
         return joined([_unpack(body) for body in bodies])
     parts = [("head", "V", HEADER), ("ids", _ID, n), ("scales", _REAL, n), ("codes", "u1", (n, dimension))]
     rows = np.frombuffer(b"".join(bodies), np.dtype(parts))
     return Entries(rows["ids"].reshape(-1), rows["scales"].reshape(-1), rows["codes"].reshape(-1, dimension))
-
-
-def _verify(bodies: list[bytes]) -> None:
-    """Raise DamagedBytes unless the checksums of rows, all of one dimension, are right."""
-    (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
-    if dimension > MOST_DIMENSIONS:
-        raise kernel.DamagedBytes(f"a cluster has vectors of {dimension} dimensions, which is above the limit")
-    kernel.scan(bodies, np.zeros(dimension, dtype=np.float32), kernel.Pool(0), 0)
 
 
 def _unpack(body: bytes) -> Entries:
@@ -195,12 +184,6 @@ def _unpack(body: bytes) -> Entries:
     (scale,) = struct.unpack_from("<f", codes)
     centre = Centre(np.frombuffer(codes, np.uint8, dimension, _CENTRE), scale)
     return Entries(ids, scales, _unpack_blocks(codes[_CENTRE + _pad_dimension(dimension) :], n, dimension), centre)
-
-
-def _pack_codes(centre: Centre, codes: Bytes) -> bytes:
-    """Return 2-bit codes as stored bytes: the centre, then the blocks."""
-    values = centre.values.tobytes().ljust(_pad_dimension(len(centre.values)), b"\0")
-    return struct.pack("<f", centre.scale).ljust(_CENTRE, b"\0") + values + _pack_blocks(codes)
 
 
 def _pad_dimension(dimension: int) -> int:
@@ -240,14 +223,9 @@ def head_size(start: bytes) -> int:
 
 
 def strike(head: bytes, ids: Int64) -> bytes:
-    """Return the header and head of a row with entries marked as deleted.
+    """Return the header and head of a row (its first :func:`head_size` bytes) with entries marked as deleted.
 
-    Parameters
-    ----------
-    head:
-        The first :func:`head_size` bytes of the row.
-    ids:
-        int64 (m,): ids of the entries to delete. Missing ids are ignored.
+    ``ids``, int64 (m,), are those of the entries to delete. Missing ids are ignored.
     """
     (n,) = struct.unpack_from("<I", head, 8)
     stored_ids = np.frombuffer(head, _ID, n, HEADER).copy()

@@ -29,32 +29,25 @@ FOREVER = 1 << 62
 class Search:
     """Results of one query among the clusters.
 
-    Parameters
-    ----------
-    query, how:
-        Options of the query, and its stop condition with the number of results to keep.
-    asked:
-        The query's vector, float32 (dimension,), of unit length.
+    ``how`` is the stop condition and the number of results to keep. ``asked`` is the query's vector, float32
+    (dimension,), of unit length.
     """
 
-    __slots__ = ("asked", "compared", "how", "loaded", "pool", "query")
+    __slots__ = ("asked", "compared", "how", "loaded", "loads", "pool", "query")
 
     def __init__(self, query: VectorQuery, how: SearchEffort, asked: Float32) -> None:
         self.query, self.how, self.asked = query, how, asked
         self.pool = kernel.Pool(query.room(how.width))
         self.loaded = self.compared = 0
+        self.loads: list[Ranks] = []
 
-    def is_enough(self, loads: list[Ranks]) -> bool:
-        """Whether k results are found and the stop condition ends the search."""
-        return self.pool.filled >= self.query.k and self.how.stop.after(loads)
-
-    @property
-    def cuts_ties(self) -> bool:
-        """Whether some of the k best may tie, by their codes, with results that were dropped."""
-        return self._certain_count < min(self.query.k, self.pool.filled)
+    def is_enough(self, ranks: Ranks) -> bool:
+        """Note a load by the ranks of its new results; return whether k are found and the stop condition holds."""
+        self.loads.append(ranks)
+        return self.pool.filled >= self.query.k and self.how.stop.after(self.loads)
 
     @property
-    def _certain_count(self) -> int:
+    def certain_count(self) -> int:
         """Number of results that are certain to be the best: with a full pool and ties, those above the last score."""
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
@@ -63,7 +56,7 @@ class Search:
 
     def finish(self, connection: Connection, memory: Memory, stopped: str) -> Neighbours:
         """Return the k best results, ranked by their vectors if the query has ``rerank``."""
-        certain = self._certain_count if self._certain_count >= self.query.k else self.pool.filled
+        certain = self.certain_count if self.certain_count >= self.query.k else self.pool.filled
         items, scores, read = self.pool.ids[:certain], self.pool.scores[:certain], None
         if self.query.rerank:
             memos = items.tolist()
@@ -96,13 +89,11 @@ class CodeSearch(Search):
         step = 1 if rule is None else FOREVER  # With a rule, the kernel evaluates the stop condition.
         course = kernel.Course(arena, self.asked, self.pool, query.k, *(rule or NEVER), query.allowed)
         bodies_by_cluster: dict[int, list[bytes]] = {}
-        loads: list[Ranks] = []
         announced, outcome = 0, kernel.PAUSED if query.k else kernel.ALL
         while outcome not in {kernel.ENOUGH, kernel.ALL}:
             outcome = course.run(step)
             if outcome == kernel.PAUSED:
-                loads.append(course.ranks)
-                if self.is_enough(loads):
+                if self.is_enough(course.ranks):
                     outcome = kernel.ENOUGH
                 continue
             for name in course.spent if bodies_by_cluster and arena.size < memory.cache_bytes else ():
@@ -135,11 +126,7 @@ class CodeSearch(Search):
 class GraphSearch(Search):
     """Search of one query in clusters that have graphs."""
 
-    __slots__ = ("loads",)
-
-    def __init__(self, query: VectorQuery, how: SearchEffort, asked: Float32) -> None:
-        super().__init__(query, how, asked)
-        self.loads: list[Ranks] = []
+    __slots__ = ()
 
     def probe(self, cluster: tuple[bytes, bytes] | None, *, walks: bool) -> bool:
         """Search one cluster (body and graph; None if it is empty), and return whether the search ends.
@@ -162,18 +149,11 @@ class GraphSearch(Search):
             scanned, compared = kernel.scan([cluster[0]], self.asked, self.pool, k, allowed)
             ranks = sorted({*ranks, *scanned})
             self.compared += compared
-        self.loads.append(ranks)
         self.loaded += 1
-        return self.is_enough(self.loads)
+        return self.is_enough(ranks)
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search clusters, nearest first; return whether the stop condition ended it before every cluster was searched.
-
-        Raises
-        ------
-        DamagedBytes
-            As :meth:`probe`.
-        """
+        """Search clusters, nearest first. Returns and raises as :meth:`CodeSearch.run`."""
         order = probes(state.centroids, self.asked, state.likely) if self.query.k else iter(())
         count = AHEAD
         while batch := list(islice(order, count)):

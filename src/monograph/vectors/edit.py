@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import (
     Centre,
     Entries,
+    Int64,
     among,
     encode,
     encode_about,
@@ -25,11 +25,8 @@ from monograph.vectors.cluster import (
     pack,
     strike,
     unpack,
-    unpack_all,
 )
 from monograph.vectors.design import Design, Space
-
-Int64: TypeAlias = npt.NDArray[np.int64]
 
 FOLD_RECENT = 32
 """A cluster is folded when it has more recent entries than this, and more than a quarter of its folded ones."""
@@ -61,7 +58,7 @@ class Items:
         if space.design.has_graphs:
             coded = joined(entries)
         elif len(bodies := store.load_codes(connection, space.number, memos.tolist())) == len(memos) > 0:
-            coded = unpack_all(bodies)
+            coded = unpack(*bodies)
         coded = coded.take(np.unique(coded.ids, return_index=True)[1])
         if not np.array_equal(coded.ids, memos):
             raise kernel.DamagedBytes("8-bit codes of vectors are missing")
@@ -148,12 +145,8 @@ class ClusterEdit:
 
     def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
         """Return a mask of the deleted entries of the folded part."""
-        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._deleted_ids)
+        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, np.array(list(self._deleted), dtype=np.int64))
         return dead
-
-    @property
-    def _deleted_ids(self) -> Int64:
-        return np.fromiter(self._deleted, dtype=np.int64, count=len(self._deleted))
 
     def _load(self) -> list[tuple[Entries, set[int]]]:
         """Return the recent entries in parts, each with the set of its ids, for fast lookups."""
@@ -175,7 +168,8 @@ class ClusterEdit:
             self._fold()
             return
         if self._deleted:
-            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, self._deleted_ids))
+            deleted = np.array(list(self._deleted), dtype=np.int64)
+            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, deleted))
         if self._recent_changed:
             body = pack(joined([part for part, _ in self._load()])) if recent else None
             store.put_part(self._connection, self._cluster, RECENT, body)

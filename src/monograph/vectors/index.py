@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from monograph.errors import InputError
 from monograph.store.documents.filters import Allowed
@@ -24,14 +23,21 @@ from monograph.values import Float32, arguments
 from monograph.vectors import kernel
 from monograph.vectors.design import DESIGNS, Design
 from monograph.vectors.memory import IndexState, Memory
-from monograph.vectors.search import Bits, Neighbours, VectorQuery, compare_all, is_allowed, prepare, prepare_many
+from monograph.vectors.search import (
+    Bits,
+    Int64,
+    Neighbours,
+    VectorQuery,
+    compare_all,
+    is_allowed,
+    prepare,
+    prepare_many,
+)
 from monograph.vectors.stop import Calibration, Never, Point, SearchEffort
 
 if TYPE_CHECKING:
     from monograph.values import IndexStats
     from monograph.vectors.update import Update
-
-Int64: TypeAlias = npt.NDArray[np.int64]
 
 DEFAULT_CACHE_BYTES = 36 << 20
 DEFAULT_TARGET_RECALL = 0.95
@@ -82,16 +88,9 @@ class EcoVectorIndex:
         return self._memory.allowed(connection, condition)
 
     def search(self, connection: Connection, vector: Float32, query: VectorQuery) -> Neighbours:
-        """Return the k nearest allowed vectors: fewer if fewer exist, more if the query has ``ties``.
+        """Return the allowed vectors nearest to a vector, float32 (dimension,): k, or more if the query has ``ties``.
 
-        Parameters
-        ----------
-        connection:
-            A read transaction.
-        vector:
-            float32 (dimension,), finite, not zero.
-        query:
-            Number of results, filter and stop condition.
+        Fewer are returned if fewer exist.
 
         Raises
         ------
@@ -116,7 +115,8 @@ class EcoVectorIndex:
             effort = self._effort(state, query)
             search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, effort, prepared)
             is_enough = search.run(connection, self._memory, state)
-            if not is_enough and search.cuts_ties:  # Codes cannot separate the best from the rest: compare vectors.
+            if not is_enough and search.certain_count < min(query.k, search.pool.filled):
+                # Codes cannot separate the best from results that were dropped: compare vectors.
                 memos = self._memory.memos(connection, query.allowed)
                 return compare_all(connection, memos, prepared, query, search.loaded)
             return search.finish(connection, self._memory, effort.stopped if is_enough else "all")
@@ -140,13 +140,7 @@ class EcoVectorIndex:
         return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
 
     def flush(self, connection: Connection) -> None:
-        """Bring the index up to date with the vectors that the file's rows use. Call this before every commit.
-
-        Parameters
-        ----------
-        connection:
-            A write transaction.
-        """
+        """Bring the index up to date with the vectors that the file's rows use. Call this before every commit."""
         if not store.has_stale(connection, self.space):
             return
         stale = store.take_stale(connection, self.space)
@@ -163,16 +157,10 @@ class EcoVectorIndex:
         self.insert(connection, memos, vectors)
 
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
-        """Add vectors. The first call creates the index.
+        """Add vectors, float32 (n, dimension), in a write transaction. The first call creates the index.
 
-        Parameters
-        ----------
-        connection:
-            A write transaction.
-        memos:
-            int64 (n,): memo rows of the vectors. None may be in the index yet.
-        vectors:
-            float32 (n, dimension). Zero vectors are left out, because they have no cosine.
+        Zero vectors are left out, because they have no cosine. ``memos``, int64 (n,), are the memo rows of the vectors.
+        None may be in the index yet.
 
         Raises
         ------
@@ -205,16 +193,9 @@ class EcoVectorIndex:
                 store.touch(connection, self.space, structure=False)
 
     def delete(self, connection: Connection, memos: list[int], *, coming: int = 0) -> None:
-        """Delete vectors from the index. Memo rows that are not in it are ignored.
+        """Delete vectors by memo row, in a write transaction. Rows that are not in the index are ignored.
 
-        Parameters
-        ----------
-        connection:
-            A write transaction.
-        memos:
-            Memo rows of the vectors.
-        coming:
-            Number of vectors that are inserted next: clusters are kept if the index needs them then.
+        ``coming`` is the number of vectors that are inserted next: clusters are kept if the index needs them then.
 
         Raises
         ------

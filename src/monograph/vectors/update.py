@@ -11,22 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
 from monograph.store.vectors.clusters import Placement, Size
 from monograph.values import Float32
 from monograph.vectors import kernel, partition
-from monograph.vectors.cluster import encode, pack
+from monograph.vectors.cluster import Int64, encode, pack
 from monograph.vectors.design import Space
 from monograph.vectors.edit import ClusterEdit, Items, write_whole
 from monograph.vectors.memory import Centroids
-
-Int64: TypeAlias = npt.NDArray[np.int64]
 
 SPLIT_AT = 1.75
 """A cluster with more than this factor times the average number of entries is split in two."""
@@ -38,14 +34,9 @@ CANDIDATES = 32
 
 
 def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, seed: int = 0) -> None:
-    """Build the clusters of an index from all its vectors. Its header must exist, and it must have no clusters.
+    """Build the clusters of an index from all its vectors, float32 (n, dimension) of unit length, by memo row.
 
-    Parameters
-    ----------
-    memos:
-        int64 (n,): memo rows.
-    vectors:
-        float32 (n, dimension), of unit length.
+    The header of the index must exist, and it must have no clusters.
     """
     design = space.design
     if not len(memos):
@@ -112,16 +103,9 @@ def finish(connection: Connection, space: Space, before: Centroids) -> None:
 
 
 class Update:
-    """Changes to an index within one transaction. Only :meth:`finish` writes the contents of the clusters.
+    """Changes to an index within one write transaction. Only :meth:`finish` writes the contents of the clusters.
 
-    Parameters
-    ----------
-    connection:
-        A write transaction.
-    space:
-        The index to change.
-    centroids:
-        Its centroids, as stored in the file.
+    ``centroids`` are those of the index, as stored in the file.
     """
 
     def __init__(self, connection: Connection, space: Space, centroids: Centroids) -> None:
@@ -247,8 +231,12 @@ class Update:
         memos = items.coded.ids.tolist()
         placed = store.placements(self._connection, self._space.number, memos)
         before = np.array([placed[memo][1:] for memo in memos], dtype=np.int64).reshape(-1, 2)
-        after = self._assign(items, before, old, len(new_centroids))
-        added = self._names[len(self._names) - len(new_centroids) :]
+        # Compare with the clusters near the old one, those that the vectors are in, and the new ones.
+        first_new = len(self._names) - len(new_centroids)
+        near, current = partition.closest(self._vectors, old, CANDIDATES), np.flatnonzero(np.isin(self._names, before))
+        chosen = np.unique(np.concatenate([near, current, np.arange(first_new, len(self._names))]))
+        assigned = partition.assign(items.vectors, self._vectors[chosen], double=self._design.copies > 1)
+        after, added = _to_numbers(self._names[chosen], assigned), self._names[first_new:]
         # A vector that leaves no removed cluster and joins no new one stays where it is.
         stays = ~((before == cluster) | np.isin(after, added)).any(axis=1)
         after[stays] = before[stays]
@@ -270,15 +258,6 @@ class Update:
             np.concatenate([vectors[:index], vectors[index + 1 :], new_centroids]),
         )
         self._changed = True
-
-    def _assign(self, items: Items, before: Int64, around: Float32, fresh_count: int) -> Int64:
-        nearest = partition.closest(self._vectors, around, CANDIDATES)
-        current = np.flatnonzero(np.isin(self._names, before))
-        chosen = np.unique(
-            np.concatenate([nearest, current, np.arange(len(self._names) - fresh_count, len(self._names))])
-        )
-        assigned = partition.assign(items.vectors, self._vectors[chosen], double=self._design.copies > 1)
-        return _to_numbers(self._names[chosen], assigned)
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
         """Move entries from their old clusters to their new ones, and return the numbers of the changed clusters."""

@@ -1,5 +1,3 @@
-from collections.abc import Sequence
-
 import numpy as np
 import numpy.typing as npt
 
@@ -57,7 +55,7 @@ class Pool:
     def ids(self) -> Int64: ...
 
 def scan(
-    bodies: Sequence[bytes],
+    bodies: list[bytes],
     query: Float32,
     pool: Pool,
     k: int = 0,
