@@ -1,20 +1,36 @@
-"""What commands write to a terminal."""
+"""What commands write to a terminal and to a pipe: escaped texts, and progress."""
 
 from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from monograph import Document, Monograph, Passage
+from monograph.app import output
 from monograph.app.output import escape_logs, safe, visible
 from monograph.derive.loading import load_summarizer
-from support.forks import COMMANDS
+from monograph.values import Progress
+from support.forks import COMMANDS, run
 
 EVIL = "\x1b]0;owned\x07\x9b2J\r\u202eevil"
 """It would rename a window, clear the screen, go back to the start of the line and turn the direction of writing."""
+TERMINATED = """
+import itertools, os, signal, sys
+seen = itertools.count(1)
+def hook(event, arguments):
+    if event == "open" and str(arguments[0]).endswith(".txt") and next(seen) == 6:
+        os.kill(os.getpid(), signal.SIGTERM)
+sys.addaudithook(hook)
+from monograph.app.cli import main
+from monograph.write import apply
+apply.BATCH_FILES = 2
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -24,18 +40,8 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     metadata = {f"key{EVIL}": f"value{EVIL}", "section": f"section{EVIL}", "page": f"1{EVIL}"}
     text = f"Ines {EVIL} Calder found the comet. Ines Calder met Bruno{EVIL}Okafor in Draco."
     with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
-        archive.add(
-            [
-                Document(
-                    text,
-                    f"id{EVIL}",
-                    f"Title{EVIL}",
-                    f"uri{EVIL}",
-                    metadata,
-                    passages=(Passage(text, id=f"passage{EVIL}"),),
-                )
-            ]
-        )
+        passages = (Passage(text, id=f"passage{EVIL}"),)
+        archive.add([Document(text, f"id{EVIL}", f"Title{EVIL}", f"uri{EVIL}", metadata, passages=passages)])
     return path
 
 
@@ -73,9 +79,7 @@ def assert_harmless(said: str) -> None:
 )
 def test_commands_escape_control_characters_of_documents(arguments: tuple[str, ...], evil: Path) -> None:
     command, *others = arguments
-    done = COMMANDS.run("monograph", command, evil, *others)
-    assert done.returncode == 0, done.stderr
-    assert_harmless(done.stdout + done.stderr)
+    assert_harmless(run(command, evil, *others))
 
 
 @pytest.mark.parametrize(
@@ -147,3 +151,34 @@ def test_log_messages_are_escaped(capsys: pytest.CaptureFixture[str], monkeypatc
     said = capsys.readouterr().err
     assert "a fault at " in said
     assert_harmless(said)
+
+
+def test_redirected_work_prints_lines_of_progress(capfd: pytest.CaptureFixture[str]) -> None:
+    said = ""
+    with output.progress_lines("sync", 0.005) as on_progress:
+        on_progress(Progress("read", 12, 1_440, "files", "a\x1b.txt", 3 << 20, 20 << 20))
+        while "12" not in said:
+            said += capfd.readouterr().err
+    assert "sync: read, 12 of 1,440 files, 3" in said
+    assert "at a\\x1b.txt\n" in said
+
+
+def test_quiet_work_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    with output.progress("sync", quiet=True) as on_progress:
+        assert on_progress is None
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.long
+def test_sync_that_is_terminated_says_what_is_safe(tmp_path: Path, folder: Path) -> None:
+    for number in range(12):
+        (folder / f"{number:02}.txt").write_text(f"The harbour master counted {number} boats.")
+    command = [sys.executable, "-c", TERMINATED, "sync", str(tmp_path / "x.mono"), str(folder)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "everything stored so far is safe" in done.stderr
+    assert "Traceback" not in done.stderr
+    with Monograph.open(tmp_path / "x.mono") as monograph:
+        assert monograph.check() == []
+        assert monograph.sync(folder).same < 12
+        assert len(monograph.documents()) == 12

@@ -12,7 +12,7 @@ import pytest
 
 from monograph import Document, Monograph
 from support.corpora import copy_archive
-from support.forks import COMMANDS
+from support.forks import COMMANDS, run
 
 NOTES = [
     Document("Ines Calder found the comet in Draco.", "comet", "Comet", "notes/comet.md", {"year": 1963}),
@@ -25,24 +25,16 @@ def notes(tmp_path: Path) -> Path:
     return copy_archive(tmp_path / "notes.mono", NOTES)
 
 
-def told(*arguments: object, code: int) -> str:
-    """Run a command and return its output, after checking the exit code."""
-    done = COMMANDS.run("monograph", *arguments)
-    assert done.returncode == code, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
-
-
 def test_help_is_given_however_it_is_asked_for() -> None:
-    whole = told("--help", code=0)
+    whole = run("--help")
     assert whole.startswith("Usage: monograph [OPTIONS] COMMAND")
-    assert told("-h", code=0) == told("help", code=0) == whole
-    of_search = told("search", "--help", code=0)
+    assert run("-h") == run("help") == whole
+    of_search = run("search", "--help")
     assert of_search.startswith("Usage: monograph search ")
-    assert told("search", "-h", code=0) == told("help", "search", code=0) == of_search
-    of_build = told("shelf", "build", "--help", code=0)
-    assert told("help", "shelf", "build", code=0) == told("shelf", "help", "build", code=0) == of_build
-    assert "Did you mean 'search'" in told("help", "serch", code=2)
+    assert run("search", "-h") == run("help", "search") == of_search
+    of_build = run("shelf", "build", "--help")
+    assert run("help", "shelf", "build") == run("shelf", "help", "build") == of_build
+    assert "Did you mean 'search'" in run("help", "serch", code=2)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +52,7 @@ def test_help_is_given_however_it_is_asked_for() -> None:
 )
 def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
     words = typed.split()
-    said = told(*words, "notes.mono", code=2)
+    said = run(*words, "notes.mono", code=2)
     assert f"No such command {words[-1]!r}. Did you mean {meant!r}" in said
 
 
@@ -99,12 +91,12 @@ def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
 )
 def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], said: str, notes: Path) -> None:
     command, *others = arguments
-    assert said in told(command, notes, *others, code=2)
+    assert said in run(command, notes, *others, code=2)
 
 
 def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> None:
-    assert "contains no document" in told("show", notes, "nothing", code=1)
-    assert "does not exist" in told("search", tmp_path / "none.mono", "comet", code=1)
+    assert "contains no document" in run("show", notes, "nothing", code=1)
+    assert "does not exist" in run("search", tmp_path / "none.mono", "comet", code=1)
 
 
 @pytest.mark.parametrize(
@@ -137,13 +129,18 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...], notes:
     ],
 )
 def test_a_file_behind_the_question_is_recognised(command: str, others: tuple[str, ...], notes: Path) -> None:
-    said = told(command, *others, notes, code=2)
+    said = run(command, *others, notes, code=2)
     assert f"FILE comes first: {others[0]} is not a .mono file" in said
     assert f"try: monograph {command} {notes} {' '.join(others)}\n" in said
 
 
+def test_import_takes_its_file_last(notes: Path, tmp_path: Path) -> None:
+    run("export", notes, tmp_path / "export")
+    assert "documents 0 added" in run("import", "jsonl", tmp_path / "export", notes)
+
+
 def test_a_folder_before_the_file_is_recognised(notes: Path, folder: Path) -> None:
-    said = told("sync", folder, notes, code=2)
+    said = run("sync", folder, notes, code=2)
     assert f"try: monograph sync {notes} {folder}\n" in said
 
 
@@ -151,14 +148,14 @@ def test_a_filter_on_a_key_of_no_document_names_the_nearest(notes: Path) -> None
     done = COMMANDS.run("monograph", "search", notes, "comet", "--where", "yeer >= 1963", "--json")
     assert (done.returncode, json.loads(done.stdout)) == (0, [])
     assert done.stderr == "no document has the key 'yeer'; perhaps 'year'\n"
-    assert "no document has" not in told("search", notes, "comet", "--where", "year >= 1963", code=0)
+    assert "no document has" not in run("search", notes, "comet", "--where", "year >= 1963")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("command", ["ask", "context"])
 def test_answers_warn_of_keys_of_no_document(command: str, notes: Path) -> None:
     where = '{"or": [{"not": {"yeer": 1963}}, {"tags": {"contains": "house"}}, {"zzz": 1}, {"$title": "Comet"}]}'
-    said = told(command, notes, "comet", "--where", where, code=0)
+    said = run(command, notes, "comet", "--where", where)
     assert "no document has the key 'yeer'; perhaps 'year'\n" in said
     assert "no document has the key 'zzz'\n" in said
     assert said.count("no document has") == 2
@@ -177,7 +174,7 @@ def test_keys_of_documents_outside_of_a_view_are_not_named(notes: Path) -> None:
 )
 def test_an_empty_query_says_why_nothing_is_found(arguments: tuple[str, str], notes: Path) -> None:
     command, query = arguments
-    assert "the query is empty: nothing will be found\n" in told(command, notes, query, code=0)
+    assert "the query is empty: nothing will be found\n" in run(command, notes, query)
 
 
 @pytest.mark.parametrize(
@@ -186,4 +183,4 @@ def test_an_empty_query_says_why_nothing_is_found(arguments: tuple[str, str], no
 )
 def test_no_hits_asked_for_says_why_nothing_is_found(arguments: tuple[str, ...], notes: Path) -> None:
     command, *others = arguments
-    assert "-k 0 asks for no hits: nothing will be found\n" in told(command, notes, *others, "-k", 0, code=0)
+    assert "-k 0 asks for no hits: nothing will be found\n" in run(command, notes, *others, "-k", 0)

@@ -128,3 +128,8 @@ def until(page: Any, script: str, argument: Any = None) -> None:
     """Wait until a script says yes. What playwright offers for it evaluates texts, which the page's policy forbids."""
     while not page.evaluate(script, argument):
         page.wait_for_timeout(20)
+
+
+def sideways(page: Any) -> bool:
+    """Whether a page must be scrolled sideways."""
+    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

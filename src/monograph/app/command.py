@@ -62,7 +62,7 @@ def query_and_filter(
 
     It warns of keys in the filter that no document of a file has, with keys of similar spelling.
     """
-    question, condition = query_of(query), where_of(where or [])
+    question, condition = _query_of(query), where_of(where or [])
     warn_of_no_hits(k)
     if k and not question.strip():
         output.print_line("the query is empty: nothing will be found", stderr=True)
@@ -143,13 +143,7 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
 
 
 def _refuse_swapped() -> None:
-    """Detect that the file does not come first among the arguments, as in ``search comet notes.mono``.
-
-    Raises
-    ------
-    InputError
-        If it does not; the hint is the command with its arguments in order.
-    """
+    """Raise InputError if the file does not come first, as in ``search comet notes.mono``; the hint has it first."""
     context = get_current_context(silent=True)
     arguments = [one.name for one in context.command.params if isinstance(one, TyperArgument)] if context else []
     if context is None or arguments[:1] != ["file"]:
@@ -186,14 +180,8 @@ def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
             signal.signal(signal.SIGTERM, previous_handler)
 
 
-def query_of(written: str) -> str:
-    """Return an argument, or, if it is ``-``, the text of standard input.
-
-    Raises
-    ------
-    InputError
-        If standard input is empty, or is not UTF-8.
-    """
+def _query_of(written: str) -> str:
+    """Return an argument, or, if it is ``-``, the text of standard input."""
     if written != "-":
         return written
     try:

@@ -126,9 +126,8 @@ def opened(
         from monograph.shelf import is_shelf
 
         if is_shelf(file):
-            raise InputError(
-                f"{file} is a shelf, which this command does not accept", "see monograph shelf --help, or give a file"
-            )
+            hint = "see monograph shelf --help, or give a file"
+            raise InputError(f"{file} is a shelf, which this command does not accept", hint)
     from monograph.library.monograph import Monograph
 
     monograph = Monograph.open(file, trusted=permission(trust=trust), key=key_of(file), create=create, **options)
@@ -162,13 +161,7 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
 
 
 def remember(identity: str, wanted: Iterable[str]) -> None:
-    """Add addresses of a file to the list of trusted addresses, and print them.
-
-    Raises
-    ------
-    MonographError
-        If the list cannot be written.
-    """
+    """Add addresses of a file to the list of trusted addresses, and print them."""
     path = list_of_trusted()
     with _writing:
         trusted = set(_trusted())
@@ -209,24 +202,21 @@ def _trusted() -> Iterator[tuple[str, str]]:
 
 def key_of(file: Path) -> str | None:
     """Return the key for a file: ``MONOGRAPH_KEY``, or the typed one if the file looks encrypted, or None."""
-    key = os.environ.get(KEY_VARIABLE)
-    if key or not sys.stdin.isatty():
-        return key or None
-    from monograph.store.file.encryption import may_be_encrypted
+    key = os.environ.get(KEY_VARIABLE) or None
+    if key is None and sys.stdin.isatty():
+        from monograph.store.file.encryption import may_be_encrypted
 
-    if not may_be_encrypted(file):
-        return None
-    return _prompt_key(f"key of {file}: ")
+        if may_be_encrypted(file):
+            return _prompt_key(f"key of {file}: ")
+    return key
 
 
 def key_to_decrypt(file: Path) -> str:
     """Return the key of an encrypted file. Raises InputError if neither the environment nor a terminal provides one."""
     key = os.environ.get(KEY_VARIABLE)
-    if key:
-        return key
-    if not sys.stdin.isatty():
+    if not key and not sys.stdin.isatty():
         raise InputError("no key was given", f"set {KEY_VARIABLE}, or run the command in a terminal, which asks for it")
-    return _prompt_key(f"key of {file}: ")
+    return key or _prompt_key(f"key of {file}: ")
 
 
 def new_key(file: Path) -> str:

@@ -8,7 +8,6 @@ import os
 import re
 import secrets
 import select
-import sys
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
@@ -66,9 +65,11 @@ def mcp(
     """
     with contextlib.nullcontext() if http else _end_with_client():
         output.escape_logs()
-        with _without_collecting():
+        gc.disable()  # During these imports it takes an eighth of a server's start and finds nothing.
+        try:
             from monograph_mcp import serve_http, serve_stdio
-
+        finally:
+            gc.enable()
         with opened_archive(
             file, within, as_of, trust=trust, engine=engine, read_only=not notes, reranker=reranker
         ) as archive:
@@ -83,19 +84,8 @@ def mcp(
                     output.print_json(connection)
                 else:
                     output.print_text(f"{address}\nAuthorization: Bearer {server_token}")
-                sys.stdout.flush()
 
             serve_http(archive, server_token, host=host, port=port, notes=notes, ready=ready)
-
-
-@contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Disable garbage collection during imports, where it takes an eighth of a server's start and finds nothing."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 @contextlib.contextmanager
@@ -167,24 +157,20 @@ def serve(
             archive = opened_archive(file, within, as_of, trust=trust, engine=engine, **choices)
             archives[name] = stack.enter_context(archive)
         server_token = token or secrets.token_urlsafe(24)
-
-        def ready(address: str) -> None:
-            page = f"{address}/#token={server_token}"
-            if json_output:
-                output.print_json({"address": address, "token": server_token, "page": page})
-            else:
-                output.print_line(page)
-            sys.stdout.flush()
-            if open_browser:
-                import webbrowser
-
-                webbrowser.open(page)
-
         listening = stack.enter_context(listen(host, port))
         agent_apps = _agent_apps(archives, notes=write) if agents else []
         served = Served(archives, write=write, model="" if answering is None else answering.key, agents=agents)
         web_server = server(served, server_token, listening, beside=agent_apps)
-        ready(address_of(listening))
+        address = address_of(listening)
+        page = f"{address}/#token={server_token}"
+        if json_output:
+            output.print_json({"address": address, "token": server_token, "page": page})
+        else:
+            output.print_line(page)
+        if open_browser:
+            import webbrowser
+
+            webbrowser.open(page)
         web_server.run(sockets=[listening])
 
 

@@ -11,20 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from support.paths import EXAMPLES
-
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
 from monograph import Document, Monograph
-from support.browser import CHROMIUM, VIOLATIONS, Heard, Site, show, site, until
+from support.browser import CHROMIUM, Site, show, sideways, site, until
 from support.model_server import ModelServer
+from support.paths import EXAMPLES
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
 
 TEXTS = EXAMPLES / "texts"
-VIEWS = ("/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
 # Characters of two UTF-16 units, of several code points, and of another direction stand before what is cited.
 SIGNS = "👩‍🚀🪐 𝒜𝓃 हिन्दी में लिखा हुआ, שלום العالم. "
 NEEDLE = "The zephyrometer of Altamura was broken by a goat in 1871."
@@ -81,27 +75,6 @@ def served(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
     files = [place / f"{name}.mono" for name in ("archive", "letters", "long")]
     with site(files, "--model", f"openai:{model.url}#scripted") as running:
         yield running
-
-
-@pytest.fixture
-def heard(served: Site) -> Heard:
-    return Heard(urlsplit(served.address).netloc)
-
-
-@pytest.fixture
-def page(browser: Any, served: Site, heard: Heard, entrance: Any) -> Iterator[Any]:
-    """A tab of its own, let in; when it is closed, nothing has gone wrong that the browser tells of."""
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance
-    )
-    context.add_init_script(VIOLATIONS)
-    context.set_default_timeout(60_000)
-    tab = context.new_page()
-    heard.listen(tab)
-    yield tab
-    violations = tab.evaluate("globalThis.violations")
-    context.close()
-    assert (heard.errors, heard.strangers, violations) == ([], [], [])
 
 
 def marked(page: Any) -> list[tuple[int, int, str]]:
@@ -255,7 +228,7 @@ def test_an_answer_streams_and_a_conversation_goes_on(
     other.close()
 
 
-def test_broken_answer_is_shown_and_can_be_retried(page: Any, model: ModelServer, heard: Heard) -> None:
+def test_broken_answer_is_shown_and_can_be_retried(page: Any, model: ModelServer) -> None:
     model.fail("cut half", containing="Bregenz lentils")
     show(page, "/ask", file="archive", q="What of Bregenz lentils and the grandmother’s cake?")
     page.wait_for_selector(".turn .trouble")
@@ -364,10 +337,6 @@ def test_hostile_texts_are_shown_as_texts(page: Any, served: Site) -> None:
         assert page.locator(".tabs [aria-current]").count() == 1
 
 
-def sideways(page: Any) -> bool:
-    return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
-
-
 def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
     (hit,) = served.get("/search", q="quicksilver barometer cellar Corvara", k=1, file="long")["files"][0]["hits"]
     chunk = hit["hit"]["chunk"]
@@ -461,68 +430,3 @@ def test_outline_expands_level_by_level(page: Any, served: Site) -> None:
     page.locator(".inner .where-it-stands a").first.click()
     page.wait_for_url("**/document?**")
     are_cited(page, text_of(served, page), spans_of(page))
-
-
-# What axe would say of names and contrast, in a page of script.
-FAULTS = r"""
-() => {
-  const faults = [];
-  const seen = (one) => one.checkVisibility({ checkVisibilityCSS: true }) && !one.closest("[aria-hidden=true]");
-  const label = (one) => one.getAttribute("aria-label")
-    || document.getElementById(one.getAttribute("aria-labelledby"))?.textContent
-    || [...(one.labels || [])].map((label) => label.textContent).join("") || one.textContent.trim() || one.alt || one.title;
-  for (const one of document.querySelectorAll("a, button, input, select, textarea, summary, canvas, img, svg[role], progress, [tabindex='0']"))
-    if (seen(one) && !label(one)) faults.push(`no name: ${one.outerHTML.slice(0, 100)}`);
-  const ids = [...document.querySelectorAll("[id]")].map((one) => one.id);
-  if (new Set(ids).size < ids.length) faults.push("an id twice");
-  if (document.querySelectorAll("h1").length !== 1) faults.push("not one h1");
-  if (!document.documentElement.lang || !document.title || !document.querySelector("main")) faults.push("no language, title or main");
-  const numbers = (text) => text.match(/[\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((one) => one / 255).map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
-  const ground = (one) => {
-    for (; one; one = one.parentElement) {
-      const found = numbers(getComputedStyle(one).backgroundColor);
-      if (found.length === 3 || found[3] === 1) return found.slice(0, 3);
-    }
-    return [255, 255, 255];
-  };
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (walk.nextNode()) {
-    const one = walk.currentNode.parentElement;
-    if (!walk.currentNode.data.trim() || !seen(one) || one.closest(".unseen, svg, script, noscript, .skip, :disabled")) continue;
-    const style = getComputedStyle(one);
-    const [high, low] = [light(numbers(style.color)), light(ground(one))].sort((x, y) => y - x);
-    const ratio = (high + 0.05) / (low + 0.05);
-    if (ratio < 4.5) faults.push(`${ratio.toFixed(2)}: ${walk.currentNode.data.trim().slice(0, 40)} (${one.className || one.tagName})`);
-  }
-  return [...new Set(faults)];
-}
-"""
-
-
-def test_every_page_opens_without_errors(page: Any, served: Site) -> None:
-    """Labels, contrast, no sideways scroll; and, as after every test, nothing refused, nothing asked of others."""
-    (hit,) = served.get("/search", q="comet", k=1, file="archive")["files"][0]["hits"]
-    document, mark = hit["hit"]["chunk"]["document_id"], f"{hit['hit']['chunk']['start']}-{hit['hit']['chunk']['end']}"
-    tour: list[tuple[str, dict[str, Any]]] = [(view, {"file": "archive"}) for view in VIEWS]
-    tour += [
-        ("/search", {"q": "comet", "where": ["year >= 1950"], "how": "graph"}),
-        ("/search", {"q": "comet", "in": "archive", "source": document, "mark": mark}),
-        ("/search", {"q": "xyzzyx"}),
-        ("/ask", {"q": "Who discovered the comet?", "file": "archive"}),
-        ("/document", {"id": document, "mark": mark, "file": "archive"}),
-        *(
-            ("/document", {"id": document, "view": view, "file": "archive"})
-            for view in ("chunks", "names", "summaries")
-        ),
-        ("/entity", {"name": "Tobias Renk", "other": "Vienna", "file": "archive"}),
-    ]
-    for path, parameters in tour:
-        show(page, path, **parameters)
-        page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-        for scheme, width in (("light", 1280), ("dark", 360)):
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.set_viewport_size({"width": width, "height": 740})
-            assert page.evaluate(FAULTS) == [], (path, parameters, scheme)
-            assert not sideways(page), (path, parameters, width)

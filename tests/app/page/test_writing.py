@@ -11,13 +11,10 @@ import pytest
 
 from support.paths import EXAMPLES
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
-pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from monograph import Monograph
-from support.browser import CHROMIUM, VIOLATIONS, Site, show, site, until
+from support.browser import CHROMIUM, Site, show, site, until
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
 
@@ -63,22 +60,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(place: Path) -> Iterator[Site]:
     with site([place / "notes.mono"], "--write") as running:
         yield running
-
-
-@pytest.fixture
-def page(browser: Any, served: Site, entrance: Any) -> Iterator[Any]:
-    context = browser.new_context(
-        viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance, accept_downloads=True
-    )
-    context.add_init_script(VIOLATIONS)
-    context.set_default_timeout(60_000)
-    tab = context.new_page()
-    faults: list[str] = []
-    tab.on("pageerror", lambda error: faults.append(str(error)))
-    yield tab
-    violations = tab.evaluate("globalThis.violations")
-    context.close()
-    assert (faults, violations) == ([], [])
 
 
 def document_of(served: Site, uri: str) -> Any:

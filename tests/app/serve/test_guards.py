@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-
 import monograph.app
 from monograph import Document, Monograph
 from monograph.app.serve.pages import VIEWS

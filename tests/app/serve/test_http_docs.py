@@ -17,13 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from support.paths import ROOT
-
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-
 from monograph import Monograph
 from support.api_server import Client
+from support.paths import ROOT
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
 PAGE = (ROOT / "docs" / "reference" / "http.md").read_text()

@@ -1,4 +1,4 @@
-"""Responses and errors of every operation of the HTTP API, held against those that were recorded.
+"""Responses and errors of every operation of the HTTP API, held against those recorded and against openapi.json.
 
 ``PYTHONPATH=tests python tests/app/serve/test_http_golden.py`` records them anew.
 """
@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
 from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
@@ -162,6 +161,15 @@ def make(folder: Path) -> Path:
     return path
 
 
+def validate(reply: Reply, path: str, described: dict[str, Any]) -> None:
+    """Check a response in JSON against the schema of its operation and status."""
+    operation = described["paths"].get(BASE + path.partition("?")[0], {}).get("get")
+    if operation is not None and reply.headers["content-type"] == "application/json":
+        responses = operation["responses"]
+        schema = responses.get(str(reply.status), responses["default"])["content"]["application/json"].get("schema", {})
+        jsonschema.validate(reply.json, {**schema, "components": described["components"]})
+
+
 def without(value: Any, place: str) -> Any:
     """A value of JSON without what is volatile, its numbers rounded."""
     if isinstance(value, dict):
@@ -196,14 +204,19 @@ def replies(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """(request, response) of every operation."""
     path = make(folder)
     with Monograph.open(path) as notes, serving({"notes": notes}, write=True) as client:
-        for asked in (*READ, *REFUSED):
-            reply = kept(client.ask("GET", BASE + asked), str(folder))
+        described = client.get("/openapi.json").json
+        named = {"CHUNK": client.get("/document/chunks", id="comet").json[0]["id"]}
+        for node in client.get("/outline").json[:1]:
+            named["NODE"] = node["id"]
+        asked_by_id = [
+            f"/{kind}?id={name}" for kind, name in (("summary", "NODE"), ("chunk", "CHUNK")) if name in named
+        ]
+        for asked in (*READ, *REFUSED, *asked_by_id):
+            route, _, name = asked.rpartition("id=")
+            answer = client.ask("GET", BASE + (f"{route}id={named[name]}" if name in named else asked))
+            validate(answer, asked, described)
+            reply = kept(answer, str(folder))
             yield f"GET {asked}", {**reply, "body": shape(reply["body"])} if asked in SHAPES else reply
-        node = client.get("/outline").json
-        for one in node[:1]:
-            yield "GET /summary?id=NODE", kept(client.get("/summary", id=one["id"]), str(folder))
-        chunk = client.get("/document/chunks", id="comet").json[0]["id"]
-        yield "GET /chunk?id=CHUNK", kept(client.get("/chunk", id=chunk), str(folder))
         streamed = client.stream("/ask", q="Who repaired the boiler?")
         yield "GET /ask as events", {"events": [[name, without(data, str(folder))] for name, data in streamed.events]}
         for asked, given in POSTED:
@@ -238,8 +251,7 @@ def recorded() -> dict[str, Any]:
     return dict(json.loads(GOLDEN.read_text()))
 
 
-@pytest.mark.long
-def test_responses_are_as_recorded(tmp_path: Path, recorded: dict[str, Any]) -> None:
+def test_responses_are_as_recorded_and_described(tmp_path: Path, recorded: dict[str, Any]) -> None:
     answered = dict(replies(tmp_path))
     assert answered.keys() == recorded.keys()
     for asked, reply in answered.items():

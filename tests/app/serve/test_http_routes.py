@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import socket
 import threading
@@ -14,15 +13,13 @@ import pytest
 
 from support.paths import EXAMPLES, ROOT
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
 from monograph import Monograph
 from monograph.derive.loading import load_model, load_summarizer
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
-from support.api_server import BASE, OPERATIONS, Client, Reply, address, serving
+from support.api_server import BASE, OPERATIONS, Client, address, serving
 from support.forks import COMMANDS
 from support.model_server import ModelServer
 
@@ -97,51 +94,6 @@ def test_responses_equal_the_output_of_commands(client: Client, path: Path) -> N
         same(client.get(place, **parameters).json, printed(path, *command))
 
 
-def asked(client: Client) -> list[tuple[str, str, Reply]]:
-    """(method, path, answer) of every route that reads."""
-    document, chunk = document_id(client), chunk_id(client)
-    summary = client.get("/outline").json[0]["id"]
-    given: dict[str, dict[str, Any]] = {
-        "/settings": {},
-        "/search": {"q": QUESTION, "how": "tree:detail=0.5"},
-        "/context": {"q": QUESTION},
-        "/ask": {"q": QUESTION},
-        "/documents": {"start": 3, "limit": 5},
-        "/document": {"id": document},
-        "/document/text": {"id": document, "mark": ["5-9", "12-40"], "q": "comet", "start": 10, "length": 100},
-        "/document/chunks": {"id": document},
-        "/document/source": {"id": document},
-        "/document/boxes": {"id": document, "start": 0, "end": 10},
-        "/document/names": {"id": document},
-        "/document/summaries": {"id": document},
-        "/chunk": {"id": chunk},
-        "/entities": {"name": "amsel", "why": "true"},
-        "/neighbourhood": {"name": "T. Renk"},
-        "/routes": {"name": "T. Renk", "other": "Ines Calder"},
-        "/outline": {"layers": 3},
-        "/summary": {"id": summary},
-        "/sources": {},
-        "/failures": {},
-        "/stats": {},
-        "/costs": {},
-        "/check": {},
-        "/jobs": {},
-    }
-    return [("get", path, client.get(path, **parameters)) for path, parameters in given.items()]
-
-
-def test_responses_match_the_openapi_description(client: Client, described: dict[str, Any]) -> None:
-    for method, path, reply in asked(client):
-        assert reply.status == 200, (path, reply.body)
-        operation = described["paths"][BASE + path][method]
-        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
-        jsonschema.validate(reply.json, {**schema, "components": described["components"]})
-    missing = client.get("/document", id="nothing")
-    assert missing.status == 404
-    fault = described["paths"][f"{BASE}/document"]["get"]["responses"]["default"]["content"]["application/json"]
-    jsonschema.validate(missing.json, {**fault["schema"], "components": described["components"]})
-
-
 def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None:
     told = {(method, path.removeprefix(BASE)) for path, some in described["paths"].items() for method in some}
     assert told == {(one.method.lower(), one.path) for one in OPERATIONS} | {
@@ -167,41 +119,6 @@ def test_http_page_documents_routes_and_parameters(described: dict[str, Any]) ->
         named = [one["name"] for one in operation.get("parameters", ())]
         for name in named:
             assert f"`{name}`" in line or "the same" in line, (route.path, name)
-
-
-def test_invalid_requests_are_refused_with_a_reason(client: Client) -> None:
-    for path, status, word in (
-        ("/search", 400, "q is not given"),
-        ("/search?q=a&k=many", 400, "k is 'many'"),
-        ("/search?q=a&q=b", 400, "twice"),
-        ("/search?q=a&colour=red", 400, "colour"),
-        ("/search?q=a&how=unheard", 400, "unheard"),
-        ("/search?q=a&where=year", 400, "is not a filter"),
-        ("/search?q=a&file=other", 404, "other"),
-        ("/search?q=a&k=99999999999999999999999999", 200, ""),
-        ("/context?q=a&order=random", 400, "order"),
-        ("/document?id=nothing", 404, "nothing"),
-        ("/document/text?id=texts/README.md&mark=abc", 400, "mark"),
-        ("/chunk?id=nothing", 404, "nothing"),
-        ("/entities?why=perhaps", 400, "perhaps"),
-        ("/neighbourhood?name=Zzyzx", 404, "Zzyzx"),
-        ("/picture", 400, "name or q"),
-        ("/summary?id=ffff", 404, "ffff"),
-        ("/job?id=none", 404, "none"),
-        ("/nowhere", 404, "nowhere"),
-    ):
-        reply = client.ask("GET", BASE + path)
-        assert reply.status == status, (path, reply.body)
-        if status != 200:
-            assert set(reply.json) == {"error", "hint", "kind"}
-            assert word in reply.json["error"] + reply.json["hint"], path
-    assert client.ask("PUT", f"{BASE}/search").status == 404
-    for body, kind in ((b"{", "application/json"), (b"[]", "application/json"), (b'{"q": 1}', "application/json"),
-                       (b'{"q": "a"}', "text/plain"), (b'{"q": "a", "history": [{"question": 1}]}', "application/json"),
-                       (b'{"q": "\\ud800"}', "application/json"), (b"[" * 100_000, "application/json")):  # fmt: skip
-        reply = client.ask("POST", f"{BASE}/chat", body, {"Content-Type": kind})
-        assert reply.status == 400, (body[:50], reply.body)
-    assert client.ask("POST", f"{BASE}/chat", b" " * 2_000_000, {"Content-Type": "application/json"}).status == 413
 
 
 def test_writing_routes_are_refused_without_write(client: Client) -> None:
@@ -323,39 +240,6 @@ def test_disconnected_client_ends_the_answer(path: Path) -> None:
         assert client.get("/search", q="comet").status == 200
         let.set()
         model.left.wait()
-
-
-def test_matched_words_are_marked(client: Client) -> None:
-    marked = set()
-    for hit in client.get("/search", q="comets that Ines Calder found", k=5).json["files"][0]["hits"]:
-        pieces, chunk = hit["pieces"], hit["hit"]["chunk"]
-        assert "".join(one["text"] for one in pieces) == chunk["text"]
-        assert pieces[0]["start"] == chunk["start"]
-        assert pieces[-1]["end"] == chunk["end"]
-        for one, other in itertools.pairwise(pieces):
-            assert one["end"] == other["start"]
-        marked |= {one["text"] for one in pieces if one["word"]}
-    assert {"comet", "Ines", "Calder", "found"} <= marked
-    assert not {"the", "that", "a"} & marked
-
-
-def test_document_is_returned_in_parts(client: Client) -> None:
-    document = client.get("/document", id=document_id(client))
-    whole, start, seen = document.json["text"], 0, []
-    while start < len(whole):
-        part = client.get("/document/text", id=document.json["id"], start=start, length=300).json
-        assert part["characters"] == len(whole)
-        assert part["start"] == start
-        seen += part["blocks"]
-        start = part["end"]
-    assert len(seen) > 5
-    assert any(block["kind"] == "heading" for block in seen)
-    for block in seen:
-        for piece in block["pieces"]:
-            assert whole[piece["start"] : piece["end"]] == piece["text"]
-    assert " ".join("".join(piece["text"] for piece in block["pieces"]) for block in seen).replace("#", "").split() == (
-        whole.replace("#", "").split()
-    )
 
 
 def test_pictures_may_be_framed_by_this_page_only(client: Client) -> None:

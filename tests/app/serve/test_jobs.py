@@ -17,9 +17,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-
 from monograph import Document, Monograph
 from monograph.app.serve import application, server
 from support.api_server import BASE, TOKEN, Client, address, events, serving

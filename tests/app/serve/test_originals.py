@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 pdfium = pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
 
 from monograph import Document, Monograph

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from monograph.app.serve.pieces import Block, Marks, Piece, Words, blocks, window
 from monograph.values import Section

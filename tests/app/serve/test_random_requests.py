@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from support.properties import examples
-
-pytest.importorskip("fastapi", reason="the extra serve is not installed")
-pytest.importorskip("uvicorn", reason="the extra serve is not installed")
-
 from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
 from support.api_server import BASE, OPERATIONS, Client, Operation, address, serving
+from support.properties import examples
 
 # What changes folders is left to tests of its own: a name at random may be a folder.
 LEFT = ("/sync", "/plan", "/upload", "/changes", "/job/events")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -13,8 +12,7 @@ from typing import Any
 
 import pytest
 
-for package in ("fastapi", "uvicorn", "mcp"):
-    pytest.importorskip(package, reason="an extra is not installed")
+pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp import Client as Agent
 from mcp.client.stdio import StdioServerParameters
@@ -24,9 +22,10 @@ from monograph import Document, Monograph
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph_mcp import make_server
 from monograph_tools.tools import address
-from support.api_server import OPERATIONS, TOKEN, Client, Operation, serving
+from support.api_server import OPERATIONS, Client, Operation, serving
 from support.api_server import address as at
-from support.forks import COMMANDS
+from support.browser import TOKEN, site
+from support.forks import run
 
 PROGRAM = str(Path(sys.executable).parent / "monograph")
 ANN = {"owner": "ann"}
@@ -241,38 +240,26 @@ def test_mcp_serves_only_the_view(path: Path) -> None:
 
 
 def test_page_serves_only_the_view(path: Path) -> None:
-    command = [PROGRAM, "serve", str(path), "--within", "owner=ann", "--json", "--token", TOKEN]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            said = json.loads("".join(process.stdout.readline() for _ in range(5)))
-            client = Client(int(said["address"].rpartition(":")[2]))
-            assert client.get("/documents").json["count"] == len(TOWNS)
-            assert client.get("/document", id="b1").status == 404
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-def run(path: Path, command: str, *arguments: str) -> str:
-    done = COMMANDS.run("monograph", command, str(path), *arguments)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.lower()
+    with site([path], "--within", "owner=ann") as running:
+        client = Client(int(running.address.rpartition(":")[2]), TOKEN)
+        assert client.get("/documents").json["count"] == len(TOWNS)
+        assert client.get("/document", id="b1").status == 404
 
 
 @pytest.mark.parametrize("within", ["owner=ann", "owner == ann", '{"owner": "ann"}'])
 @pytest.mark.long
 def test_commands_show_only_the_view(path: Path, within: str) -> None:
-    printed = [run(path, "show", "--within", within)]
+    printed = [run("show", path, "--within", within)]
     if within == "owner=ann":
-        asked_for = ("Who met Charles Babbage?", "--within", within)
-        printed += [run(path, command, *asked_for) for command in ("search", "ask", "context")]
-        printed += [run(path, *shown, "--within", within) for shown in (["entities"], ["graph", "Charles Babbage"])]
-        assert json.loads(run(path, "stats", "--within", within, "--json"))["documents"] == len(TOWNS)
-        assert SECRET in run(path, "search", "Who met Charles Babbage?", "-k", "50")
-    for one in printed:
+        asked_for = (path, "Who met Charles Babbage?", "--within", within)
+        printed += [run(command, *asked_for) for command in ("search", "ask", "context")]
+        printed += [
+            run("entities", path, "--within", within),
+            run("graph", path, "Charles Babbage", "--within", within),
+        ]
+        assert json.loads(run("stats", path, "--within", within, "--json"))["documents"] == len(TOWNS)
+        assert SECRET in run("search", path, "Who met Charles Babbage?", "-k", "50").lower()
+    for one in map(str.lower, printed):
         assert "lovelace" in one or "lisbon" in one
         assert SECRET not in one
-    failed = COMMANDS.run("monograph", "show", str(path), "b1", "--within", within)
-    assert failed.returncode == 1
-    assert SECRET not in failed.stderr.lower()
+    assert SECRET not in run("show", path, "b1", "--within", within, code=1).lower()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -117,21 +117,19 @@ def _entities(
         *shown_entities,
         *(entities_by_id.get(identifier, Entity(identifier, name, "")) for identifier, name in outside.items()),
     ]
-    return [_entity(entity, documents) for entity in entities], {
-        entity.id: index for index, entity in enumerate(entities)
-    }
-
-
-def _entity(entity: Entity, documents: Mapping[str, Document]) -> dict[str, Any]:
-    other_names = (name for name in entity.names if name != entity.name)
-    subjects = (title_and_place(documents, identifier) for identifier in entity.documents)
-    return {
-        "name": shortened(entity.name, NAME_CHARACTERS),
-        "kind": shortened(entity.kind, NAME_CHARACTERS),
-        "names": _first(other_names, NAMES),
-        "count": entity.chunks,
-        "documents": _first((title or place for title, place in subjects), NAMES),
-    }
+    fields = []
+    for entity in entities:
+        subjects = [title_and_place(documents, identifier) for identifier in entity.documents[:NAMES]]
+        fields.append(
+            {
+                "name": shortened(entity.name, NAME_CHARACTERS),
+                "kind": shortened(entity.kind, NAME_CHARACTERS),
+                "names": _first([name for name in entity.names if name != entity.name], NAMES),
+                "count": entity.chunks,
+                "documents": _first([title or place for title, place in subjects], NAMES),
+            }
+        )
+    return fields, {entity.id: index for index, entity in enumerate(entities)}
 
 
 def _chunks(
@@ -147,22 +145,21 @@ def _chunks(
         chunk = chunks_by_id.get(identifier, Chunk(identifier, "", "", 0, 0, 0))
         text = chunk.text[: min(CHUNK_CHARACTERS, remaining)]
         remaining -= len(text)
-        fields = _chunk(chunk, *title_and_place(documents, chunk.document_id), text)
-        chunks.append({"name": shortened(names.get(identifier, ""), NAME_CHARACTERS), **fields})
+        title, place = title_and_place(documents, chunk.document_id)
+        chunks.append(
+            {
+                "name": shortened(names.get(identifier, ""), NAME_CHARACTERS),
+                "title": shortened(title, NAME_CHARACTERS),
+                "document": shortened(place, NAME_CHARACTERS),
+                "section": shortened(section_of(title, chunk.metadata), NAME_CHARACTERS),
+                "cited": shortened(cite(chunk.metadata), NAME_CHARACTERS),
+                "start": chunk.start,
+                "end": chunk.end,
+                "text": text,
+                "whole": len(text) == len(chunk.text),
+            }
+        )
     return chunks, {identifier: index for index, identifier in enumerate(ids)}
-
-
-def _chunk(chunk: Chunk, title: str, place: str, text: str) -> dict[str, Any]:
-    return {
-        "title": shortened(title, NAME_CHARACTERS),
-        "document": shortened(place, NAME_CHARACTERS),
-        "section": shortened(section_of(title, chunk.metadata), NAME_CHARACTERS),
-        "cited": shortened(cite(chunk.metadata), NAME_CHARACTERS),
-        "start": chunk.start,
-        "end": chunk.end,
-        "text": text,
-        "whole": len(text) == len(chunk.text),
-    }
 
 
 def _link(link: Link, entity_indexes: dict[str, int], chunk_indexes: dict[str, int]) -> dict[str, Any]:
@@ -179,14 +176,9 @@ def _link(link: Link, entity_indexes: dict[str, int], chunk_indexes: dict[str, i
 
 def _path(path: Path, indexes: dict[str, dict[str, int]]) -> dict[str, Any]:
     nodes = path.nodes[:STATIONS]
-    return {
-        "score": path.score,
-        "nodes": [
-            (station.kind, indexes[station.kind][station.name if station.kind == "question" else station.id])
-            for station in nodes
-        ],
-    }
+    keys = [(node.kind, node.name if node.kind == "question" else node.id) for node in nodes]
+    return {"score": path.score, "nodes": [(kind, indexes[kind][key]) for kind, key in keys]}
 
 
-def _first(texts: Iterable[str], count: int) -> list[str]:
-    return [shortened(text, NAME_CHARACTERS) for text, _ in zip(texts, range(count), strict=False)]
+def _first(texts: Sequence[str], count: int) -> list[str]:
+    return [shortened(text, NAME_CHARACTERS) for text in texts[:count]]

@@ -117,15 +117,15 @@ FileInBody: TypeAlias = Annotated[str, Body(description="Name of a served file; 
 
 
 async def _archive(served: ServedFiles, file: FileName = "") -> Archive:
-    return served.archive(file)
+    return served.named(file)[1]
 
 
 async def _archive_in_body(served: ServedFiles, file: FileInBody = "") -> Archive:
-    return served.archive(file)
+    return served.named(file)[1]
 
 
 async def _file(served: ServedFiles, file: FileName = "") -> Reader:
-    return served.file(file)
+    return served.file(file)[1]
 
 
 def to_change(call: str) -> Any:

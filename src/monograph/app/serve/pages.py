@@ -17,19 +17,9 @@ from monograph.app.serve.operations import BASE
 VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
 """Addresses of views; the same page answers each of them and then shows the view."""
 
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "frame-src 'self'",
-        "base-uri 'none'",
-        "form-action 'none'",
-        "frame-ancestors 'none'",
-        "require-trusted-types-for 'script'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 _KINDS = (".html", ".js", ".css", ".svg", ".png", ".json")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from annotated_types import Interval
@@ -134,16 +134,14 @@ def search(
 
 
 def _as_found_hit(hit: Hit, words: Words) -> FoundHit:
-    text, offset = hit.text, 0 if hit.summary else hit.chunk.start
-    cut = Marks(words=words).cut(text, 0, len(text))
-    return FoundHit(
-        hit,
-        hit.explain(),
-        "" if hit.path is None else str(hit.path),
-        "" if hit.summary else cite(hit.metadata),
-        "" if hit.summary else document_output.section_of(hit.title, hit.metadata),
-        tuple(Piece(piece.start + offset, piece.end + offset, piece.text, piece.marks, piece.word) for piece in cut),
-    )
+    offset = 0 if hit.summary else hit.chunk.start
+    cut = Marks(words=words).cut(hit.text, 0, len(hit.text))
+    pieces = tuple(replace(piece, start=piece.start + offset, end=piece.end + offset) for piece in cut)
+    way = "" if hit.path is None else str(hit.path)
+    if hit.summary:
+        return FoundHit(hit, hit.explain(), way, "", "", pieces)
+    section = document_output.section_of(hit.title, hit.metadata)
+    return FoundHit(hit, hit.explain(), way, cite(hit.metadata), section, pieces)
 
 
 @router.get("/context")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -88,7 +89,7 @@ def text(
 ) -> Reading:
     """Return a part of a document's text, in pieces that mark spans and words."""
     stored = archive.document(identifier)
-    marks = Marks(spans_of(mark), Words(q) if q.strip() else None)
+    marks = Marks(tuple(_spans_of(mark)), Words(q) if q.strip() else None)
     first, last = window(stored.text, start, length)
     cut_blocks = blocks(stored.text, first, last, stored.sections, marks)
     return Reading(
@@ -96,21 +97,15 @@ def text(
     )
 
 
-def spans_of(written: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
-    """Return the spans of texts such as ``17-22``.
-
-    Raises
-    ------
-    InputError
-        If a text is not a span, or there are too many.
-    """
+def _spans_of(written: tuple[str, ...]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of texts such as ``17-22``."""
     if len(written) > MOST_MARKS:
         raise InputError(f"there are {len(written):,} marks", f"give at most {MOST_MARKS:,}")
-    matches = [_SPAN.fullmatch(part) for part in written]
-    for part, match in zip(written, matches, strict=True):
+    for part in written:
+        match = _SPAN.fullmatch(part)
         if match is None:
             raise InputError(f"mark is {part[:50]!r}", "give two offsets: 17-22")
-    return tuple((int(match[1]), int(match[2])) for match in matches if match is not None)
+        yield int(match[1]), int(match[2])
 
 
 @router.get("/chunk")

@@ -99,18 +99,14 @@ class Served:
             raise NotFound(f"no file named {chosen!r} is served", f"choose one of {', '.join(self.files)}")
         return chosen, self.files[chosen]
 
-    def archive(self, name: str) -> Archive:
-        """Return a file or shelf by name. Raises as :meth:`named` does."""
-        return self.named(name)[1]
-
-    def file(self, name: str) -> Reader:
-        """Return a file, view or snapshot by name. Raises as :meth:`named` does, and NotOnShelf for a shelf."""
-        return only_file(self.archive(name), "files or folders of its own")
+    def file(self, name: str) -> tuple[str, Reader]:
+        """Return the name of a file, view or snapshot, and it. Raises as :meth:`named`, and NotOnShelf for a shelf."""
+        chosen, archive = self.named(name)
+        return chosen, only_file(archive, "files or folders of its own")
 
     def pages_of(self, name: str) -> Pages:
         """Return the renderer of a file's pages. Raises as :meth:`file` does."""
-        self.file(name)
-        return self.pages[self.named(name)[0]]
+        return self.pages[self.file(name)[0]]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
         """Return the name of a file or view, and the file or view, for changing it.

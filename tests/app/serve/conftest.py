@@ -1,0 +1,7 @@
+"""The tests of the server run where its extra is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+collect_ignore_glob = [] if all(map(find_spec, ("fastapi", "uvicorn", "sse_starlette"))) else ["*.py"]
