@@ -6,11 +6,11 @@ import base64
 import hashlib
 import json
 import re
-import shutil
-import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path as File
 from typing import Any
 
@@ -18,9 +18,9 @@ import pytest
 
 from monograph.app.picture import TITLE_CHARACTERS, data, picture_of
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode
+from support.browser import CHROMIUM
 
 ASSETS = resources.files("monograph.app.picture")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 HOSTILE = (
     "</script><script>document.title = 'ran'</script>",
     "<img src=x onerror=\"document.title = 'ran'\">",
@@ -255,195 +255,142 @@ def test_vendored_files_match_their_table() -> None:
 
 # What a browser makes of it.
 
-browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+in_browser = pytest.mark.skipif(CHROMIUM is None or find_spec("playwright") is None, reason="no browser is installed")
+Open = Callable[..., Any]
 
 
-def shown(page: str, folder: File, address: str = "", *, act: str = "") -> str:
-    """The page's elements as HTML once its scripts, and then ``act``, have run."""
-    if act:
-        script = f"setTimeout(() => {{ {act} }}, 50)"
-        allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        page = page.replace("script-src ", f"script-src 'sha256-{allowed}' ", 1)
-        page = page.replace("</body>", f"<script>{script}</script></body>")
-    file = folder / "page.html"
-    file.write_text(page, encoding="utf-8")
-    options = ["headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking"]
-    options += ["disable-component-update", "disable-sync", "disable-dev-shm-usage", "virtual-time-budget=2000"]
-    command = [str(CHROMIUM), *(f"--{option}" for option in options), f"--user-data-dir={folder / 'profile'}"]
-    done = subprocess.run(
-        [*command, "--enable-logging=stderr", "--dump-dom", file.as_uri() + address], capture_output=True, check=False
-    )
-    log = done.stderr.decode(errors="replace")
-    assert done.returncode == 0, log
-    assert "CONSOLE" not in log, log  # no error, and nothing that the policy had to stop
-    return done.stdout.decode()
+@pytest.fixture
+def opened(browser: Any, tmp_path: File) -> Iterator[Open]:
+    """Open a page, stored as a file; there was no error at the end, and nothing that the policy had to stop."""
+    told: list[str] = []
+    tab = browser.new_page()
+    tab.on("console", lambda one: told.append(one.text))
+    tab.on("pageerror", lambda error: told.append(str(error)))
+
+    def open_page(page: str, address: str = "") -> Any:
+        file = tmp_path / "page.html"
+        file.write_text(page, encoding="utf-8")
+        tab.goto("about:blank")
+        tab.goto(file.as_uri() + address)
+        tab.wait_for_selector("#summary:not(:empty)", state="attached")
+        return tab
+
+    yield open_page
+    tab.close()
+    assert told == []
 
 
-class Shown(HTMLParser):
-    """Texts of a shown page by the id of the element with an id that they are in; its buttons by data-key."""
-
-    EMPTY = ("meta", "input", "br", "link")
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.at: list[str] = []
-        self.texts: dict[str, str] = {}
-        self.tags: list[str] = []
-        self.attributes: dict[str, dict[str, str | None]] = {}
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        own = found.get("id") or found.get("data-key")
-        self.tags.append(tag)
-        if own:
-            self.attributes[own] = found
-        if tag not in self.EMPTY:
-            self.at.append(own or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        self.at.pop()
-
-    def handle_data(self, data: str) -> None:
-        for place in {one for one in self.at if one}:
-            self.texts[place] = self.texts.get(place, "") + data
+def row(key: str) -> str:
+    return f"[data-key={key}]"
 
 
 @pytest.mark.long
-@browser
-def test_browser_lists_entities_links_and_paths(tmp_path: File) -> None:
-    page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path))
-    assert page.texts["summary"] == "4 entities · 2 links · 3 chunks · 2 paths"
-    assert page.texts["entity-0"] == "Ines Calder4"
-    assert page.texts["path-0"] == "question→the comet→Ines Calder→logbook/1963.md1.00"
-    assert page.texts["path-1"] == "question→Okafor→elsewhere0.33"
-    assert page.texts["legend"] == "unknown1event1person1place1"
-    assert "5 neighbours left out" in page.texts["panel"]
-    assert "4 entities, 2 links, 3 chunks, 2 paths" in str(page.attributes["canvas"]["aria-label"])
+@in_browser
+def test_browser_lists_entities_links_and_paths(opened: Open) -> None:
+    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    assert tab.text_content("#summary") == "4 entities · 2 links · 3 chunks · 2 paths"
+    assert tab.text_content(row("entity-0")) == "Ines Calder4"
+    assert tab.text_content(row("path-0")) == "question→the comet→Ines Calder→logbook/1963.md1.00"
+    assert tab.text_content(row("path-1")) == "question→Okafor→elsewhere0.33"
+    assert tab.text_content("#legend") == "unknown1event1person1place1"
+    assert "5 neighbours left out" in tab.text_content("#panel")
+    assert "4 entities, 2 links, 3 chunks, 2 paths" in tab.get_attribute("#canvas", "aria-label")
 
 
 @pytest.mark.long
-@browser
-@pytest.mark.parametrize(
-    ("address", "heading", "said"),
-    [
-        (
-            "#entity-0",
-            "Ines Calder",
-            ["Also Miss Calder", "named in 4 chunks", "She found it first.", "logbook/1963.md 100–190", TEXT],
-        ),
-        pytest.param("#chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"], marks=pytest.mark.long),
-        pytest.param(
-            "#link-0",
-            "Ines Calder — the comet",
-            ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT],
-            marks=pytest.mark.long,
-        ),
-        pytest.param(
-            "#path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT], marks=pytest.mark.long
-        ),
-        pytest.param("#path-1", "Path", ["Okafor", "elsewhere", "not in this picture"], marks=pytest.mark.long),
-    ],
-)
-def test_address_opens_the_named_item(address: str, heading: str, said: list[str], tmp_path: File) -> None:
-    page = Shown(shown(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), tmp_path, address))
-    assert page.texts["heading"] == heading
-    assert [one for one in said if one not in page.texts["panel"]] == []
+@in_browser
+def test_address_opens_the_named_item(opened: Open) -> None:
+    for address, heading, said in (
+        ("entity-0", "Ines Calder", ["Also Miss Calder", "named in 4 chunks", "She found it first.", "logbook/1963.md 100–190", TEXT]),
+        ("chunk-0", "logbook/1963.md", ["14 April", TEXT, "the comet", "Vienna"]),
+        ("link-0", "Ines Calder — the comet", ["weight 2.50", "from 2 chunks", "discovery", "spring", TEXT]),
+        ("path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT]),
+        ("path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
+    ):  # fmt: skip
+        tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), f"#{address}")
+        assert tab.text_content("#heading") == heading
+        assert [one for one in said if one not in tab.text_content("#panel")] == []
 
 
 @pytest.mark.long
-@browser
-def test_browser_shows_hostile_text_as_text(tmp_path: File) -> None:
+@in_browser
+def test_browser_shows_hostile_text_as_text(opened: Open) -> None:
     for address in ("", "#entity-0", "#chunk-0", "#link-0", "#path-0"):
-        html = shown(hostile_page(), tmp_path, address)
-        page = Shown(html)
-        assert page.tags.count("script") == 3 and "img" not in page.tags
-        assert "<title>ran</title>" not in html
-        assert HOSTILE[1 if address == "#chunk-0" else 0] in page.texts["panel"]
+        tab = opened(hostile_page(), address)
+        assert (tab.locator("script").count(), tab.locator("img").count()) == (3, 0)
+        assert tab.title() != "ran"
+        assert HOSTILE[1 if address == "#chunk-0" else 0] in tab.text_content("#panel")
         if not address:
-            assert [page.texts[f"entity-{n}"][:-1] for n in (1, 2, 3, 4, 5)] == list(HOSTILE[1:6])
-            assert page.texts["entity-7"][:-1] == "n" * (data.NAME_CHARACTERS - 1) + "…"
+            assert [tab.text_content(row(f"entity-{n}"))[:-1] for n in (1, 2, 3, 4, 5)] == list(HOSTILE[1:6])
+            assert tab.text_content(row("entity-7"))[:-1] == "n" * (data.NAME_CHARACTERS - 1) + "…"
 
 
 @pytest.mark.long
-@browser
-def test_browser_shows_titles_and_places(tmp_path: File) -> None:
-    page = Shown(shown(picture_of(TITLED, title="x"), tmp_path, "#chunk-0"))
-    assert page.texts["heading"] == "Logbook"
-    assert "page 3 · 100–190" in page.texts["panel"]
-    assert "/home/ines/logbook/1963.md" in page.texts["panel"]
-    page = Shown(shown(picture_of(TITLED, title="x"), tmp_path))
-    assert page.texts["chunk-0"].startswith("Logbook › 14 April")
+@in_browser
+def test_browser_shows_titles_and_places(opened: Open) -> None:
+    tab = opened(picture_of(TITLED, title="x"), "#chunk-0")
+    assert tab.text_content("#heading") == "Logbook"
+    assert "page 3 · 100–190" in tab.text_content("#panel")
+    assert "/home/ines/logbook/1963.md" in tab.text_content("#panel")
+    assert opened(picture_of(TITLED, title="x")).text_content(row("chunk-0")).startswith("Logbook › 14 April")
 
 
 @pytest.mark.long
-@browser
-def test_browser_shows_an_empty_neighbourhood(tmp_path: File) -> None:
-    page = Shown(shown(picture_of(Neighbourhood((), (), ()), title=""), tmp_path))
-    assert page.texts["summary"] == "0 entities · 0 links · 0 chunks"
+@in_browser
+def test_browser_shows_an_empty_neighbourhood(opened: Open) -> None:
+    tab = opened(picture_of(Neighbourhood((), (), ()), title=""))
+    assert tab.text_content("#summary") == "0 entities · 0 links · 0 chunks"
 
 
 @pytest.mark.long
-@browser
-def test_browser_search_filters_the_list(tmp_path: File) -> None:
-    type_it = (
-        "const box = document.getElementById('search'); box.value = 'MISS'; box.dispatchEvent(new Event('input'));"
-    )
-    page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
-    html = shown(page, tmp_path, act=type_it)
-    rows = re.findall(r'<li( hidden="")?><button type="button" class="row" data-key="(entity-\d)"', html)
-    assert rows == [("", "entity-0"), *((' hidden=""', f"entity-{n}") for n in (1, 2, 3))]
-    enter = "box.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));"
-    assert Shown(shown(page, tmp_path, act=type_it + enter)).texts["heading"] == "Ines Calder"
+@in_browser
+def test_browser_search_filters_the_list(opened: Open) -> None:
+    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    tab.fill("#search", "MISS")
+    hidden = "all => all.map((one) => [one.dataset.key, one.parentElement.hidden])"
+    rows = tab.eval_on_selector_all("li > button.row[data-key^=entity]", hidden)
+    assert rows == [["entity-0", False], *([f"entity-{n}", True] for n in (1, 2, 3))]
+    tab.press("#search", "Enter")
+    assert tab.text_content("#heading") == "Ines Calder"
 
 
 @pytest.mark.long
-@browser
-def test_browser_navigates_by_keys_and_clicks(tmp_path: File) -> None:
-    page = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
-    walk = """
-      const press = (key) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
-      document.querySelector('[data-key=entity-0]').focus();
-      press('ArrowDown');
-      document.activeElement.click();
-    """
-    there = Shown(shown(page, tmp_path, act=walk))
-    assert there.texts["heading"] == there.texts["said"].removesuffix(" shown") == "the comet"
-    back = Shown(
-        shown(page, tmp_path, act=walk + "press('Escape'); document.title = document.activeElement.dataset.key;")
-    )
-    assert "heading" not in back.texts and "paths" in back.texts
-    assert back.texts["said"] == "All shown"
+@in_browser
+def test_browser_navigates_by_keys_and_clicks(opened: Open) -> None:
+    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    tab.focus(row("entity-0"))
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("Enter")
+    assert tab.text_content("#heading") == tab.text_content("#said").removesuffix(" shown") == "the comet"
+    tab.keyboard.press("Escape")
+    assert (tab.locator("#heading").count(), tab.locator("#paths").count()) == (0, 1)
+    assert tab.text_content("#said") == "All shown"
 
 
 @pytest.mark.long
-@browser
-def test_canvas_click_selects_the_entity(tmp_path: File) -> None:
-    alone = Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ())
-    click = """
-      const canvas = document.getElementById('canvas');
-      const box = canvas.getBoundingClientRect();
-      canvas.setPointerCapture = () => {};
-      const at = { pointerId: 1, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 - 16, bubbles: true };
-      for (const type of ['pointerdown', 'pointerup']) canvas.dispatchEvent(new PointerEvent(type, at));
-    """
-    assert Shown(shown(picture_of(alone, title="x"), tmp_path, act=click)).texts["heading"] == "Ines Calder"
+@in_browser
+def test_canvas_click_selects_the_entity(opened: Open) -> None:
+    tab = opened(picture_of(Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ()), title="x"))
+    box = tab.locator("#canvas").bounding_box()
+    tab.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2 - 16)
+    assert tab.text_content("#heading") == "Ines Calder"
 
 
 @pytest.mark.long
-@browser
-def test_browser_shows_and_hides_chunks_and_kinds(tmp_path: File) -> None:
-    press = "document.getElementById('chunks').click(); document.querySelector('#legend button').click();"
-    html = shown(picture_of(NEIGHBOURHOOD, PATHS, title="x"), tmp_path, act=press)
-    assert Shown(html).attributes["chunks"]["aria-pressed"] == "true"
-    assert re.findall(r'class="chip" aria-pressed="(\w+)"', html) == ["false", "true", "true", "true"]
+@in_browser
+def test_browser_shows_and_hides_chunks_and_kinds(opened: Open) -> None:
+    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="x"))
+    tab.click("#chunks")
+    tab.locator("#legend button").first.click()
+    assert tab.get_attribute("#chunks", "aria-pressed") == "true"
+    pressed = tab.eval_on_selector_all(".chip", "all => all.map((one) => one.ariaPressed)")
+    assert pressed == ["false", "true", "true", "true"]
 
 
 @pytest.mark.long
-@browser
-def test_browser_lays_out_hundreds_of_nodes(tmp_path: File) -> None:
+@in_browser
+def test_browser_lays_out_hundreds_of_nodes(opened: Open) -> None:
     entities = tuple(entity(f"e{n}", f"Entity {n}", f"kind {n % 14}", n + 1) for n in range(data.ENTITIES))
     links = tuple(Link(f"e{n}", f"e{(n * 7 + 1) % data.ENTITIES}", 1.0 + n % 9, ("c",)) for n in range(data.ENTITIES))
-    page = Shown(shown(picture_of(Neighbourhood(("e0",), entities, links), title="many"), tmp_path))
-    assert page.texts["summary"].startswith(f"{data.ENTITIES} entities")
+    tab = opened(picture_of(Neighbourhood(("e0",), entities, links), title="many"))
+    assert tab.text_content("#summary").startswith(f"{data.ENTITIES} entities")
