@@ -14,6 +14,15 @@ STRANGERS = ["Mary Poole rowed from Genoa to Corsica.", "Tobias Renk sold Mary P
 FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written down." for n in range(12))
 
 
+def with_filler(monograph: Monograph) -> Monograph:
+    """Add the letters, each long enough to be reduced."""
+    monograph.add(
+        Document(f"{fact} {FILLER}", id=f"d{n}", title=f"Letter {n}", uri=f"/l/{n}", metadata={"n": n})
+        for n, fact in enumerate(FACTS)
+    )
+    return monograph
+
+
 def of_different_lengths(monograph: Monograph) -> Monograph:
     """Add the letters, each of another length, with a tree of summaries."""
     monograph.add(

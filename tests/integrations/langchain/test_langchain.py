@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from threading import get_ident
 from typing import Any
 
@@ -27,12 +26,14 @@ from langchain_monograph import (
 )
 from monograph import Document, Monograph
 from monograph.errors import InputError, InvalidFilter
+from support.event_loops import note_threads
 from support.retriever_events import RetrieverEvents
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge"]
 
 
-def fill(monograph: Monograph) -> Monograph:
+@pytest.fixture
+def filled(monograph: Monograph) -> Monograph:
     monograph.add(
         Document(
             f"The {word} stands in hall {n}.", id=f"doc/{n}", title=f"Hall {n}", uri=f"/halls/{n}", metadata={"hall": n}
@@ -40,11 +41,6 @@ def fill(monograph: Monograph) -> Monograph:
         for n, word in enumerate(WORDS)
     )
     return monograph
-
-
-@pytest.fixture
-def filled(monograph: Monograph) -> Iterator[Monograph]:
-    yield fill(monograph)
 
 
 def test_langchain_documents_equal_the_hits(filled: Monograph) -> None:
@@ -139,24 +135,16 @@ def test_langchain_batches_find_the_same_as_single_queries(filled: Monograph) ->
     assert [[one.id for one in found] for found in asyncio.run(retriever.abatch(queries))] == alone
 
 
-def test_langchain_retriever_does_not_block_the_event_loop(filled: Monograph) -> None:
-    threads: list[int] = []
+def test_langchain_retriever_does_not_block_the_event_loop(filled: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = note_threads(monkeypatch, HybridRetriever, "_search")
+    retriever = HybridRetriever(monograph=filled)
 
-    class Noting(HybridRetriever):
-        def _search(self, *arguments: Any, **named: Any) -> Any:
-            threads.append(get_ident())
-            return super()._search(*arguments, **named)
-
-    retriever = Noting(monograph=filled)
-
-    async def ask() -> int:
+    async def ask() -> None:
         await retriever.ainvoke("anvil", k=1)
         retriever.invoke("anvil")  # where a loop runs already, as in a notebook
-        return get_ident()
 
-    loop = asyncio.run(ask())
-    assert threads[0] != loop
-    assert threads[1] == loop
+    asyncio.run(ask())
+    assert [thread == get_ident() for thread in threads] == [False, True]
 
 
 def test_langchain_callbacks_see_each_search_of_a_chain(filled: Monograph) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import importlib
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ unit = pytest.importorskip("langchain_tests.unit_tests", reason="langchain-tests
 from langchain_core.documents import Document
 from langchain_core.tools import BaseTool
 
-import monograph as own
 from langchain_monograph import (
     EraRAGRetriever,
     HybridRetriever,
@@ -29,17 +27,13 @@ from langchain_monograph import (
 )
 from monograph import Graph, Monograph, Tree
 from monograph.errors import InputError, MissingExtra, NotFound
-from support.letter_corpus import FACTS, FILLER
+from support.letter_corpus import with_filler
 
 
 @pytest.fixture
-def filled(monograph: Monograph) -> Iterator[Monograph]:
-    monograph.add(
-        own.Document(f"{fact} {FILLER}", id=f"d{n}", title=f"Letter {n}", uri=f"/l/{n}", metadata={"n": n})
-        for n, fact in enumerate(FACTS)
-    )
-    monograph.tree.rebuild()
-    yield monograph
+def filled(monograph: Monograph) -> Monograph:
+    with_filler(monograph).tree.rebuild()
+    return monograph
 
 
 class Standard(integration.RetrieversIntegrationTests):  # type: ignore[misc,name-defined]

@@ -38,6 +38,7 @@ from monograph.errors import (
 from monograph.shelf import whole_file
 from monograph_tools import convert_score
 from monograph_tools.scores import Convention
+from support.event_loops import note_threads
 from support.models import HashEmbedder
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
@@ -512,24 +513,15 @@ def test_langchain_indexing_api_adds_skips_and_deletes(store: EcoVectorStore) ->
     assert {one.page_content for one in kept} == {"page 0", "page 1"}
 
 
-def test_langchain_store_does_not_block_the_event_loop(store: EcoVectorStore) -> None:
-    threads: list[int] = []
+def test_langchain_store_does_not_block_the_event_loop(store: EcoVectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = note_threads(monkeypatch, EcoVectorStore, "similarity_search")
 
-    class Noting(EcoVectorStore):
-        def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> list[Document]:
-            threads.append(get_ident())
-            return super().similarity_search(query, k, **kwargs)
+    async def ask() -> None:
+        await asyncio.gather(*(store.asimilarity_search("anvil") for _ in range(4)))
+        store.similarity_search("anvil")
 
-    noting = Noting(store.monograph)
-
-    async def ask() -> int:
-        await asyncio.gather(*(noting.asimilarity_search("anvil") for _ in range(4)))
-        noting.similarity_search("anvil")
-        return get_ident()
-
-    loop = asyncio.run(ask())
-    assert loop not in threads[:4]
-    assert threads[4] == loop
+    asyncio.run(ask())
+    assert [thread == get_ident() for thread in threads] == [False] * 4 + [True]
 
 
 def test_langchain_embedders_convert_both_ways(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@ from llama_index.postprocessor.monograph import SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.vector_stores.monograph import AnswerEvent, EcoVectorStore, ReductionEvent, SearchEvent
-from monograph import Document, Monograph
-from support.letter_corpus import FACTS, FILLER
+from monograph import Monograph
+from support.letter_corpus import with_filler
 
 QUESTION = "who got the comet plates?"
 
@@ -62,8 +62,7 @@ def told() -> Iterator[Assertions]:
 
 @pytest.fixture
 def filled(monograph: Monograph) -> Monograph:
-    monograph.add(Document(f"{fact} {FILLER}", id=f"d{n}") for n, fact in enumerate(FACTS))
-    return monograph
+    return with_filler(monograph)
 
 
 def test_retriever_sends_search_events_with_their_effort(filled: Monograph, told: Assertions) -> None:

@@ -45,6 +45,7 @@ from llama_index.graph_stores.monograph import MonographPropertyGraphStore
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
 from monograph.errors import InputError, InvalidDocument
+from support.event_loops import note_threads
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.served_llm import ServedLLM
@@ -313,23 +314,12 @@ def test_graph_store_does_not_duplicate_stored_chunks(file: Monograph, tmp_path:
     assert store.get() == []
 
 
-def noting(real: Any, threads: set[int]) -> Any:
-    """A method that notes in which thread it runs."""
-
-    def noted(*arguments: Any, **named: Any) -> Any:
-        threads.add(get_ident())
-        return real(*arguments, **named)
-
-    return noted
-
-
 def test_graph_store_does_not_block_the_event_loop(
     store: MonographPropertyGraphStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    threads: set[int] = set()
-    for name in ("get", "get_triplets", "get_rel_map", "get_llama_nodes", "upsert_nodes", "upsert_relations", "delete",
-                 "delete_llama_nodes", "vector_query", "get_schema", "get_schema_str"):  # fmt: skip
-        monkeypatch.setattr(store, name, noting(getattr(store, name), threads))
+    names = ("get", "get_triplets", "get_rel_map", "get_llama_nodes", "upsert_nodes", "upsert_relations", "delete",
+             "delete_llama_nodes", "vector_query", "get_schema", "get_schema_str")  # fmt: skip
+    threads = note_threads(monkeypatch, MonographPropertyGraphStore, *names)
 
     async def used() -> None:
         await store.aupsert_nodes([EntityNode(name="a", embedding=[1.0]), ChunkNode(text="t", id_="c")])
@@ -351,20 +341,13 @@ def test_graph_store_does_not_block_the_event_loop(
     assert get_ident() not in threads
 
 
-def test_graph_store_is_pickled(tmp_path: Path) -> None:
-    store = MonographPropertyGraphStore(tmp_path / "x.mono")
-    people(store)
-    again = pickle.loads(pickle.dumps(store))
-    assert ends(again.get_triplets(ids=["London"])) == [("Ada", "BORN_IN", "London")]
-    again.close()
-    store.close()
-
-
-def test_graph_store_is_opened_by_path_and_copied(tmp_path: Path) -> None:
+def test_graph_store_is_opened_by_path_copied_and_pickled(tmp_path: Path) -> None:
     store = MonographPropertyGraphStore(tmp_path / "store.mono")
     people(store)
     store.persist(str(tmp_path / "storage" / "property_graph_store.json"))
     assert {one.id for one in copy.deepcopy(store).get()} == {one.id for one in store.get()}
+    with pickle.loads(pickle.dumps(store)) as again:
+        assert ends(again.get_triplets(ids=["London"])) == [("Ada", "BORN_IN", "London")]
     store.close()
     with own.Monograph.open(tmp_path / "store.mono") as file:
         assert len(file.graph.assertions().relations) == 3

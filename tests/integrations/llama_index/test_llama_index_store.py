@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monograph.shelf import whole_file
+from support.event_loops import note_threads
 from support.properties import examples
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
@@ -296,6 +297,7 @@ def test_llama_index_store_returns_nodes_unchanged(store: EcoVectorStore) -> Non
         assert type(after) is type(before)
         assert after.hash == before.hash
         assert after.embedding == pytest.approx(before.embedding, abs=1e-6)
+        assert all(isinstance(value, float) for value in after.embedding or [])
         expected = {**before.model_dump(mode="json"), "embedding": after.embedding}
         assert json.dumps(after.model_dump(mode="json"), sort_keys=True) == json.dumps(expected, sort_keys=True)
     result = store.query(VectorStoreQuery(query_embedding=embedded("a"), similarity_top_k=1))
@@ -346,19 +348,14 @@ def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore)
     assert len(store.get_nodes()) == 2
     asyncio.run(store.adelete_nodes(["node/4"]))
     asyncio.run(store.adelete("ref/1"))
+    store.add([node(1)])
+    asyncio.run(store.aclear())
+    store.clear()
+    assert store.get_nodes() == []
     stats = store.client.stats()
     assert isinstance(stats, Stats)
     assert (stats.documents, stats.chunks, stats.vectors, stats.terms, stats.mentions) == (0, 0, 0, 0, 0)
     assert whole_file(store.client, "check", "check").check() == []
-
-
-def test_cleared_llama_index_store_is_empty(store: EcoVectorStore) -> None:
-    store.clear()
-    assert ask(store, "hall") == []
-    store.add([node(1)])
-    asyncio.run(store.aclear())
-    assert store.get_nodes() == []
-    store.clear()
 
 
 def test_llama_index_store_returns_nodes_by_id_and_filter(store: EcoVectorStore) -> None:
@@ -389,16 +386,6 @@ def test_llama_index_store_embeds_with_its_own_model(tmp_path: Path) -> None:
     store.close()
     with pytest.raises(ClosedFile):
         ask(store, "anvil")
-
-
-def test_reopened_llama_index_store_finds_the_same(store: EcoVectorStore, tmp_path: Path) -> None:
-    before = ask(store, "the gauge in hall 6")
-    store.close()
-    again = EcoVectorStore(tmp_path / "store.mono")
-    assert ask(again, "the gauge in hall 6") == before
-    assert again.class_name() == "EcoVectorStore"
-    assert json.loads(again.to_json())["path"] == str(tmp_path / "store.mono")
-    again.close()
 
 
 def test_llama_index_store_searches_a_synced_file(monograph: Monograph, folder: Path) -> None:
@@ -479,11 +466,15 @@ def test_persisted_context_is_loaded_with_the_store(tmp_path: Path) -> None:
 
 
 def test_llama_index_store_is_made_from_its_dict(store: EcoVectorStore, tmp_path: Path) -> None:
+    assert store.class_name() == "EcoVectorStore"
+    assert json.loads(store.to_json())["path"] == str(tmp_path / "store.mono")
+    before = ask(store, "the gauge in hall 6")
+    part = EcoVectorStore.from_params(store.client, collection="part")
+    with EcoVectorStore.from_dict(part.to_dict()) as same:
+        assert same.get_nodes() == []
+    store.close()
     with EcoVectorStore.from_dict(store.to_dict()) as again:
-        assert [one.node_id for one in again.get_nodes()] == [one.node_id for one in store.get_nodes()]
-        part = EcoVectorStore.from_params(store.client, collection="part")
-        with EcoVectorStore.from_dict(part.to_dict()) as same:
-            assert same.get_nodes() == []
+        assert ask(again, "the gauge in hall 6") == before
     with pytest.raises(ValueError, match="no vector store at"):
         EcoVectorStore.from_dict({"path": str(tmp_path / "gone.mono")})
 
@@ -568,33 +559,19 @@ def test_vector_store_index_inserts_updates_and_deletes(tmp_path: Path) -> None:
     store.close()
 
 
-def test_llama_index_store_does_not_block_the_event_loop(store: EcoVectorStore) -> None:
-    threads: list[int] = []
+def test_llama_index_store_does_not_block_the_event_loop(
+    store: EcoVectorStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = note_threads(monkeypatch, EcoVectorStore, "query", "add")
+    asked = VectorStoreQuery(query_embedding=embedded("a"))
 
-    class Noting(EcoVectorStore):
-        def __init__(self, monograph: Monograph) -> None:
-            super().__init__(monograph)
+    async def work() -> None:
+        await store.async_add([node(1)])
+        await asyncio.gather(*(store.aquery(asked) for _ in range(4)))
+        store.query(asked)
 
-        def query(self, query: VectorStoreQuery, **kwargs: Any) -> Any:
-            threads.append(get_ident())
-            return super().query(query, **kwargs)
-
-        def add(self, nodes: Any, **kwargs: Any) -> list[str]:
-            threads.append(get_ident())
-            return super().add(nodes, **kwargs)
-
-    assert isinstance(store.client, Monograph)
-    noting = Noting(store.client)
-
-    async def work() -> int:
-        await noting.async_add([node(1)])
-        await asyncio.gather(*(noting.aquery(VectorStoreQuery(query_embedding=embedded("a"))) for _ in range(4)))
-        noting.query(VectorStoreQuery(query_embedding=embedded("a")))
-        return get_ident()
-
-    loop = asyncio.run(work())
-    assert loop not in threads[:5]
-    assert threads[5] == loop
+    asyncio.run(work())
+    assert [thread == get_ident() for thread in threads] == [False] * 5 + [True]
 
 
 def test_llama_index_embedders_convert_both_ways(tmp_path: Path) -> None:
@@ -634,6 +611,7 @@ def test_llama_index_store_ranks_by_filter_for_a_zero_vector(
     store: EcoVectorStore, query_str: str | None, vector: list[float] | None
 ) -> None:
     """The file's vectors came with its nodes, so that words alone have none."""
+    assert store.query(VectorStoreQuery(query_embedding=NOWHERE, similarity_top_k=9)).ids == []
     for options, expected in (
         ({"filters": IN_HALLS_ABOVE_4}, ["node/5", "node/6", "node/7"]),
         ({"filters": IN_HALLS_ABOVE_4, "similarity_top_k": 2}, ["node/5", "node/6"]),
@@ -648,24 +626,3 @@ def test_llama_index_store_ranks_by_filter_for_a_zero_vector(
         assert found.similarities == [0.0] * len(expected)
         assert found.nodes is not None
         assert [one.get_content() for one in found.nodes] == [node(int(name[-1])).get_content() for name in expected]
-
-
-def test_without_a_filter_nothing_is_near_to_what_points_nowhere(store: EcoVectorStore) -> None:
-    assert store.query(VectorStoreQuery(query_embedding=NOWHERE, similarity_top_k=9)).ids == []
-    with pytest.raises(InputError, match="needs the text of the query"):
-        store.query(VectorStoreQuery(similarity_top_k=9))
-
-
-def test_nodes_come_with_their_embeddings(store: EcoVectorStore) -> None:
-    stored = store.get_nodes(["node/3", "node/0"])
-    assert [one.node_id for one in stored] == ["node/3", "node/0"]
-    for one in stored:
-        assert one.embedding == pytest.approx(embedded(one.get_content()), abs=1e-6)
-        assert all(isinstance(value, float) for value in one.embedding or [])
-    assert isinstance(store.client, Monograph)
-    again = EcoVectorStore(store.client.path.with_name("again.mono"))
-    again.add(store.get_nodes())
-    for one, other in zip(store.get_nodes(), again.get_nodes(), strict=True):
-        assert (one.node_id, one.get_content(), one.metadata) == (other.node_id, other.get_content(), other.metadata)
-        assert one.embedding == pytest.approx(other.embedding, abs=1e-6)
-    again.close()

@@ -86,10 +86,6 @@ def test_mcp_server_lists_its_tools(opened: Monograph) -> None:
         assert one.annotations is not None
         assert (one.annotations.read_only_hint, one.annotations.idempotent_hint) == (True, True)
         assert one.annotations.open_world_hint is False
-    noting = {one.name: one for one in asked(make_server(opened, notes=True), lambda client: client.list_tools()).tools}
-    added = noting["add_note"].annotations
-    assert added is not None
-    assert (added.read_only_hint, added.destructive_hint) == (False, False)
 
 
 def test_mcp_server_offers_no_outline_without_a_tree(monograph: Monograph) -> None:

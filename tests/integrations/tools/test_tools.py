@@ -92,28 +92,33 @@ def by_llama_index(monograph: Monograph) -> Callable[..., tuple[bool, str]]:
 WAYS = {"mcp": by_mcp, "langchain": by_langchain, "llama-index": by_llama_index}
 
 
-def test_tools_are_described_alike_on_every_surface(archive: Monograph) -> None:
-    archive.tree.rebuild()
-
-    async def listed() -> Any:
-        async with Client(make_server(archive, notes=True)) as client:
+def listed(monograph: Monograph) -> list[Any]:
+    async def work() -> Any:
+        async with Client(make_server(monograph, notes=True)) as client:
             return (await client.list_tools()).tools
 
-    served = {one.name: (one.description, one.input_schema["properties"]) for one in asyncio.run(listed())}
+    return list(asyncio.run(work()))
+
+
+def test_tools_are_described_alike_on_every_surface(archive: Monograph) -> None:
+    archive.tree.rebuild()
+    served = {one.name: (one.description, one.input_schema) for one in listed(archive)}
     toolkit = {
-        one.name: (one.description, one.get_input_jsonschema()["properties"])
+        one.name: (one.description, one.get_input_jsonschema())
         for one in MonographToolkit(monograph=archive, notes=True).get_tools()
     }
     spec = {
         one.metadata.name: (one.metadata.description, one.metadata.get_parameters_dict()["properties"])
         for one in MonographToolSpec(archive, notes=True).to_tool_list()
     }
-    assert served == toolkit == spec
+    properties = {name: (said, schema["properties"]) for name, (said, schema) in served.items()}
+    assert {name: (said, schema["properties"]) for name, (said, schema) in toolkit.items()} == properties == spec
     assert len(served) == 9
-    for name, (description, properties) in served.items():
+    assert all(schema["additionalProperties"] is False for _, schema in [*served.values(), *toolkit.values()])
+    for name, (description, fields) in properties.items():
         assert 40 < len(description) < 130, name
-        assert not re.search(r"typing|Annotated|FieldInfo|->|\(.*:", description + json.dumps(properties)), name
-        assert all(len(one.get("description", "")) < 100 for one in properties.values())
+        assert not re.search(r"typing|Annotated|FieldInfo|->|\(.*:", description + json.dumps(fields)), name
+        assert all(len(one.get("description", "")) < 100 for one in fields.values())
 
 
 def test_llama_index_tool_accepts_a_custom_description(archive: Monograph) -> None:
@@ -181,16 +186,6 @@ def test_tools_refuse_unknown_and_wrong_arguments(archive: Monograph, way: str) 
         assert "pydantic" not in said
     assert archive.stats().documents == before
     assert call("search", query="boiler", k="1", where={"kind": "note"})[0]
-
-
-def test_tool_schemas_allow_no_other_arguments(archive: Monograph) -> None:
-    async def listed() -> Any:
-        async with Client(make_server(archive, notes=True)) as client:
-            return (await client.list_tools()).tools
-
-    assert all(one.input_schema["additionalProperties"] is False for one in asyncio.run(listed()))
-    tools = MonographToolkit(monograph=archive, notes=True).get_tools()
-    assert all(one.get_input_jsonschema()["additionalProperties"] is False for one in tools)
 
 
 def test_core_errors_name_paths_and_commands(archive: Monograph) -> None:
@@ -299,7 +294,9 @@ def test_a_note_is_corrected_and_forgotten(archive: Monograph, way: str) -> None
 
 def test_nothing_but_notes_is_changed_or_forgotten(archive: Monograph) -> None:
     call = by_mcp(archive)
-    (synced,) = [one.id for one in archive.documents() if one.id != "given"]
+    note = json.loads(call("add_note", **NOTE)[1])["document"]
+    assert "blank" in call("change_note", note=note, text="  ")[1]
+    (synced,) = [one.id for one in archive.documents() if one.id not in ("given", note)]
     archive.add(
         [
             Document("Looks like one.", id="note/like", title="Like", metadata={"kind": "note", "written": "2031"}),
@@ -308,19 +305,12 @@ def test_nothing_but_notes_is_changed_or_forgotten(archive: Monograph) -> None:
         ]
     )
     before = {one.id: archive.document(one.id) for one in archive.documents()}
-    for name in [*before, archive.document(synced).uri]:
+    for name in [*(before.keys() - {note}), archive.document(synced).uri]:
         for tool, arguments in (("change_note", {"text": "Mine."}), ("forget_note", {})):
             well, said = call(tool, note=name, **arguments)
             assert not well
             assert "is not a note" in said
     assert {one.id: archive.document(one.id) for one in archive.documents()} == before
-
-
-def test_a_blank_correction_changes_nothing(archive: Monograph) -> None:
-    call = by_mcp(archive)
-    note = json.loads(call("add_note", **NOTE)[1])["document"]
-    assert "blank" in call("change_note", note=note, text="  ")[1]
-    assert archive.document(note).text == NOTE["text"]
 
 
 @pytest.mark.long
@@ -355,10 +345,6 @@ def test_forget_note_reports_traces_while_another_process_reads(
 
 
 def test_writing_tools_are_annotated_as_writing(archive: Monograph) -> None:
-    async def listed() -> Any:
-        async with Client(make_server(archive, notes=True)) as client:
-            return {one.name: one.annotations for one in (await client.list_tools()).tools}
-
-    said = asyncio.run(listed())
+    said = {one.name: one.annotations for one in listed(archive)}
     assert {name for name, one in said.items() if not one.read_only_hint} == {"add_note", "change_note", "forget_note"}
     assert {name for name, one in said.items() if one.destructive_hint} == {"change_note", "forget_note"}
