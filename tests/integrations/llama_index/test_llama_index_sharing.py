@@ -26,8 +26,8 @@ from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, 
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
-from monograph.derive.loading import load_extractor, load_summarizer
-from monograph.errors import ClosedFile, InvalidFilter, ModelUntrusted
+from monograph.derive.loading import load_summarizer
+from monograph.errors import ClosedFile, InvalidFilter
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS
 from support.models import HashEmbedder
@@ -161,28 +161,16 @@ def test_llama_index_components_refuse_filters_of_other_kinds(opened: Monograph)
     assert len(store.get_nodes()) == len(FACTS)
 
 
-def test_llama_index_store_of_a_received_file_asks_no_server(tmp_path: Path, server: Any) -> None:
+def test_llama_index_index_of_a_received_file_asks_no_server(tmp_path: Path, server: Any) -> None:
     path = tmp_path / "received.mono"
-    spec = f"llm:openai:{server.url}#x"
-    with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as theirs:
+    with Monograph.open(path, summarizer=load_summarizer(f"llm:openai:{server.url}#x")) as theirs:
         EcoVectorStore(theirs).add(nodes(["A shared archive about Anna Karenina."], "theirs"))
     calls = server.calls
-    store = EcoVectorStore(path)
-    with pytest.raises(ModelUntrusted, match="trusted="):
-        store.add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
-    assert len(store.get_nodes()) == 1
-    store.close()
-    with Monograph.open(path) as opened:
-        opened.graph.rebuild(load_extractor("pattern"))
     with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         index = EraRAGIndex(nodes([f"PIN {n} is Anna Mercer's." for n in range(30)], "private"), path)
-    with pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
+    with index, pytest.warns(RuntimeWarning, match="the tree of summaries was not updated.*trusted="):
         index.delete_nodes(["private/0"])
-    index.close()
     assert server.calls == calls
-    with Monograph.open(path, trusted=[server.url]) as opened:
-        EcoVectorStore(opened).add(nodes(["My PIN is 4411, says Anna Mercer."], "private"))
-    assert server.calls > calls
 
 
 @pytest.mark.parametrize("owned", [True, False])
