@@ -8,6 +8,7 @@ import pickle
 import random
 import shutil
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,19 @@ def papers(tmp_path: Path) -> Path:
     return fill(tmp_path / "papers")
 
 
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "in").mkdir()
+    return tmp_path / "in"
+
+
+@pytest.fixture
+def archive(server: ModelServer, tmp_path: Path) -> Iterator[Monograph]:
+    """A file whose pictures the server describes."""
+    with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as opened:
+        yield opened
+
+
 def describer_of(server: ModelServer) -> Describer:
     return load_describer(f"openai:{server.url}#scripted")
 
@@ -93,67 +107,65 @@ def chunks(archive: Monograph) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_descriptions_are_inserted_at_their_pictures(papers: Path, tmp_path: Path) -> None:
-    with ModelServer() as server, Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
-        plan = archive.files.plan(papers)
-        assert plan.cost is not None
-        assert (plan.cost.pictures, plan.cost.model_calls, server.calls) == (3, 3, 0)
-        assert plan.cost.model_tokens > 3_000
-        report = archive.sync(papers)
-        assert (report.described, report.added, report.problems) == (3, 4, ())
-        assert server.calls == 3  # The red one stands in two files, and twice in one.
-        (entry,) = archive.costs()
-        assert (entry.purpose, entry.calls, entry.tokens_in, entry.tokens_out) == (
-            "describe", 3, server.tokens_in, server.tokens_out,
-        )  # fmt: skip
-        assert texts(archive)["papers/letter.docx"].split("\n\n") == [
-            "Inventory", "What the first photograph shows:", f"Picture 1: {describe(RED)}", f"Picture 2: {describe(BLUE)}",
-            "Later", "Nothing more was found.",
-        ]  # fmt: skip
-        assert sorted(chunks(archive)) == [
-            ("papers/deck.pptx", "slide 2, picture 1", f"Picture 1: {describe(RED)}"),
-            ("papers/letter.docx", "picture 1", f"Picture 1: {describe(RED)}"),
-            ("papers/letter.docx", "picture 2", f"Picture 2: {describe(BLUE)}"),
-            ("papers/photo.jpg", "", f"Picture: {describe((papers / 'photo.jpg').read_bytes())}"),
-        ]
-        found = {hit.text: cite(hit.metadata) for hit in archive.search("The end", k=20)}
-        assert found["The end"] == "slide 3"
-        assert "Nothing more was found." in " ".join(text for text, place in found.items() if not place)
-        assert archive.check() == []
-        with archive._file.database.read() as connection:
-            rows: list[tuple[str, int]] = connection.execute(
-                "SELECT CAST(value AS TEXT), tokens FROM memo WHERE kind = 'description'"
-            ).fetchall()
-        assert {text for text, _ in rows} >= {describe(RED), describe(BLUE)}
-        assert sum(tokens for _, tokens in rows) == server.tokens
-        asked = server.asked[0].body["messages"][0]["content"]
-        assert asked[0] == {"type": "text", "text": PROMPT}
-        assert "no instructions" in PROMPT
-        assert asked[1]["image_url"]["url"].startswith("data:image/")
+def test_descriptions_are_inserted_at_their_pictures(papers: Path, archive: Monograph, server: ModelServer) -> None:
+    plan = archive.files.plan(papers)
+    assert plan.cost is not None
+    assert (plan.cost.pictures, plan.cost.model_calls, server.calls) == (3, 3, 0)
+    assert plan.cost.model_tokens > 3_000
+    report = archive.sync(papers)
+    assert (report.described, report.added, report.problems) == (3, 4, ())
+    assert server.calls == 3  # The red one stands in two files, and twice in one.
+    (entry,) = archive.costs()
+    assert (entry.purpose, entry.calls, entry.tokens_in, entry.tokens_out) == (
+        "describe", 3, server.tokens_in, server.tokens_out,
+    )  # fmt: skip
+    assert texts(archive)["papers/letter.docx"].split("\n\n") == [
+        "Inventory", "What the first photograph shows:", f"Picture 1: {describe(RED)}", f"Picture 2: {describe(BLUE)}",
+        "Later", "Nothing more was found.",
+    ]  # fmt: skip
+    assert sorted(chunks(archive)) == [
+        ("papers/deck.pptx", "slide 2, picture 1", f"Picture 1: {describe(RED)}"),
+        ("papers/letter.docx", "picture 1", f"Picture 1: {describe(RED)}"),
+        ("papers/letter.docx", "picture 2", f"Picture 2: {describe(BLUE)}"),
+        ("papers/photo.jpg", "", f"Picture: {describe((papers / 'photo.jpg').read_bytes())}"),
+    ]
+    found = {hit.text: cite(hit.metadata) for hit in archive.search("The end", k=20)}
+    assert found["The end"] == "slide 3"
+    assert "Nothing more was found." in " ".join(text for text, place in found.items() if not place)
+    assert archive.check() == []
+    with archive._file.database.read() as connection:
+        rows: list[tuple[str, int]] = connection.execute(
+            "SELECT CAST(value AS TEXT), tokens FROM memo WHERE kind = 'description'"
+        ).fetchall()
+    assert {text for text, _ in rows} >= {describe(RED), describe(BLUE)}
+    assert sum(tokens for _, tokens in rows) == server.tokens
+    asked = server.asked[0].body["messages"][0]["content"]
+    assert asked[0] == {"type": "text", "text": PROMPT}
+    assert "no instructions" in PROMPT
+    assert asked[1]["image_url"]["url"].startswith("data:image/")
 
 
 @pytest.mark.long
-def test_described_pictures_are_not_paid_for_again(papers: Path, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
-            archive.sync(papers)
-        shutil.copy(papers / "letter.docx", papers / "copy.docx")
-        (papers / "photo.jpg").rename(papers / "picture.jpg")
-        # The file knows by whom its pictures are described; who opens it says whom it may ask.
-        with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
-            report = archive.sync(papers)
-            assert (report.added, report.removed, report.described, report.problems) == (2, 1, 0, ())
-            (papers / "blue.png").write_bytes(png("cyan"))
-            assert archive.sync(papers).described == 1
-            assert archive.sync(papers).same == 6
-            assert server.calls == 4
-            assert archive.stats().addresses == (server.url,)
-        with Monograph.open(tmp_path / "a.mono") as archive:
-            (papers / "white.png").write_bytes(png("white"))
-            (problem,) = archive.sync(papers).problems[:1]
-            assert "was not opened" in problem.reason
-            assert "--trust" in problem.hint
-            assert server.calls == 4
+def test_described_pictures_are_not_paid_for_again(papers: Path, server: ModelServer, tmp_path: Path) -> None:
+    with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
+        archive.sync(papers)
+    shutil.copy(papers / "letter.docx", papers / "copy.docx")
+    (papers / "photo.jpg").rename(papers / "picture.jpg")
+    # The file knows by whom its pictures are described; who opens it says whom it may ask.
+    with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
+        report = archive.sync(papers)
+        assert (report.added, report.removed, report.described, report.problems) == (2, 1, 0, ())
+        (papers / "blue.png").write_bytes(png("cyan"))
+        assert archive.sync(papers).described == 1
+        assert archive.sync(papers).same == 6
+        assert server.calls == 4
+        assert archive.stats().addresses == (server.url,)
+    with Monograph.open(tmp_path / "a.mono") as archive:
+        (papers / "white.png").write_bytes(png("white"))
+        (problem,) = archive.sync(papers).problems[:1]
+        assert "was not opened" in problem.reason
+        assert "--trust" in problem.hint
+        assert server.calls == 4
 
 
 @pytest.mark.long
@@ -188,38 +200,36 @@ def test_describer_added_later_reads_only_files_with_pictures(papers: Path, tmp_
 
 
 @pytest.mark.parametrize("fault", ["nothing", "no choices", 422])
-def test_unusable_description_raises(fault: int | str) -> None:
-    with ModelServer() as server:
-        describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
-        server.fail(fault)
-        with pytest.raises(ModelUnavailable) as raised:
-            describer.describe(RED, "image/png")
-        assert raised.value.hint
-        server.fail("thinking")
-        with pytest.raises(ModelUnavailable, match="wrote no description"):
-            describer.describe(RED, "image/png")
-        assert describer.describe(RED, "image/png").text == describe(RED)
+def test_unusable_description_raises(server: ModelServer, fault: int | str) -> None:
+    describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
+    server.fail(fault)
+    with pytest.raises(ModelUnavailable) as raised:
+        describer.describe(RED, "image/png")
+    assert raised.value.hint
+    server.fail("thinking")
+    with pytest.raises(ModelUnavailable, match="wrote no description"):
+        describer.describe(RED, "image/png")
+    assert describer.describe(RED, "image/png").text == describe(RED)
 
 
 @pytest.mark.long
-def test_failing_describer_does_not_stop_a_sync(papers: Path, tmp_path: Path) -> None:
-    with ModelServer() as server:
-        describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
-        server.fail(500, times=float("inf"))
-        with Monograph.open(tmp_path / "a.mono", describer=describer) as archive:
-            report = archive.sync(papers)
-            told = {problem.uri: problem for problem in report.problems}
-            assert report.described == 0
-            assert {"papers/letter.docx", "papers/deck.pptx", "papers/photo.jpg"} <= told.keys()
-            assert "not described" in told["papers/letter.docx"].reason
-            assert all(problem.hint for problem in told.values() if "not described" in problem.reason)
-            assert "Nothing more was found." in texts(archive)["papers/letter.docx"]
-            assert not any("[picture" in text for text in texts(archive).values())
-            assert archive.check() == []
-            server.heal()
-            healed = archive.files.retry()
-            assert (healed.described, healed.problems) == (3, ())
-            assert len(chunks(archive)) == 4
+def test_failing_describer_does_not_stop_a_sync(papers: Path, server: ModelServer, tmp_path: Path) -> None:
+    describer = ModelDescriber(OpenAICompatible(server.url, "scripted", retries=0))
+    server.fail(500, times=float("inf"))
+    with Monograph.open(tmp_path / "a.mono", describer=describer) as archive:
+        report = archive.sync(papers)
+        told = {problem.uri: problem for problem in report.problems}
+        assert report.described == 0
+        assert {"papers/letter.docx", "papers/deck.pptx", "papers/photo.jpg"} <= told.keys()
+        assert "not described" in told["papers/letter.docx"].reason
+        assert all(problem.hint for problem in told.values() if "not described" in problem.reason)
+        assert "Nothing more was found." in texts(archive)["papers/letter.docx"]
+        assert not any("[picture" in text for text in texts(archive).values())
+        assert archive.check() == []
+        server.heal()
+        healed = archive.files.retry()
+        assert (healed.described, healed.problems) == (3, ())
+        assert len(chunks(archive)) == 4
 
 
 class Broken:
@@ -233,24 +243,22 @@ class Broken:
 
 @pytest.mark.long
 @pytest.mark.skipif(not is_installed("rapidocr"), reason="the extra ocr is not installed")
-def test_ocr_replaces_a_failing_describer(tmp_path: Path) -> None:
+def test_ocr_replaces_a_failing_describer(folder: Path, tmp_path: Path) -> None:
     from PIL import ImageDraw, ImageFont
 
     shot = Pillow.new("RGB", (520, 160), "white")
     ImageDraw.Draw(shot).text((20, 40), "brass lanterns", fill="black", font=ImageFont.load_default(size=32))
-    (tmp_path / "in").mkdir()
-    shot.save(tmp_path / "in" / "a.png")
+    shot.save(folder / "a.png")
     with Monograph.open(tmp_path / "a.mono", describer=Broken()) as archive:
-        (problem,) = archive.sync(tmp_path / "in").problems
+        (problem,) = archive.sync(folder).problems
         assert "ZeroDivisionError" in problem.reason
         assert list(texts(archive).values()) == ["brass lanterns"]
 
 
 @pytest.mark.long
-def test_describer_is_not_called_after_repeated_failures(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
+def test_describer_is_not_called_after_repeated_failures(folder: Path, tmp_path: Path) -> None:
     for n in range(7):
-        (tmp_path / "in" / f"{n}.png").write_bytes(png("red", (300 + n, 200)))
+        (folder / f"{n}.png").write_bytes(png("red", (300 + n, 200)))
     asked: list[bytes] = []
 
     class Down:
@@ -261,7 +269,7 @@ def test_describer_is_not_called_after_repeated_failures(tmp_path: Path) -> None
             raise ModelUnavailable("nobody answers", "start it")
 
     with Monograph.open(tmp_path / "a.mono", describer=Down()) as archive:
-        report = archive.sync(tmp_path / "in")
+        report = archive.sync(folder)
     assert len([one for one in report.problems if "not described" in one.reason]) == 7
     assert 3 <= len(asked) <= 6
 
@@ -300,19 +308,17 @@ def test_pictures_of_an_archive_are_returned_by_part(tmp_path: Path) -> None:
         assert [one.text for one in part.documents] == [picture.mark for picture in part.pictures]
 
 
-def test_description_of_a_scanned_page_cites_the_page(tmp_path: Path) -> None:
+def test_description_of_a_scanned_page_cites_the_page(archive: Monograph, folder: Path) -> None:
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     pages = [Pillow.new("RGB", (310, 440), colour) for colour in ("white", "red")]
-    (tmp_path / "in").mkdir()
-    pages[0].save(tmp_path / "in" / "scan.pdf", save_all=True, append_images=pages[1:], resolution=75)
+    pages[0].save(folder / "scan.pdf", save_all=True, append_images=pages[1:], resolution=75)
     pages = [page.copy() for page in pages]  # What wrote the one leaves its settings on them.
-    pages[0].save(tmp_path / "in" / "fax.tiff", save_all=True, append_images=pages[1:])
-    with ModelServer() as server, Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
-        report = archive.sync(tmp_path / "in")
-        assert (report.described, report.problems) == (4, ())
-        assert sorted((uri, place) for uri, place, _ in chunks(archive)) == [
-            (f"in/{name}", f"page {page}") for name in ("fax.tiff", "scan.pdf") for page in (1, 2)
-        ]
+    pages[0].save(folder / "fax.tiff", save_all=True, append_images=pages[1:])
+    report = archive.sync(folder)
+    assert (report.described, report.problems) == (4, ())
+    assert sorted((uri, place) for uri, place, _ in chunks(archive)) == [
+        (f"in/{name}", f"page {page}") for name in ("fax.tiff", "scan.pdf") for page in (1, 2)
+    ]
 
 
 def with_words(path: Path, pictures: list[bytes]) -> None:
@@ -340,35 +346,31 @@ def with_words(path: Path, pictures: list[bytes]) -> None:
     made.save(path)
 
 
-def test_picture_in_a_pdf_with_text_is_described(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    with_words(tmp_path / "in" / "a.pdf", [RED, png("green", (20, 20)), BLUE, RED, png("white", (400, 390))])
-    (plain,) = read_file(tmp_path / "in" / "a.pdf", root_at(tmp_path / "in"))
-    with ModelServer() as server, Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
-        report = archive.sync(tmp_path / "in")
-        assert (report.described, report.problems) == (2, ())
-        assert [place for _, place, _ in chunks(archive)] == ["page 1, picture 1", "page 3, picture 2"]
-        assert [text.partition(" by ")[0] for _, _, text in chunks(archive)] == [
-            f"Picture {n}: A PNG picture of 320" for n in (1, 2)
-        ]
-        (text,) = texts(archive).values()
-        assert [one for one in text.split("\n\n") if one.startswith("Words")] == plain.documents[0].text.split("\n\n")
-        assert {cite(hit.metadata) for hit in archive.search("Words", k=9) if hit.text.startswith("Words")} == {
-            f"page {n}" for n in (1, 2, 3, 4, 5)
-        }
+def test_picture_in_a_pdf_with_text_is_described(archive: Monograph, folder: Path) -> None:
+    with_words(folder / "a.pdf", [RED, png("green", (20, 20)), BLUE, RED, png("white", (400, 390))])
+    (plain,) = read_file(folder / "a.pdf", root_at(folder))
+    report = archive.sync(folder)
+    assert (report.described, report.problems) == (2, ())
+    assert [place for _, place, _ in chunks(archive)] == ["page 1, picture 1", "page 3, picture 2"]
+    assert [text.partition(" by ")[0] for _, _, text in chunks(archive)] == [
+        f"Picture {n}: A PNG picture of 320" for n in (1, 2)
+    ]
+    (text,) = texts(archive).values()
+    assert [one for one in text.split("\n\n") if one.startswith("Words")] == plain.documents[0].text.split("\n\n")
+    assert {cite(hit.metadata) for hit in archive.search("Words", k=9) if hit.text.startswith("Words")} == {
+        f"page {n}" for n in (1, 2, 3, 4, 5)
+    }
 
 
-def test_sync_command_prices_and_describes_pictures(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.png").write_bytes(RED)
-    with ModelServer() as server:
-        asked = ("sync", "a.mono", "in", "--describer", f"openai:{server.url}#scripted")
-        priced = COMMANDS.run("monograph", *asked, "--dry-run", cwd=tmp_path)
-        assert "1 pictures described, 1 model calls (at most " in priced.stdout
-        assert server.calls == 0
-        done = COMMANDS.run("monograph", *asked, cwd=tmp_path)
-        assert "images 1 described; " in done.stdout
-        assert server.calls == 1
+def test_sync_command_prices_and_describes_pictures(server: ModelServer, folder: Path, tmp_path: Path) -> None:
+    (folder / "a.png").write_bytes(RED)
+    asked = ("sync", "a.mono", "in", "--describer", f"openai:{server.url}#scripted")
+    priced = COMMANDS.run("monograph", *asked, "--dry-run", cwd=tmp_path)
+    assert "1 pictures described, 1 model calls (at most " in priced.stdout
+    assert server.calls == 0
+    done = COMMANDS.run("monograph", *asked, cwd=tmp_path)
+    assert "images 1 described; " in done.stdout
+    assert server.calls == 1
 
 
 def test_forgetting_leaves_no_description(tmp_path: Path) -> None:
@@ -432,29 +434,27 @@ def test_offsets_follow_inserted_descriptions(pieces: list[str], answers: list[s
             assert place.page == (before[-1] + 1 if before else 0)
 
 
-def test_describer_can_be_removed(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    (tmp_path / "in" / "a.png").write_bytes(RED)
-    with ModelServer() as server:
-        spec = f"openai:{server.url}#scripted"
-        with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
-            assert archive.sync(tmp_path / "in").described == 1
-        with Monograph.open(tmp_path / "a.mono", trusted=[server.url], describer="none") as archive:
-            (tmp_path / "in" / "b.png").write_bytes(BLUE)
-            archive.sync(tmp_path / "in")
-            assert len(chunks(archive)) == server.calls == 1
-            with pickle.loads(pickle.dumps(archive)) as again:
-                assert again._file.models.describer is None
-        with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
-            assert archive.stats().addresses == ()
-            assert archive.sync(tmp_path / "in").described == 0
-        with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
-            assert archive.sync(tmp_path / "in").described == 1
-            assert len(chunks(archive)) == server.calls == 2
-            assert archive.check() == []
-        for wrong in (7, Broken, "static"):
-            with pytest.raises((InputError, ModelUnavailable)):
-                Monograph.open(tmp_path / "b.mono", describer=wrong)  # type: ignore[arg-type]
+def test_describer_can_be_removed(server: ModelServer, folder: Path, tmp_path: Path) -> None:
+    (folder / "a.png").write_bytes(RED)
+    spec = f"openai:{server.url}#scripted"
+    with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
+        assert archive.sync(folder).described == 1
+    with Monograph.open(tmp_path / "a.mono", trusted=[server.url], describer="none") as archive:
+        (folder / "b.png").write_bytes(BLUE)
+        archive.sync(folder)
+        assert len(chunks(archive)) == server.calls == 1
+        with pickle.loads(pickle.dumps(archive)) as again:
+            assert again._file.models.describer is None
+    with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
+        assert archive.stats().addresses == ()
+        assert archive.sync(folder).described == 0
+    with Monograph.open(tmp_path / "a.mono", describer=spec) as archive:
+        assert archive.sync(folder).described == 1
+        assert len(chunks(archive)) == server.calls == 2
+        assert archive.check() == []
+    for wrong in (7, Broken, "static"):
+        with pytest.raises((InputError, ModelUnavailable)):
+            Monograph.open(tmp_path / "b.mono", describer=wrong)  # type: ignore[arg-type]
 
 
 def test_unknown_describers_are_refused() -> None:

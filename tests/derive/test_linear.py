@@ -88,10 +88,12 @@ PIECES = st.sampled_from([*NASTY.values(), "A word. ", "\n\n", "lorem ipsum ", "
 RUNS = st.lists(st.tuples(PIECES, st.integers(1, 1_500)), max_size=6)
 
 
-@settings(max_examples=examples(60))
-@given(runs=RUNS)
-def test_stretches_cover_the_text(runs: list[tuple[str, int]]) -> None:
-    text = "".join(unit * count for unit, count in runs)
+@settings(max_examples=examples(250))
+@given(
+    text=RUNS.map(lambda runs: "".join(unit * count for unit, count in runs))
+    | st.text(alphabet="aB.!? \n\"'1。", max_size=80)
+)
+def test_stretches_and_sentences_cover_the_text(text: str) -> None:
     found = list(stretches(text))
     assert "".join(text[first:last] for first, last in found) == text
     assert all(first < last for first, last in found)

@@ -94,15 +94,6 @@ def test_sentences_of_examples_have_expected_spans(text: str) -> None:
     assert [text[start:end] for start, end in sentence_spans(text)] == SENTENCES[text]
 
 
-@settings(max_examples=examples(200))
-@given(st.text(alphabet="aB.!? \n\"'1。", max_size=80))
-def test_every_letter_is_in_one_sentence(text: str) -> None:
-    spans = sentence_spans(text)
-    inside = [place for start, end in spans for place in range(start, end)]
-    assert inside == sorted(set(inside))
-    assert all(text[place].isspace() for place in set(range(len(text))) - set(inside))
-
-
 def summarizer_of(server: ModelServer, **settings: float) -> LLMSummarizer:
     return LLMSummarizer(OpenAICompatible(server.url, "scripted", **settings))  # type: ignore[arg-type]
 
