@@ -54,11 +54,8 @@ class ModelDescriber:
         self._model = model
         self.key = f"describe/{model.key}/{content_id(PROMPT)[:8]}"
         """Key of the model, and a hash of the prompt."""
-
-    @property
-    def spec(self) -> str:
+        self.spec = str(getattr(model, "spec", model.key))
         """Spec of the model, or its key if it has no spec."""
-        return str(getattr(self._model, "spec", self._model.key))
 
     def describe(self, image: bytes, media_type: str) -> Completion:
         """Return the model's description of a picture. See :class:`monograph.models.Describer`.

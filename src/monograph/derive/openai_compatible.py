@@ -33,8 +33,8 @@ class OpenAICompatible(ServedModel):
         Sent as a bearer token. It is not read from the environment and stored in no file. No error contains it, even if
         the server's reply does.
     timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`. Small models on small machines need
-        minutes.
+        Most seconds of one try until the reply begins, and as many again until its last byte. Small models on small
+        machines need minutes.
     temperature:
         0 for the likeliest answer; None to send none, for models that refuse it.
     retries:

@@ -56,7 +56,8 @@ class ServedModel:
     changed:
         Settings that are not the default, by name.
     api_key:
-        Sent as a bearer token, if not empty. No error contains it, even if the server's reply does.
+        Sent as a bearer token, if not empty. It is stored in no file, and no error contains it, even if the server's
+        reply does.
     timeout:
         Most seconds of one try until the reply begins, and as many again until its last byte.
     retries:

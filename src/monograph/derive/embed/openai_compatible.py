@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
@@ -69,25 +69,11 @@ class OpenAIEmbedder(ServedModel):
     Parameters
     ----------
     base_url:
-        URL up to and without ``/embeddings``: ``http://127.0.0.1:11434/v1`` for Ollama. Files store it, so it may
-        contain neither a password nor a query.
-    model:
-        Name of the model on the server.
+        URL up to and without ``/embeddings``: ``http://127.0.0.1:11434/v1`` for Ollama.
     settings:
         Options of the requests.
-    api_key:
-        Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
-    timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`.
-    retries:
-        Retries after the first try.
-
-    Raises
-    ------
-    MissingExtra
-        If urllib3 is not installed.
-    InputError
-        If an argument is invalid.
+    model, api_key, timeout, retries:
+        As for :class:`monograph.derive.server.ServedModel`, which also says what is raised.
     """
 
     kind: ClassVar[str] = "openai"
@@ -115,7 +101,8 @@ class OpenAIEmbedder(ServedModel):
         super().__init__(base_url, model, changed, api_key, timeout, retries)
         self._settings = settings
         self._dimension = settings.dimensions
-        self._questions = _QuestionVectors()
+        self._questions: dict[str, Float32] = {}
+        self._lock = threading.Lock()
         vector_settings = {name: value for name, value in changed.items() if not name.startswith("batch_")}
         self.key = f"openai-embeddings/{model}" + (
             f"/{json.dumps(vector_settings, sort_keys=True)}" if vector_settings else ""
@@ -164,11 +151,19 @@ class OpenAIEmbedder(ServedModel):
         prefix = self._settings.query_prefix if kind == "query" else self._settings.document_prefix
         most = self._settings.max_characters or None
         sent = [(prefix + text)[:most] if text.strip() else "" for text in texts]
-        vectors = self._questions.among(sent) if kind == "query" else {}
+        vectors: dict[str, Float32] = {}
+        if kind == "query":
+            with self._lock:
+                cached = [text for text in dict.fromkeys(sent) if text in self._questions]
+                vectors = {text: self._questions.pop(text) for text in cached}
+                self._questions |= vectors  # At the end, as most recently used.
         missing = [text for text in dict.fromkeys(sent) if text and text not in vectors]
         fetched = dict(zip(missing, self._fetch(missing), strict=True))
         if kind == "query":
-            self._questions.keep(fetched)
+            with self._lock:
+                self._questions |= fetched
+                for text in list(self._questions)[:-MOST_QUESTIONS]:
+                    del self._questions[text]
         vectors |= fetched
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for index, text in enumerate(sent):
@@ -257,28 +252,6 @@ class OpenAIEmbedder(ServedModel):
             "the server has another model under that name now: serve the one that made the file's vectors, or give the"
             " new one another name and run monograph reembed FILE EMBEDDER",
         )
-
-
-class _QuestionVectors:
-    """Cache of the vectors of the last questions, by text. Safe for use by many threads."""
-
-    def __init__(self) -> None:
-        self._vectors: dict[str, Float32] = {}
-        self._lock = threading.Lock()
-
-    def among(self, texts: Iterable[str]) -> dict[str, Float32]:
-        """Return the cached vectors of texts, by text."""
-        with self._lock:
-            cached = {text: self._vectors.pop(text) for text in dict.fromkeys(texts) if text in self._vectors}
-            self._vectors.update(cached)  # Move them to the end, as most recently used.
-            return cached
-
-    def keep(self, vectors: Mapping[str, Float32]) -> None:
-        """Cache the vectors of texts, and drop the oldest beyond :data:`MOST_QUESTIONS`."""
-        with self._lock:
-            self._vectors.update(vectors)
-            for text in list(self._vectors)[: max(0, len(self._vectors) - MOST_QUESTIONS)]:
-                del self._vectors[text]
 
 
 def _read_vector(value: Any, who: str) -> Float32:

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monograph.regex import regex
-from monograph.values import ENTITY_KINDS
 
 if TYPE_CHECKING:
     from monograph.models import Embedder
     from monograph.values import Float32
-
-__all__ = ["ENTITY_KINDS", "kind_of"]
 
 _WORDS = {
     "person": "per people human man woman character individual author user speaker",

@@ -87,13 +87,10 @@ class LLMExtractor:
         fallback_key = _PATTERNS if fallback.spec == "pattern" else fallback.key
         self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}/{max_tokens}/{fallback_key}"
         """Key of the model, a hash of the prompt, the most tokens of an answer, and the fallback."""
-
-    @property
-    def spec(self) -> str:
+        head = "llm" if max_tokens == MAX_TOKENS else f"llm/{max_tokens}"
+        tail = "" if fallback.spec == "pattern" else f" else {fallback.spec}"
+        self.spec = f"{head}:{getattr(model, 'spec', model.key)}{tail}"
         """``llm:`` and the spec of the model, or its key if it has no spec; also settings that are not the default."""
-        head = "llm" if self._max_tokens == MAX_TOKENS else f"llm/{self._max_tokens}"
-        tail = "" if self._fallback.spec == "pattern" else f" else {self._fallback.spec}"
-        return f"{head}:{getattr(self._model, 'spec', self._model.key)}{tail}"
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
         """Yield one extraction per chunk, in order, each as soon as it and all before it exist.

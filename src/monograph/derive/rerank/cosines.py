@@ -23,18 +23,12 @@ class EmbedderReranker:
 
     def __init__(self, embedder: Embedder, weight: float = 1.0) -> None:
         self._embedder = embedder
+        self.key = f"embedder/{embedder.key}"
+        """``embedder/`` and the key of the embedder."""
+        self.spec = f"embedder:{embedder.spec}"
+        """``embedder:`` and the spec of the embedder."""
         self.weight = weight
         """Weight of the scores relative to those of the search."""
-
-    @property
-    def key(self) -> str:
-        """``embedder/`` and the key of the embedder."""
-        return f"embedder/{self._embedder.key}"
-
-    @property
-    def spec(self) -> str:
-        """``embedder:`` and the spec of the embedder."""
-        return f"embedder:{self._embedder.spec}"
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """Return the cosine of each text, from -1 to 1. See :class:`monograph.models.Reranker`.

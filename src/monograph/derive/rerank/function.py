@@ -34,13 +34,8 @@ class ScoringFunction:
         self._function = function
         self.weight = weight
         """Weight of the scores relative to those of the search."""
-        self.key = f"function/{key}"
-        """``function/`` and the given key."""
-
-    @property
-    def spec(self) -> str:
-        """The key: only the caller can build this reranker again."""
-        return self.key
+        self.key = self.spec = f"function/{key}"
+        """``function/`` and the given key: only the caller can build this reranker again."""
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """Return the function's score of each text. See :class:`monograph.models.Reranker`.

@@ -51,23 +51,10 @@ class ServedReranker(ServedModel):
     ----------
     base_url:
         URL up to and without ``/rerank``: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
-    model:
-        Name of the model on the server.
     settings:
         Options of the requests.
-    api_key:
-        Sent as a bearer token. It is stored in no file, and no error contains it, even if the server's reply does.
-    timeout:
-        Seconds for one try, as for :class:`monograph.derive.server.ServedModel`.
-    retries:
-        Retries after the first try.
-
-    Raises
-    ------
-    MissingExtra
-        If urllib3 is not installed.
-    InputError
-        If an argument is invalid.
+    model, api_key, timeout, retries:
+        As for :class:`monograph.derive.server.ServedModel`, which also says what is raised.
     """
 
     kind: ClassVar[str] = "rerank"

@@ -67,11 +67,8 @@ class LLMSummarizer:
         self.workers = arguments.whole_number(workers, "workers", 1)
         self.key = f"llm/{model.key}/{content_id(PROMPT)[:8]}"
         """Key of the model, and a hash of the prompt."""
-
-    @property
-    def spec(self) -> str:
+        self.spec = f"llm:{getattr(model, 'spec', model.key)}"
         """``llm:`` and the spec of the model, or its key if it has no spec."""
-        return f"llm:{getattr(self._model, 'spec', self._model.key)}"
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Return the model's summary. See :class:`monograph.models.Summarizer`.
