@@ -120,13 +120,6 @@ def test_hub_name_without_a_network_is_reported(tmp_path: Path) -> None:
     assert "network" in said
 
 
-@pytest.mark.parametrize("spec", ["", "magic", "onnx:", "onnx:./not/there/at/all", "sentence-transformers:"])
-def test_unknown_embedders_are_named(spec: str) -> None:
-    with pytest.raises((ModelUnavailable, MissingExtra)) as caught:
-        load_embedder(spec)
-    assert caught.value.hint
-
-
 def test_sentence_transformers_is_an_extra() -> None:
     if importlib.util.find_spec("sentence_transformers") is not None:
         pytest.skip("sentence-transformers is installed here")

@@ -317,8 +317,6 @@ def test_model_spec_and_key_identify_the_model() -> None:
         assert isinstance(again, OpenAICompatible)
         assert (again.key, again.spec) == (other.key, other.spec) != (model.key, model.spec)
     assert OpenAICompatible(url, "m", temperature=0).spec == f"openai:{url}#m"
-    with pytest.raises(ModelUnavailable):
-        load_model("magic:x")
 
 
 def test_openai_module_imports_no_client() -> None:

@@ -316,16 +316,14 @@ def test_invalid_scores_are_refused(archive: Monograph, function: Any) -> None:
     assert caught.value.hint
 
 
-def test_unusable_rerankers_are_refused(archive: Monograph, tmp_path: Path) -> None:
+def test_unusable_rerankers_are_refused(archive: Monograph) -> None:
     for wrong in (3, ScoringFunction, len):
         with pytest.raises(InputError, match="the reranker is"):
             archive.search(QUESTION, reranker=wrong)  # type: ignore[arg-type]
-    for spec in ("magic", "onnx:", "rerank:", "embedder:", "embedder:magic", f"onnx:{tmp_path / 'none'}", "rerank:x#m"):
-        with pytest.raises(ModelUnavailable) as caught:
-            archive.search(QUESTION, reranker=spec)
-        assert caught.value.hint
-        with pytest.raises(ModelUnavailable):
-            Monograph.open(archive.path, reranker=spec)
+    with pytest.raises(ModelUnavailable):
+        archive.search(QUESTION, reranker="magic")
+    with pytest.raises(ModelUnavailable):
+        Monograph.open(archive.path, reranker="magic")
     for weight in (-1.0, float("nan"), "much"):
         with pytest.raises(InputError, match="weight"):
             archive.search(QUESTION, reranker=ScoringFunction(lambda _, texts: [], "x", weight))  # type: ignore[arg-type]

@@ -6,9 +6,8 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Monograph
-from monograph.derive.loading import HUB, addresses, load_embedder, load_extractor, load_summarizer
+from monograph.derive.loading import (
+    HUB,
+    addresses,
+    load_describer,
+    load_embedder,
+    load_extractor,
+    load_model,
+    load_reranker,
+    load_summarizer,
+)
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, ModelUntrusted
 from monograph.store.file import checksums
 from support.forks import COMMAND_LINE, COMMANDS, Forks
@@ -25,6 +33,7 @@ from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.paths import DATA
 from support.properties import examples
+from support.raw_sql import connected
 
 FIXTURE = DATA / "format-1.mono"
 DIARY = "# Diary\n\nMy bank PIN is 4411 and Ann Mercer lives in Riga. Ann Mercer keeps bees with Otto Ruhl.\n"
@@ -84,6 +93,19 @@ def received(tmp_path: Path, server: ModelServer) -> Iterator[Path]:
     yield path
 
 
+def name_model(path: Path, kind: str, spec: str) -> None:
+    """Write the spec of another model into a file, as its sender may have done."""
+    with connected(path) as rows:
+        (own,) = rows.execute("SELECT value FROM settings WHERE name = ?", (kind,)).fetchone()
+        stored = json.dumps({**json.loads(own), "spec": spec})
+        rows.execute("UPDATE settings SET value = ? WHERE name = ?", (stored, kind))
+        checksums.put(rows, f"settings/{kind}", stored)
+
+
+def add_note(diary: Path) -> None:
+    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+
+
 def asked_about_the_diary(server: ModelServer) -> bool:
     return any("4411" in one.prompt for one in server.asked)
 
@@ -133,7 +155,7 @@ def test_trust_given_once_is_remembered(
     assert f"trusted from now on: {server.url}" in user.run("sync", received, diary, "--trust")
     assert asked_about_the_diary(server)
     server.asked.clear()
-    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    add_note(diary)
     moved = shutil.move(received, tmp_path / "moved.mono")
     assert "trusted from now on" not in user.run("sync", moved, diary)
     assert asked_about_the_diary(server)
@@ -153,7 +175,7 @@ def test_other_address_in_a_trusted_file_is_refused(
 ) -> None:
     user.run("search", received, "Anna", "--trust")
     with ModelServer() as evil:
-        with closing(sqlite3.connect(received)) as rows, rows:
+        with connected(received) as rows:
             rows.execute("UPDATE settings SET value = replace(value, ?, ?)", (server.url, evil.url))
         assert evil.url in user.run("sync", received, diary, code=1)
         assert evil.asked == []
@@ -165,7 +187,7 @@ def test_model_named_by_the_user_is_called(received: Path, diary: Path, user: Us
     assert "1 added" in user.run("sync", received, diary, "--extractor", spec, "--summarizer", spec)
     assert asked_about_the_diary(server)
     server.asked.clear()
-    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    add_note(diary)
     user.run("sync", received, diary, code=1)
     assert server.asked == []
     user.run("sync", received, diary, MONOGRAPH_TRUSTED=f"http://127.0.0.1:9/v1 {server.url}/")
@@ -176,7 +198,7 @@ def test_model_named_by_the_user_is_called(received: Path, diary: Path, user: Us
 def test_file_created_by_the_user_is_trusted(diary: Path, user: User, server: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "own.mono"
     user.run("sync", path, diary, "--extractor", f"llm:openai:{server.url}#x", "--trust")
-    (diary / "more.md").write_text("# More\n\nThe PIN is still 4411, says Ann Mercer.\n")
+    add_note(diary)
     assert "1 added" in user.run("sync", path, diary)
     (line,) = (user.home / "config" / "monograph" / "trusted.jsonl").read_text().splitlines()
     identity = json.loads(user.run("stats", path, "--json"))["id"]
@@ -201,7 +223,7 @@ def test_unusable_trust_list_is_reported(received: Path, user: User) -> None:
 def test_hostile_addresses_cannot_forge_lines(received: Path, diary: Path, user: User) -> None:
     """Neither an id nor an address can add another file or another address to the list."""
     another = "0" * 32
-    with closing(sqlite3.connect(received)) as rows, rows:
+    with connected(received) as rows:
         rows.execute("UPDATE settings SET value = ? WHERE name = 'id'", (f'x"}}\n{{"file": "{another}',))
         (stored,) = rows.execute("SELECT value FROM settings WHERE name = 'extractor'").fetchone()
         changed = json.loads(stored) | {"spec": f'llm:openai:http://127.0.0.1:9\n{{"file": "{another}"}}\u2028/v1#x'}
@@ -259,11 +281,7 @@ def test_downloads_from_a_hub_need_trust(diary: Path, user: User, tmp_path: Path
     path = tmp_path / "hub.mono"
     with Monograph.open(path) as archive:
         archive.sync(diary)
-    with closing(sqlite3.connect(path)) as rows, rows:
-        (own,) = rows.execute("SELECT value FROM settings WHERE name = 'embedder'").fetchone()
-        stored = json.dumps({**json.loads(own), "spec": embedder})
-        rows.execute("UPDATE settings SET value = ? WHERE name = 'embedder'", (stored,))
-        checksums.put(rows, "settings/embedder", stored)
+    name_model(path, "embedder", embedder)
     for command in (["search", path, "Ann"], ["sync", path, diary], ["check", path, "--repair"]):
         said = user.run(*command, code=1, offline=True)
         assert "https://huggingface.co/nobody/nothing" in said
@@ -285,11 +303,7 @@ def test_folder_named_by_a_received_file_is_not_opened(
     kind = "extractor" if spec.startswith("spacy") else "embedder"
     with Monograph.open(path) as archive:
         archive.add([Document("Ann Mercer lives in Riga.", id="a")])
-    with closing(sqlite3.connect(path)) as rows, rows:
-        (own,) = rows.execute("SELECT value FROM settings WHERE name = ?", (kind,)).fetchone()
-        stored = json.dumps({**json.loads(own), "spec": spec})
-        rows.execute("UPDATE settings SET value = ? WHERE name = ?", (stored, kind))
-        checksums.put(rows, f"settings/{kind}", stored)
+    name_model(path, kind, spec)
     (tmp_path / "evil").mkdir()
     monkeypatch.chdir(tmp_path)
     (address,) = addresses(spec)
@@ -401,7 +415,7 @@ def test_copied_file_keeps_its_id(tmp_path: Path) -> None:
 def test_read_only_file_without_id_is_trusted_for_this_call(tmp_path: Path, user: User) -> None:
     path = Path(shutil.copy(FIXTURE, tmp_path / "old.mono"))
     Monograph.open(path).close()
-    with closing(sqlite3.connect(path)) as rows, rows:
+    with connected(path) as rows:
         rows.execute("DELETE FROM settings WHERE name = 'id'")
         rows.execute("DELETE FROM checksums WHERE name IN ('settings/id', 'settings/summarizer')")
         stored = {"key": "theirs", "spec": "llm:openai:http://127.0.0.1:9/v1#x"}
@@ -411,3 +425,27 @@ def test_read_only_file_without_id_is_trusted_for_this_call(tmp_path: Path, user
     # Served for reading only, until its standard input ends.
     assert "trusted this time" in user.run("mcp", path, "--trust")
     assert not (user.home / "config").exists()
+
+
+_MODEL = "llm:openai:http://x/v1#m"
+
+
+@pytest.mark.parametrize(
+    ("load", "specs"),
+    [
+        (load_embedder, ["", "magic", "onnx:", "onnx:./not/there/at/all", "sentence-transformers:"]),
+        (load_summarizer, ["", "nothing", "llm:", "llm:nothing", "extractive:x"]),
+        (load_describer, ["", "static", "openai:", _MODEL]),
+        (load_reranker, ["magic", "onnx:", "rerank:", "embedder:", "embedder:magic", "onnx:./none", "rerank:x#m"]),
+        (load_model, ["", "magic:x", "openai:", _MODEL]),
+        (load_extractor, ["", "magic", "llm", "llm:", "llm:magic", "llm:openai:", "llm:openai:http://127.0.0.1/v1"]),
+        (load_extractor, ["llm:openai:ftp://x#m", "llm:openai:http://u:p@x/v1#m", f"{_MODEL} else magic", "spacy:"]),
+        (load_extractor, ["llm/x:openai:http://x/v1#m", "llm/0:openai:http://x/v1#m", f"{_MODEL}#{{", f"{_MODEL}#[]"]),
+        (load_extractor, [f'{_MODEL}#{{"temperature": "hot"}}']),
+    ],
+)
+def test_unknown_specs_are_refused(load: Callable[[str], object], specs: list[str]) -> None:
+    for spec in specs:
+        with pytest.raises((ModelUnavailable, MissingExtra)) as caught:
+            load(spec)
+        assert caught.value.hint
