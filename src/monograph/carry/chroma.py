@@ -28,14 +28,8 @@ _TITLES = ("title", "file_name")
 def opened(folder: Path, name: str = "") -> Store:
     """Return the records of a Chroma collection. Each is a document of one chunk, with the record's id.
 
-    Chroma itself opens the folder, and may migrate its files to the newest format.
-
-    Parameters
-    ----------
-    folder:
-        Folder in which Chroma keeps its files.
-    name:
-        Name of the collection; may be empty if there is only one.
+    Chroma itself opens the folder, and may migrate its files to the newest format. ``name`` is that of the collection;
+    it may be empty if there is only one.
 
     Raises
     ------

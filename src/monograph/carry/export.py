@@ -41,18 +41,9 @@ def write(
 ) -> Manifest:
     """Write the contents of a file into an empty folder, document by document, and return the manifest.
 
-    Parameters
-    ----------
-    connection:
-        Connection in a read transaction: concurrent writes are not seen.
-    folder:
-        An existing folder.
-    version, built:
-        Version of Monograph, and the settings of the file.
-    graph:
-        Whether to write the entities, and their mentions and links.
-    on_progress:
-        Called after every few documents or entities.
+    The connection is in a read transaction, so that concurrent writes are not seen. ``built`` are the settings of the
+    file. With ``graph``, the entities, and their mentions and links, are written, too. ``on_progress`` is called after
+    every few documents or entities.
 
     Raises
     ------

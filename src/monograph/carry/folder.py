@@ -16,21 +16,10 @@ from monograph.store.file.replacing import restrict, sync_to_disk
 
 @contextmanager
 def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a folder to write into, which gets its final name at the end. On an error it is deleted.
+    """Yield a folder to write into, which gets its final path ``place`` at the end. On an error it is deleted.
 
-    Until the end only its owner can access it.
-
-    Parameters
-    ----------
-    place:
-        Final path of the folder.
-    files:
-        Names of the files that it may contain. With ``overwrite``, an existing folder is replaced if it contains no
-        others.
-    original:
-        Monograph file that is exported. Users who may not read that file may not read the folder.
-    overwrite:
-        Whether to replace an existing folder.
+    Until the end only its owner can access it, and then only users who may read ``original``, the file that is
+    exported. With ``overwrite``, an existing folder is replaced if it contains none but these ``files``.
 
     Raises
     ------

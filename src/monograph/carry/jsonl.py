@@ -53,14 +53,7 @@ def manifest(folder: Path) -> Manifest:
 
 
 def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
-    """Yield the documents of an export, in its order.
-
-    Parameters
-    ----------
-    folder, said:
-        Folder of the export, and its manifest.
-    vectors:
-        Whether to read its vectors: True if the file's embedder is the one that computed them.
+    """Yield the documents of an export, in its order; with their vectors if the file's embedder computed them.
 
     Raises
     ------

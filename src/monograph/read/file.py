@@ -92,16 +92,8 @@ def sha256_of(path: Path) -> bytes | None:
 def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, describing: bool = False) -> Iterator[Part]:
     """Yield the documents of a file, in parts of about PART_CHARACTERS.
 
-    Parameters
-    ----------
-    path:
-        An absolute path.
-    root:
-        Root that the file belongs to. Documents carry their path relative to it.
-    limits:
-        Limits of size, time and memory, above which a file is refused.
-    describing:
-        True to return pictures so that they can be described; False to recognise the words in them.
+    The path is absolute; documents carry their path relative to the root that it belongs to. If ``describing`` is True,
+    pictures are returned so that they can be described; otherwise the words in them are recognised.
 
     Raises
     ------

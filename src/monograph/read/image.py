@@ -74,12 +74,9 @@ def read_image(opened: Opened) -> Items:
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:
-    """Return an opened image. Its pixels are not decoded yet.
+    """Return an opened image, with pixels that are not decoded yet.
 
-    Raises
-    ------
-    SourceError
-        If the image is broken or has too many pixels, or the extra ``ocr`` is not installed.
+    Raises SourceError if it is broken or has too many pixels, or the extra ``ocr`` is not installed.
     """
     with needs("an image", "ocr"):
         from PIL import Image, UnidentifiedImageError
@@ -96,14 +93,7 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
 def upright(image: Image) -> Pixels:
     """Return the pixels of an image for :func:`recognise`, rotated as its EXIF orientation says.
 
-    Returns
-    -------
-    uint8 of shape (height, width, 3): blue, green, red.
-
-    Raises
-    ------
-    SourceDamaged
-        If the image is broken.
+    They are uint8 of shape (height, width, 3): blue, green, red. Raises SourceDamaged if the image is broken.
     """
     from PIL import ImageOps
 
@@ -166,20 +156,16 @@ def recognise(image: Pixels) -> str:
     UnknownFormat
         If the extra ``ocr`` is not installed.
     """
-    image = _pad(image)
+    # A narrow strip would be scaled up to a huge image, so a small image is padded to a square.
+    height, width = image.shape[:2]
+    side = min(max(height, width), _DETECTION_SIDE)
+    if side > min(height, width):
+        image = np.pad(image, ((0, max(0, side - height)), (0, max(0, side - width)), (0, 0)), mode="edge")
     boxes = _recognise_boxes(image)
     turns = _count_turns(image, [box for box, _ in boxes])
     if turns:
         boxes = _recognise_boxes(np.ascontiguousarray(np.rot90(image, turns)))
     return "\n".join(_join_lines(boxes))
-
-
-def _pad(image: Pixels) -> Pixels:
-    """Return a small image padded to a square, so that RapidOCR does not scale up a narrow strip to a huge image."""
-    height, width = image.shape[:2]
-    side = min(max(height, width), _DETECTION_SIDE)
-    padding = ((0, max(0, side - height)), (0, max(0, side - width)), (0, 0))
-    return np.pad(image, padding, mode="edge") if any(after for _, after in padding) else image
 
 
 def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:

@@ -106,7 +106,12 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
     body = parsed.body
     if body is None:
         return
-    _refuse_depth(body)
+    stack = [(body, 0)]
+    while stack:  # The time of selectors grows with the square of the depth.
+        node, depth = stack.pop()
+        if depth > _DEEPEST:
+            raise SourceDamaged(f"it is nested more than {_DEEPEST:,} deep", "do not trust it")
+        stack.extend((child, depth + 1) for child in node.iter())
     for node in body.css(f"{_NOT_CONTENT}, {_DRAWINGS}" if picture is None else _NOT_CONTENT):
         node.decompose()
     text_length = len(body.text())
@@ -130,18 +135,6 @@ def _refuse_unclosed(text: str) -> None:
         open_tags += -1 if tag.group(1) else not tag.group(2)
         if open_tags > _MOST_OPEN:
             raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
-
-
-def _refuse_depth(body: LexborNode) -> None:
-    """Raise SourceDamaged for a deep tree, because the time of selectors grows with the square of the depth."""
-    deepest = 0
-    stack = [(body, 0)]
-    while stack:
-        node, depth = stack.pop()
-        deepest = max(deepest, depth)
-        if deepest > _DEEPEST:
-            raise SourceDamaged(f"it is nested more than {_DEEPEST:,} deep", "do not trust it")
-        stack.extend((child, depth + 1) for child in node.iter())
 
 
 def _main_element(body: LexborNode, text_length: int) -> LexborNode:

@@ -38,12 +38,10 @@ def make_plan(
     prune: bool = False,
     follow_links: bool | None = None,
 ) -> Plan:
-    """Compare files on disk with the stored files, and return the changes as a plan.
+    """Compare files on disk with the stored files, and return the changes in order of uri, as a plan without a cost.
 
     Parameters
     ----------
-    database:
-        The file.
     paths:
         Files and folders. Hidden files, files of systems and editors, .mono files and files that match
         .monographignore are skipped. Links to folders within are followed, to each folder once. A folder that has at
@@ -55,10 +53,6 @@ def make_plan(
         because an unmounted disk looks the same.
     follow_links:
         Whether to follow links that lead out of a root; None for the root's stored setting, and no for a new root.
-
-    Returns
-    -------
-    A plan without a cost, with changes in order of uri.
 
     Raises
     ------
@@ -81,18 +75,9 @@ def make_plan(
 
 
 def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
-    """Compare single files and folders with the stored files, and return the changes as a plan.
+    """Compare files and folders at or below a synced folder with the stored files, and return the changes as a plan.
 
-    Stored files at or below these paths that no longer exist are ``gone``.
-
-    Parameters
-    ----------
-    database:
-        The file.
-    folder:
-        Absolute path of a synced folder.
-    paths:
-        Absolute paths of files and folders below the folder, or of the folder itself.
+    All paths are absolute. Stored files at or below them that no longer exist are ``gone``.
     """
     draft = _PlanDraft()
     unread = _load_unread(database)

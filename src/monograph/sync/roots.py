@@ -35,33 +35,22 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], named: Sequence[Root] = ()) -> FoundRoot:
-    """Return the root of a path to sync: a known root, a root that was moved to this path, or a new one.
+    """Return the root of an absolute path to sync: a known root, a root that was moved to this path, or a new one.
 
-    Parameters
-    ----------
-    database:
-        The file.
-    path:
-        Absolute path.
-    files:
-        Files at this path: (absolute path, size in bytes, time of change in nanoseconds since 1970).
-    named:
-        New roots of the same plan.
+    ``files`` are the files at this path, as (absolute path, size in bytes, time of change in nanoseconds since 1970);
+    ``named`` are new roots of the same plan.
     """
     with database.read() as connection:
         known_roots = [*sources.roots(connection), *named]
     owner = owner_of(known_roots, path)
     if owner is not None:
-        return FoundRoot(owner, _exclude(known_roots, owner))
+        return FoundRoot(owner, tuple(root for root in known_roots if root.name != owner.name))
     moved = _find_moved(database, known_roots, path, files)
     if moved is not None:
-        return FoundRoot(replace(moved, place=path), _exclude(known_roots, moved), Move(moved.name, moved.place, path))
+        others = tuple(root for root in known_roots if root.name != moved.name)
+        return FoundRoot(replace(moved, place=path), others, Move(moved.name, moved.place, path))
     name = unused_name(path, (root.name for root in known_roots))
     return FoundRoot(Root(name, path), tuple(known_roots))
-
-
-def _exclude(roots: Sequence[Root], excluded: Root) -> tuple[Root, ...]:
-    return tuple(root for root in roots if root.name != excluded.name)
 
 
 def _find_moved(

@@ -36,18 +36,8 @@ def watch(
 
     If a folder vanishes, its documents stay; when it is back, the whole folder is compared.
 
-    Parameters
-    ----------
-    database:
-        The file.
-    roots:
-        Absolute paths of folders and files.
-    apply:
-        Function that carries out a plan.
-    stop:
-        Set by another thread to end the watch.
-    follow_links:
-        As for :func:`monograph.sync.plan.make_plan`.
+    ``roots`` are absolute paths of folders and files, ``apply`` carries out a plan, and another thread sets ``stop`` to
+    end the watch. ``follow_links`` is as for :func:`monograph.sync.plan.make_plan`.
 
     Raises
     ------
@@ -95,9 +85,9 @@ def _read_identity(path: Path) -> tuple[int, int] | None:
     """Return the device and inode of a path; None if it does not exist."""
     try:
         state = path.stat()
+        return state.st_dev, state.st_ino
     except OSError:
         return None
-    return state.st_dev, state.st_ino
 
 
 def _apply_plan(database: Database, apply: Callable[[Plan], Report], plan: Plan) -> Iterator[WatchEvent]:
