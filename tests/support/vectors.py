@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from monograph.store.file.database import Database
 from monograph.store.vectors import vectors
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
+from monograph.vectors.search import Neighbours
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 24
@@ -42,6 +44,14 @@ def remember(database: Database, made: Vectors) -> np.ndarray[Any, np.dtype[np.i
 
 def scores_of(made: Vectors, query: Vectors) -> Vectors:
     return made @ query / np.linalg.norm(made, axis=1) / np.linalg.norm(query)  # type: ignore[no-any-return]
+
+
+def recall(found: Iterable[Neighbours], rows: Any, made: Vectors, queries: Vectors, k: int = 10) -> float:
+    """Mean share of the true k nearest of some vectors, by their memo rows, that searches found."""
+    truth = [set(rows[np.argsort(-scores_of(made, query))[:k]].tolist()) for query in queries]
+    return float(
+        np.mean([len(best.intersection(one.items)) / len(best) for one, best in zip(found, truth, strict=True)])
+    )
 
 
 def bitmap(rows: Any, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:

@@ -248,14 +248,7 @@ def test_mentions_that_do_not_fit_are_refused() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
 @names_oracle.possessive
-def test_compiled_mentions_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
+def test_compiled_mentions_and_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_mentions(text)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", evaluation_data.CORPORA)
-@names_oracle.possessive
-def test_compiled_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
-    for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_names(text, language_of(text), [])

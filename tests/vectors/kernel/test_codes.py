@@ -13,7 +13,7 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode_about, head_size, joined, pack, strike, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
-from support.vectors import clusters_that_overlap, unit_vectors
+from support.vectors import bitmap, clusters_that_overlap, unit_vectors
 
 LEVELS = kernel.levels()
 
@@ -67,11 +67,7 @@ def test_estimates_are_those_of_the_oracle_to_the_bit(
     gone = ids[[row for row in struck if row < n]]
     head = strike(body[: head_size(body)], gone)
     body = head + body[len(head) :]
-    bits = None
-    if allowed is not None:
-        flags = np.zeros(max(allowed, default=0) + 1, dtype=np.uint8)
-        flags[list(allowed)] = 1
-        bits = np.packbits(flags, bitorder="little")
+    bits = None if allowed is None else bitmap(allowed, max(allowed, default=0) + 1)
     query = unit_vectors(1, dimension, seed + 1)[0] if dimension else np.zeros(0, dtype=np.float32)
     query *= np.float32(min(1.0, size))
     expected = oracle.best([unpack(body)], query, pool, allowed)
