@@ -11,9 +11,7 @@ namespace nb = nanobind;
 nb::object as_str(const std::u32string &text);
 
 void bind_names(nb::module_ &module);
-void bind_mentions(nb::module_ &module);
 void bind_graph(nb::module_ &module);
-void bind_walk(nb::module_ &module);
-void bind_compared(nb::module_ &module);
+void bind_questions(nb::module_ &module);
 
 } // namespace monograph

@@ -138,8 +138,6 @@ NB_MODULE(_text_pass, module) {
     module.def("word_hashes", &word_hashes);
     module.def("sentence_starts", &starts_of);
     bind_names(module);
-    bind_mentions(module);
     bind_graph(module);
-    bind_walk(module);
-    bind_compared(module);
+    bind_questions(module);
 }

@@ -1,14 +1,20 @@
-// What Python sees of the names in a text.
+// What Python sees of names and mentions. These are made many at a time: one by one they take four times as long, and the
+// collector goes through them.
 #include "bindings.hpp"
 #include "names.hpp"
 #include "phrases.hpp"
+#include "slots.hpp"
 #include "text.hpp"
+#include "unicode.hpp"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace monograph {
 
@@ -53,6 +59,107 @@ std::vector<Span> find_key_phrases(const Lexicon &lexicon, const nb::str &text, 
     return key_phrases(lexicon, signs_of(Text(text.ptr())), language, most, words_a_phrase);
 }
 
+constexpr std::size_t LONGEST_WORD = 32;
+
+std::size_t place_in(const nb::object &number) {
+    if (const auto place = place_of(number.ptr())) return *place;
+    throw std::invalid_argument("a mention has no such place");
+}
+
+class Mentions {
+  public:
+    Mentions(const nb::list &kinds, nb::object mention) : kinds_(kinds), mention_(std::move(mention)) {}
+
+    // Of (kind, start, end) of mentions, the kind by its place, that are called what stands there.
+    nb::list made(const nb::str &text, const nb::list &rows) const {
+        nb::list made;
+        for (nb::handle row : rows) {
+            const std::size_t kind = place_in(nb::object(row[0]));
+            if (kind >= kinds_.size()) throw std::invalid_argument("a mention is of no kind");
+            made.append(mention(text, {place_in(nb::object(row[1])), place_in(nb::object(row[2])), kind, Of::SHAPE}));
+        }
+        return made;
+    }
+
+    // Each span once, in order of start, longer before shorter, ``most`` at most. ``shapes`` and ``names`` are (start, end,
+    // kind): of two shapes the last counts, a name replaces a name or a quote, and may have ``longest`` characters. ``phrases``
+    // are spans that become terms where nothing else is.
+    nb::list merged(const nb::str &text, const nb::list &shapes, const nb::list &names, const nb::list &phrases, std::size_t longest,
+                    std::size_t most) const {
+        std::vector<One> found;
+        for (nb::handle one : shapes)
+            found.push_back({place_in(nb::object(one[0])), place_in(nb::object(one[1])), kind_of(nb::object(one[2])), Of::SHAPE});
+        for (nb::handle one : names) {
+            const One name{place_in(nb::object(one[0])), place_in(nb::object(one[1])), kind_of(nb::object(one[2])), Of::NAME};
+            if (name.end - name.start <= longest) found.push_back(name);
+        }
+        for (nb::handle one : phrases) found.push_back({place_in(nb::object(one[0])), place_in(nb::object(one[1])), term_, Of::PHRASE});
+        std::stable_sort(found.begin(), found.end(), [](const One &one, const One &other) {
+            return one.start != other.start ? one.start < other.start : one.end > other.end;
+        });
+        std::vector<One> kept;
+        for (const One &one : found) {
+            if (kept.empty() || kept.back().start != one.start || kept.back().end != one.end) {
+                if (kept.size() == most) break;
+                kept.push_back(one);
+            } else if (one.of == Of::SHAPE) {
+                kept.back().kind = one.kind;
+            } else if (one.of == Of::NAME && (kept.back().kind == name_ || kept.back().kind == quote_)) {
+                // In quotation marks it is a work, unless it is known to be something else, or stands within a name.
+                const bool is_work =
+                    kept.back().kind == quote_ && one.kind == name_ && !is_within_name(Text(text.ptr()), one.start, one.end);
+                kept.back().kind = is_work ? work_ : one.kind;
+            }
+        }
+        nb::list made;
+        for (const One &one : kept) made.append(mention(text, one));
+        return made;
+    }
+
+  private:
+    enum class Of { SHAPE, NAME, PHRASE };
+
+    struct One {
+        std::size_t start, end, kind;
+        Of of;
+    };
+
+    std::size_t kind_of(const nb::object &kind) const {
+        if (const auto found = kinds_.find(kind)) return *found;
+        throw std::invalid_argument("a mention is of no kind");
+    }
+
+    static bool is_within_name(const Text &text, std::size_t start, std::size_t end) {
+        const auto is_capital = [&](std::size_t at) { return at < text.size() && Unicode::tables().is(text[at], UPPER); };
+        const std::size_t least = start > LONGEST_WORD ? start - LONGEST_WORD : 0, last = start > 2 ? start - 2 : 0;
+        std::size_t word = last;
+        while (word > least && text[word - 1] != ' ') --word;
+        return word < last && is_capital(word) && is_capital(end + 2);
+    }
+
+    nb::object mention(const nb::str &text, const One &one) const {
+        auto *type = reinterpret_cast<PyTypeObject *>(mention_.ptr());
+        const nb::object made = nb::steal(type->tp_alloc(type, 0));
+        const nb::object name =
+            nb::steal(PyUnicode_Substring(text.ptr(), static_cast<Py_ssize_t>(one.start), static_cast<Py_ssize_t>(one.end)));
+        if (!made.is_valid() || !name.is_valid()) throw nb::python_error();
+        name_slot_.fill(made.ptr(), name);
+        kind_slot_.fill(made.ptr(), kinds_[one.kind]);
+        start_slot_.fill(made.ptr(), nb::int_(one.start));
+        end_slot_.fill(made.ptr(), nb::int_(one.end));
+        description_slot_.fill(made.ptr(), empty_);
+        // It holds texts and numbers: the collector need not look for a way back to it.
+        if (PyObject_IS_GC(made.ptr())) PyObject_GC_UnTrack(made.ptr());
+        return made;
+    }
+
+    Kinds kinds_;
+    nb::object mention_, empty_ = nb::str("");
+    std::size_t name_ = kinds_.named("name"), quote_ = kinds_.named("quote"), work_ = kinds_.named("work"), term_ = kinds_.named("term");
+    Slot name_slot_{mention_, "name"}, kind_slot_{mention_, "kind"}, start_slot_{mention_, "start"}, end_slot_{mention_, "end"},
+        description_slot_{mention_, "description"};
+};
+
 } // namespace
 
 void bind_names(nb::module_ &module) {
@@ -61,6 +168,10 @@ void bind_names(nb::module_ &module) {
         .def("names", &names_in)
         .def("language_of", &tell_language)
         .def("key_phrases", &find_key_phrases);
+    nb::class_<Mentions>(module, "Mentions")
+        .def(nb::init<const nb::list &, nb::object>())
+        .def("made", &Mentions::made)
+        .def("merged", &Mentions::merged);
 }
 
 } // namespace monograph

@@ -30,8 +30,7 @@ ALWAYS_INLINE void float_products(const float *rows, const float *query, std::si
 
 // Codes are unsigned: 128 stands for 0. So the instruction that multiplies unsigned by signed bytes serves, and the
 // sum of the query, times 128, is taken off at the end.
-ALWAYS_INLINE void byte_products_plain(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d,
-                                       std::int32_t *out) {
+void bytes_portable(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
     for (std::size_t row = 0; row < n; ++row) {
         const std::uint8_t *codes = rows + row * d;
         std::int32_t total = 0;
@@ -59,9 +58,6 @@ ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t 
 }
 
 void floats_portable(const float *r, const float *q, std::size_t n, std::size_t d, float *o) { float_products<16>(r, q, n, d, o); }
-void bytes_portable(const std::uint8_t *r, const std::int8_t *q, std::size_t n, std::size_t d, std::int32_t *o) {
-    byte_products_plain(r, q, n, d, o);
-}
 std::uint32_t checksum_portable(const std::uint8_t *data, std::size_t size) { return checksum_body(data, size); }
 
 #ifdef X86
