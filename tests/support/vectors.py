@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from monograph import Document, Passage
 from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.vectors import vectors
+from monograph.vectors import kernel
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Neighbours
@@ -67,6 +69,25 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
     with database.write() as connection:
         index.insert(connection, rows, made)
     return index, made
+
+
+@contextmanager
+def using(level: str) -> Iterator[None]:
+    """Let the kernel use an instruction set."""
+    kernel.use_level(level)
+    try:
+        yield
+    finally:
+        kernel.use_level(kernel.levels()[0])
+
+
+def scanned(
+    bodies: list[bytes], query: Any, k: int, allowed: Any = None, pool: int = 10
+) -> tuple[Any, list[float], list[int]]:
+    """What a scan returns, and the scores and ids in its pool."""
+    found = kernel.Pool(pool)
+    result = kernel.scan(bodies, query, found, k, allowed)
+    return result, found.scores.tolist(), found.ids.tolist()
 
 
 def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.float32]]:

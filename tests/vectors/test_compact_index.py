@@ -26,16 +26,6 @@ from support.vectors import DIMENSION, Vectors, bitmap, clumps, filled, recall, 
 CLUSTERED = Design(cluster_size=60, exact_below=0)
 
 
-def test_codes_by_value_are_deleted_with_their_vector(database: Database) -> None:
-    index, _ = filled(database, CLUSTERED, 400)
-    with database.write() as connection:
-        assert [memo for memo, _ in store.every_code(connection, index.space)] == list(range(1, 401))
-        index.delete(connection, list(range(1, 301)))
-        assert [memo for memo, _ in store.every_code(connection, index.space)] == list(range(301, 401))
-        store.clear(connection, index.space)
-        assert not store.has_codes(connection, index.space)
-
-
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
@@ -60,6 +50,7 @@ def test_damaged_codes_are_reported_and_repaired(tmp_path: Path, damage: str, sa
             index.search(connection, made[3], VectorQuery(5))
     with database.write() as connection:
         store.clear(connection, index.space)
+        assert not store.has_codes(connection, index.space)
         index.insert(connection, np.arange(1, 401), made)
         assert list(verify.faults(connection, index.space)) == []
         assert index.search(connection, made[3], VectorQuery(5)).items == before.items
@@ -99,14 +90,12 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
     state = index._must(connection)
     vector = prepare(query, DIMENSION)
     search = Search(asked, index._effort(state, asked), vector)
-    loads: list[Ranks] = []
     stopped = "all"
     for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
         ranks, compared = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
-        loads.append(ranks)
         search.loaded += 1
         search.compared += compared
-        if search.pool.filled >= asked.k and search.how.stop.after(loads):
+        if search.is_enough(ranks):
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)

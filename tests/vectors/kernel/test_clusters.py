@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -18,31 +17,14 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import encode, head_size, pack, strike, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
-from support.vectors import bitmap, clusters_that_overlap, unit_vectors
+from support.vectors import bitmap, clusters_that_overlap, scanned, unit_vectors, using
 
 LEVELS = kernel.levels()
-
-
-@contextmanager
-def using(level: str) -> Iterator[None]:
-    kernel.use_level(level)
-    try:
-        yield
-    finally:
-        kernel.use_level(LEVELS[0])
 
 
 def cluster(n: int, dimension: int, seed: int = 0) -> bytes:
     ids = np.arange(n, dtype=np.int64) * 3 + 1
     return pack(encode(ids, unit_vectors(n, dimension, seed)))
-
-
-def scanned(
-    bodies: list[bytes], query: Any, k: int, allowed: Any = None, pool: int = 10
-) -> tuple[Any, list[float], list[int]]:
-    found = kernel.Pool(pool)
-    result = kernel.scan(bodies, query, found, k, allowed)
-    return result, found.scores.tolist(), found.ids.tolist()
 
 
 @pytest.mark.parametrize("level", LEVELS)

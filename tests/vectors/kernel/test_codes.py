@@ -13,19 +13,9 @@ from monograph.vectors import kernel
 from monograph.vectors.cluster import Centre, encode_about, head_size, joined, pack, strike, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
-from support.vectors import bitmap, clusters_that_overlap, unit_vectors
+from support.vectors import bitmap, clusters_that_overlap, scanned, unit_vectors, using
 
 LEVELS = kernel.levels()
-
-
-def scanned(level: str, bodies: list[bytes], query: Any, k: int, allowed: Any, pool: int) -> tuple[Any, Any, Any]:
-    found = kernel.Pool(pool)
-    kernel.use_level(level)
-    try:
-        result = kernel.scan(bodies, query, found, k, allowed)
-    finally:
-        kernel.use_level(LEVELS[0])
-    return result, found.scores.tolist(), found.ids.tolist()
 
 
 def cluster(n: int, dimension: int, seed: int = 0) -> bytes:
@@ -72,7 +62,8 @@ def test_estimates_are_those_of_the_oracle_to_the_bit(
     query *= np.float32(min(1.0, size))
     expected = oracle.best([unpack(body)], query, pool, allowed)
     for level in LEVELS:
-        _, scored, found = scanned(level, [body], query, k, bits, pool)
+        with using(level):
+            _, scored, found = scanned([body], query, k, bits, pool)
         assert list(zip(found, scored, strict=True)) == expected
 
 
@@ -178,10 +169,10 @@ def test_damaged_codes_are_refused(place: int) -> None:
     body[place] ^= 0x41
     query = unit_vectors(1, 20)[0]
     with pytest.raises(kernel.DamagedBytes):
-        scanned(LEVELS[0], [bytes(body)], query, 3, None, 10)
+        scanned([bytes(body)], query, 3)
     for size in (0, 31, 32, 700, len(body) - 1):
         with pytest.raises(kernel.DamagedBytes):
-            scanned(LEVELS[0], [bytes(body[:size])], query, 3, None, 10)
+            scanned([bytes(body[:size])], query, 3)
 
 
 FINE, CENTRE = unit_vectors(3, 4), np.full(4, 128, dtype=np.uint8)

@@ -12,6 +12,7 @@ from hypothesis.extra import numpy as arrays
 
 from monograph.vectors import kernel
 from support.properties import examples
+from support.vectors import using
 
 # Small whole numbers: sums are exact in any order, and ties are many.
 WHOLE = st.integers(-3, 3).map(float)
@@ -41,11 +42,10 @@ def test_every_processor_level_finds_the_same() -> None:
         query = random.standard_normal(d).astype(np.float32)
         found = []
         for level in kernel.levels():
-            kernel.use_level(level)
-            rows, scores = kernel.top_k(vectors, query, 20)
+            with using(level):
+                rows, scores = kernel.top_k(vectors, query, 20)
             assert scores == pytest.approx((vectors @ query)[rows], rel=1e-4, abs=1e-4)
             found.append(rows.tolist())
-        kernel.use_level(kernel.levels()[0])
         assert all(one == found[0] for one in found)
         assert found[0] == np.argsort(-(vectors @ query), kind="stable")[:20].tolist()
 
