@@ -28,6 +28,23 @@ def path(tmp_path: Path, key: str | None) -> Path:
     return file
 
 
+def change(path: Path, statement: str, key: str | None = None) -> None:
+    """Run a statement on a file, schema and all, which must change some rows."""
+    with closing(connected(path, key)) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        assert connection.execute(statement).rowcount
+
+
+@pytest.fixture
+def synced(path: Path, folder: Path) -> Path:
+    """The file with the documents of a folder."""
+    (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
+    with Monograph.open(path) as monograph:
+        monograph.sync(folder)
+        assert monograph.check() == []
+    return path
+
+
 @pytest.mark.parametrize(
     ("damage", "table", "mended"),
     [
@@ -73,8 +90,7 @@ def path(tmp_path: Path, key: str | None) -> Path:
 def test_check_finds_damage(path: Path, damage: str, table: str, mended: bool) -> None:
     with Monograph.open(path) as monograph:
         whole = graph_rows(monograph)
-    with closing(connected(path)) as connection:
-        connection.execute(damage)
+    change(path, damage)
     with Monograph.open(path) as monograph:
         findings = monograph.check()
         assert table in {finding.table for finding in findings}
@@ -83,11 +99,8 @@ def test_check_finds_damage(path: Path, damage: str, table: str, mended: bool) -
         assert (left == []) == mended
         if mended:
             assert graph_rows(monograph) == whole
-        with (
-            nullcontext()
-            if mended or table != "chunks"
-            else pytest.raises(DamagedFile, match=f"monograph check {path}")
-        ):
+        is_unreadable = not mended and table == "chunks"
+        with pytest.raises(DamagedFile, match=f"monograph check {path}") if is_unreadable else nullcontext():
             assert monograph.search("salt and pepper", 3)
 
 
@@ -122,21 +135,16 @@ def test_summary_vectors_of_another_length_are_derived_again(path: Path) -> None
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_findings_after_repair_name_the_lost_rows(path: Path, folder: Path, damage: str, table: str) -> None:
-    (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
-    with Monograph.open(path) as monograph:
-        monograph.sync(folder)
-        assert monograph.check() == []
-    whole = rows(path)
-    with closing(connected(path)) as connection:
-        assert connection.execute(damage).rowcount > 0
-    with Monograph.open(path) as monograph:
+def test_findings_after_repair_name_the_lost_rows(synced: Path, damage: str, table: str) -> None:
+    whole = rows(synced)
+    change(synced, damage)
+    with Monograph.open(synced) as monograph:
         findings = monograph.check()
         assert table in {finding.table for finding in findings}
         assert all(finding.repairable for finding in findings)
         assert monograph.check(repair=True) == []
         assert monograph.search("salt and pepper", 3)
-    assert rows(path) == whole
+    assert rows(synced) == whole
 
 
 @pytest.mark.parametrize(
@@ -151,13 +159,9 @@ def test_findings_after_repair_name_the_lost_rows(path: Path, folder: Path, dama
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_check_reports_damage_that_cannot_be_repaired(path: Path, folder: Path, damage: str, table: str) -> None:
-    (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
-    with Monograph.open(path) as monograph:
-        monograph.sync(folder)
-    with closing(connected(path)) as connection:
-        assert connection.execute(damage).rowcount > 0
-    with Monograph.open(path) as monograph:
+def test_check_reports_damage_that_cannot_be_repaired(synced: Path, damage: str, table: str) -> None:
+    change(synced, damage)
+    with Monograph.open(synced) as monograph:
         assert next((one.table, one.repairable) for one in monograph.check()) == (table, False)
 
 
@@ -171,14 +175,11 @@ def test_check_reports_damage_that_cannot_be_repaired(path: Path, folder: Path, 
     ],
 )
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_sync_repairs_a_damaged_document(path: Path, folder: Path, damage: str) -> None:
-    (folder / "ship.md").write_text("The ship sails at noon.", encoding="utf-8")
-    with Monograph.open(path) as monograph:
-        monograph.sync(folder)
+def test_sync_repairs_a_damaged_document(synced: Path, folder: Path, damage: str) -> None:
+    with Monograph.open(synced) as monograph:
         (whole,) = (monograph.document(one.id) for one in monograph.documents() if one.uri.endswith("ship.md"))
-    with closing(connected(path)) as connection:
-        assert connection.execute(damage).rowcount > 0
-    with Monograph.open(path) as monograph:
+    change(synced, damage)
+    with Monograph.open(synced) as monograph:
         assert ("documents", False) in {(one.table, one.repairable) for one in monograph.check()}
         (left,) = {one.hint for one in monograph.check(repair=True)}
         assert left == "remove it, then sync or add it again"
@@ -189,15 +190,13 @@ def test_sync_repairs_a_damaged_document(path: Path, folder: Path, damage: str) 
 
 
 @pytest.mark.parametrize("key", [None])  # Rows: a key changes nothing of them.
-def test_documents_find_their_file_again(path: Path, folder: Path) -> None:
-    for name in ("ship.md", "shop.md"):
-        (folder / name).write_text(f"The {name} opens at noon.", encoding="utf-8")
-    with Monograph.open(path) as monograph:
+def test_documents_find_their_file_again(synced: Path, folder: Path) -> None:
+    (folder / "shop.md").write_text("The shop opens at noon.", encoding="utf-8")
+    with Monograph.open(synced) as monograph:
         monograph.sync(folder)
     for number in ("77", "(SELECT source FROM sources WHERE uri LIKE '%shop.md')"):
-        with closing(connected(path)) as connection:
-            connection.execute(f"UPDATE documents SET source = {number} WHERE uri LIKE '%ship.md'")
-        with Monograph.open(path) as monograph:
+        change(synced, f"UPDATE documents SET source = {number} WHERE uri LIKE '%ship.md'")
+        with Monograph.open(synced) as monograph:
             findings = monograph.check()
             assert findings
             assert all(finding.repairable for finding in findings)
@@ -223,9 +222,7 @@ REWRITTEN = "UPDATE sqlite_master SET sql = replace(sql, '{}', '{}') WHERE name 
 )
 def test_changed_triggers_and_indexes_are_found(path: Path, damage: str, key: str | None) -> None:
     whole = rows(path, key)
-    with closing(connected(path, key)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        assert connection.execute(damage).rowcount
+    change(path, damage, key)
     with Monograph.open(path, key=key) as monograph:
         findings = monograph.check()
         assert [finding.table for finding in findings] == ["schema"]
@@ -238,22 +235,19 @@ def test_changed_triggers_and_indexes_are_found(path: Path, damage: str, key: st
 
 
 def test_changed_table_is_reported(path: Path, key: str | None) -> None:
-    with closing(connected(path, key)) as connection:
-        connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(REWRITTEN.format("qualifier", "qualifies", "subjects"))
+    change(path, REWRITTEN.format("qualifier", "qualifies", "subjects"), key)
     with Monograph.open(path, key=key) as monograph:
         findings = monograph.check()
         assert ("schema", False) in {(finding.table, finding.repairable) for finding in findings}
-        with pytest.raises(DamagedFile, match="subjects.*does not match the schema"):
-            monograph.check(repair=True)
-        with pytest.raises(DamagedFile, match="subjects.*does not match the schema"):
-            monograph.add([Document("A barge carried flour to Ghent.", title="Ghent")])
+        document = Document("A barge carried flour to Ghent.", title="Ghent")
+        for act in (lambda: monograph.check(repair=True), lambda: monograph.add([document])):
+            with pytest.raises(DamagedFile, match="subjects.*does not match the schema"):
+                act()
         assert monograph.search("salt and pepper", 3, "hybrid")
 
 
 def test_lost_setting_is_one_fault(path: Path, key: str | None) -> None:
-    with closing(connected(path, key)) as connection:
-        connection.execute("UPDATE settings SET value = '{' WHERE name = 'extractor'")
+    change(path, "UPDATE settings SET value = '{' WHERE name = 'extractor'", key)
     with Monograph.open(path, key=key) as monograph:
         (finding,) = monograph.check()
         assert (finding.table, finding.repairable) == ("settings", False)
@@ -264,15 +258,8 @@ def test_lost_setting_is_one_fault(path: Path, key: str | None) -> None:
 
 def rows(path: Path, key: str | None = None) -> list[list[tuple[object, ...]]]:
     """What single rows, files and documents are."""
-    tables = (
-        "settings WHERE name <> 'generation' ORDER BY 1",
-        "checksums ORDER BY 1",
-        "roots",
-        "sources",
-        "documents",
-        "words_config",
-        "trigrams_config",
-    )
+    sorted_tables = ("settings WHERE name <> 'generation' ORDER BY 1", "checksums ORDER BY 1")
+    tables = (*sorted_tables, "roots", "sources", "documents", "words_config", "trigrams_config")
     with closing(connected(path, key)) as connection:
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
@@ -372,8 +359,7 @@ def test_document_with_an_impossible_text_number_is_damage(path: Path) -> None:
     """It is told of, refuses what would be numbered after it, and can be taken out."""
     with Monograph.open(path) as monograph:
         lost = monograph.documents()[0].id
-    with closing(connected(path)) as connection:
-        connection.execute("UPDATE documents SET document = ? WHERE id = ?", (1 << 40, lost))
+    change(path, f"UPDATE documents SET document = {1 << 40} WHERE id = '{lost}'")
     with Monograph.open(path) as monograph:
         assert {"documents", "texts"} <= {finding.table for finding in monograph.check()}
         with pytest.raises(DamagedFile, match="number of row .* is too high"):

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -184,22 +184,18 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open
 
 @pytest.mark.long
 @needs_proc
-def test_plain_file_log_and_temporary_files_contain_the_text(tmp_path: Path) -> None:
-    """That the search of the bytes finds what there is to be found."""
-    looked, seen = traces_in_bytes(tmp_path, None)
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
+def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path, key: str | None) -> None:
+    """The plain file shows that the search of the bytes finds what there is to be found."""
+    looked, seen = traces_in_bytes(tmp_path, key)
     assert looked > 20
-    for kind in ("a.mono", "b.mono", "-wal", "temporary"):
-        assert set(seen[kind]) >= {trace.decode() for trace in TRACES[:5]}, kind
-
-
-@pytest.mark.long
-@needs_proc
-def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path) -> None:
-    looked, seen = traces_in_bytes(tmp_path, KEY)
-    assert looked > 20
-    assert set(seen) >= {"a.mono", "b.mono", "-wal"}
-    assert {kind: words for kind, words in seen.items() if words} == {}
-    assert "temporary" not in seen
+    if key is None:
+        for kind in ("a.mono", "b.mono", "-wal", "temporary"):
+            assert set(seen[kind]) >= {trace.decode() for trace in TRACES[:5]}, kind
+    else:
+        assert set(seen) >= {"a.mono", "b.mono", "-wal"}
+        assert {kind: words for kind, words in seen.items() if words} == {}
+        assert "temporary" not in seen
 
 
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
@@ -299,11 +295,15 @@ def text_file(path: Path) -> None:
 
 
 def other_database(path: Path) -> None:
-    connection = dbapi2.connect(str(path))
-    connection.execute("PRAGMA key = 'x'")
-    connection.execute("PRAGMA cipher_page_size = 16384")
-    connection.execute("CREATE TABLE t (x)")
-    connection.close()
+    with closing(dbapi2.connect(str(path))) as connection:
+        connection.execute("PRAGMA key = 'x'")
+        connection.execute("PRAGMA cipher_page_size = 16384")
+        connection.execute("CREATE TABLE t (x)")
+
+
+def newer(path: Path) -> None:
+    with closing(Database(path, key=KEY)) as database:
+        database.connection().execute("PRAGMA user_version = 99")
 
 
 NO_KEY, WRONG, ONE_TOO_MANY = "encrypted and no key", "does not open with this key", "is not encrypted"
@@ -316,6 +316,7 @@ CASES: list[tuple[Callable[[Path], object], str | None, type[FileError], str, st
     (text_file, None, NotAMonograph, "not a Monograph file", "give another name"),
     (text_file, KEY, WrongKey, "not an encrypted Monograph file", "check the key"),
     (other_database, "x", NotAMonograph, "another application", "another name"),
+    (newer, KEY, NewerFormat, "99", "upgrade"),
     (lambda path: path.touch(), KEY, DamagedFile, "truncated", "restore"),
     (lambda path: path.write_bytes(b"x" * 15), KEY, DamagedFile, "truncated", "restore"),
 ]
@@ -338,14 +339,6 @@ def test_wrong_key_error_names_the_fault_and_a_hint(
         assert "\n" not in str(caught.value)
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["x.mono"]
-
-
-def test_newer_encrypted_file_is_refused(locked: Path) -> None:
-    database = Database(locked, key=KEY)
-    database.connection().execute("PRAGMA user_version = 99")
-    database.close()
-    with pytest.raises(NewerFormat, match="99"):
-        Monograph.open(locked, key=KEY)
 
 
 def test_invalid_keys_are_refused(tmp_path: Path) -> None:
@@ -427,7 +420,13 @@ def test_truncated_encrypted_file_is_damaged(locked: Path, share: float) -> None
 def test_encrypting_and_decrypting_returns_the_same_file(plain: Path) -> None:
     before = found(plain, None)
     plain.chmod(0o600)
-    encrypt(plain, KEY)
+    with Monograph.open(plain, HashEmbedder()) as archive:
+        archive.backup(plain.with_name("backup.mono"))
+    link = plain.with_name("link.mono")
+    link.symlink_to(plain)
+    encrypt(link, KEY)
+    assert link.is_symlink()
+    assert found(link, KEY) == before
     data = plain.read_bytes().lower()
     assert [trace for trace in TRACES if trace in data] == []
     assert stat.S_IMODE(plain.stat().st_mode) == 0o600
@@ -441,7 +440,10 @@ def test_encrypting_and_decrypting_returns_the_same_file(plain: Path) -> None:
     assert b"kumquat" in plain.read_bytes()
     with pytest.raises(WrongKey, match=ONE_TOO_MANY):
         decrypt(plain, KEY)
-    assert [one.name for one in plain.parent.iterdir()] == ["plain.mono"]
+    # No log is left, so that another file can take the place.
+    assert sorted(one.name for one in plain.parent.iterdir()) == ["backup.mono", "link.mono", "plain.mono"]
+    with Monograph.open(plain.with_name("backup.mono"), HashEmbedder()) as backup:
+        backup.backup(plain, overwrite=True)
 
 
 CONVERT_IN = """
@@ -469,18 +471,6 @@ def test_encryption_without_room_keeps_the_old_file(plain: Path, locked: Path, w
     assert sorted(one.name for one in path.parent.iterdir()) == ["locked.mono", "plain.mono"]
 
 
-@pytest.mark.long
-def test_encryption_leaves_no_log_and_can_be_restored(plain: Path, tmp_path: Path) -> None:
-    with Monograph.open(plain, HashEmbedder()) as archive:
-        archive.backup(tmp_path / "backup.mono")
-    encrypt(plain, KEY)
-    assert [one.name for one in plain.parent.glob(f"{plain.name}-*")] == []
-    decrypt(plain, KEY)
-    assert [one.name for one in plain.parent.glob(f"{plain.name}-*")] == []
-    with Monograph.open(tmp_path / "backup.mono", HashEmbedder()) as backup:
-        backup.backup(plain, overwrite=True)
-
-
 @pytest.mark.parametrize("key", [KEY.encode(), 5, [KEY]])
 def test_keys_that_are_no_text_are_refused(plain: Path, locked: Path, tmp_path: Path, key: Any) -> None:
     for act in (
@@ -493,14 +483,6 @@ def test_keys_that_are_no_text_are_refused(plain: Path, locked: Path, tmp_path: 
             act()
         assert KEY not in str(caught.value)
     assert not (tmp_path / "new.mono").exists()
-
-
-def test_encryption_follows_a_link(plain: Path, tmp_path: Path) -> None:
-    link = tmp_path / "link.mono"
-    link.symlink_to(plain)
-    encrypt(link, KEY)
-    assert link.is_symlink()
-    assert found(plain, KEY) == found(link, KEY)
 
 
 def test_encrypting_an_unsuitable_file_raises(tmp_path: Path) -> None:
@@ -723,6 +705,10 @@ def test_commands_report_a_missing_or_wrong_key(locked: Path, plain: Path, folde
         assert NO_KEY in run(*words, code=1, key=None)
         assert WRONG in run(*words, code=1, key="another")
     assert ONE_TOO_MANY in run("check", plain, code=1)
+    for path, key, kind in ((locked, None, "NotAMonograph"), (locked, "x", "WrongKey"), (plain, KEY, "WrongKey")):
+        said = json.loads(run("search", path, "comet", "--json", code=1, key=key).partition("\n}")[0] + "\n}")
+        assert said["kind"] == kind
+        assert said["hint"]
 
 
 def test_every_command_opens_an_encrypted_file() -> None:
@@ -741,13 +727,6 @@ def test_every_command_opens_an_encrypted_file() -> None:
     ]
     assert len(calls) > 20
     assert without == ["measure.py"]  # the file that eval makes of a set, and deletes
-
-
-def test_json_output_reports_a_wrong_key(locked: Path, plain: Path) -> None:
-    for path, key, kind in ((locked, None, "NotAMonograph"), (locked, "x", "WrongKey"), (plain, KEY, "WrongKey")):
-        said = json.loads(run("search", path, "comet", "--json", code=1, key=key).partition("\n}")[0] + "\n}")
-        assert said["kind"] == kind
-        assert said["hint"]
 
 
 def typed(words: list[object], answers: list[str]) -> tuple[int, str]:
@@ -779,21 +758,19 @@ def typed(words: list[object], answers: list[str]) -> tuple[int, str]:
 
 @pytest.mark.long
 def test_terminal_asks_for_the_key(plain: Path, tmp_path: Path) -> None:
-    code, said = typed(["encrypt", plain], [KEY, "another"])
-    assert code == 2
-    assert "the two keys differ" in said
-    code, said = typed(["encrypt", plain], [KEY, KEY])
-    assert code == 0, said
-    assert "which Monograph cannot erase" in said
-    code, said = typed(["search", plain, "comet", "--how", "lexical"], [KEY])
-    assert code == 0
-    assert "Anna Calder saw the comet" in said
-    assert KEY not in said
-    code, said = typed(["search", plain, "comet", "--how", "lexical"], ["another"])
-    assert code == 1
-    assert WRONG in said
-    code, said = typed(["decrypt", plain], [KEY])
-    assert code == 0
+    search: list[object] = ["search", plain, "comet", "--how", "lexical"]
+    steps: list[tuple[list[object], list[str], int, str]] = [
+        (["encrypt", plain], [KEY, "another"], 2, "the two keys differ"),
+        (["encrypt", plain], [KEY, KEY], 0, "which Monograph cannot erase"),
+        (search, [KEY], 0, "Anna Calder saw the comet"),
+        (search, ["another"], 1, WRONG),
+        (["decrypt", plain], [KEY], 0, ""),
+    ]
+    for words, answers, expected, told in steps:
+        code, said = typed(words, answers)
+        assert code == expected, said
+        assert told in said
+        assert KEY not in said
     text_file(tmp_path / "text.mono")
     for path in (plain, tmp_path / "text.mono", tmp_path / "missing.mono"):
         assert "key of" not in typed(["stats", path], [])[1]
@@ -903,22 +880,11 @@ def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Pat
     store.close()
     assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
     assert len(langchain_monograph.MonographLoader(path, key=KEY).load()) == 2
-    for kind in (
-        langchain_monograph.HybridRetriever,
-        langchain_monograph.MiniRAGRetriever,
-        langchain_monograph.TreeRetriever,
-        langchain_monograph.EraRAGRetriever,
-        langchain_monograph.SCRCompressor,
-    ):
-        component = kind(monograph=path, key=KEY)  # type: ignore[arg-type]
-        for told in (
-            repr(component),
-            str(component),
-            dumps(component),
-            str(dumpd(component)),
-            str(component.model_dump()),
-        ):
-            assert KEY not in told
+    names = ("HybridRetriever", "MiniRAGRetriever", "TreeRetriever", "EraRAGRetriever", "SCRCompressor")
+    for kind in (getattr(langchain_monograph, name) for name in names):
+        component = kind(monograph=path, key=KEY)
+        told = [repr(component), str(component), dumps(component), str(dumpd(component)), str(component.model_dump())]
+        assert KEY not in "".join(told)
         allowed: dict[str, Any] = {"allowed_objects": [kind], "valid_namespaces": ["langchain_monograph"]}
         again = loads(dumps(component), secrets_map={"MONOGRAPH_KEY": KEY}, **allowed)
         assert again.key.get_secret_value() == KEY

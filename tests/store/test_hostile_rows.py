@@ -45,36 +45,26 @@ def filtered(opened: Monograph) -> object:
     return opened.search("Anna", how="dense", where={"year": {">": 10}})
 
 
-def apart(opened: Monograph) -> None:
-    opened.graph.unite("Anna Calder", "Ines Okafor")
-
-
-def anew(opened: Monograph) -> object:
-    return opened.tree.rebuild()
-
-
 def removed(opened: Monograph) -> object:
     return opened.remove([f"d{at}" for at in range(10, 40)])
-
-
-def stats(opened: Monograph) -> object:
-    return opened.stats()
-
-
-def named_anew(opened: Monograph) -> object:
-    return opened.graph.rebuild()
 
 
 @pytest.mark.parametrize(
     ("statement", "work"),
     [
         ("UPDATE vectors SET memo = 2147483648 WHERE chunk = (SELECT max(chunk) FROM vectors)", filtered),
-        ("DELETE FROM chunk_graphs WHERE chunk % 2", apart),
+        ("DELETE FROM chunk_graphs WHERE chunk % 2", lambda opened: opened.graph.unite("Anna Calder", "Ines Okafor")),
         ("UPDATE vector_indexes SET dimension = -9223372036854775808", removed),
         ("UPDATE vector_indexes SET dimension = 70000", removed),
-        ("""UPDATE settings SET value = '{"key": "x", "spec": {}}' WHERE name = 'summarizer'""", stats),
-        ("""UPDATE settings SET value = '{"key": "x", "spec": 5, "dimension": 16}' WHERE name = 'embedder'""", stats),
-        ("UPDATE names SET name = name + 1099511627776 WHERE uses > 0 AND key LIKE '%renk%'", named_anew),
+        ("""UPDATE settings SET value = '{"key": "x", "spec": {}}' WHERE name = 'summarizer'""", Monograph.stats),
+        (
+            """UPDATE settings SET value = '{"key": "x", "spec": 5, "dimension": 16}' WHERE name = 'embedder'""",
+            Monograph.stats,
+        ),
+        (
+            "UPDATE names SET name = name + 1099511627776 WHERE uses > 0 AND key LIKE '%renk%'",
+            lambda opened: opened.graph.rebuild(),
+        ),
     ],
 )
 def test_impossible_rows_are_damage(whole: Path, tmp_path: Path, statement: str, work: Work) -> None:

@@ -8,15 +8,13 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from monograph import Document, Monograph, Settings
-from monograph.errors import DamagedFile, NewerFormat
+from monograph.errors import DamagedFile, FileError, NewerFormat
 from monograph.store.file import schema
 from support.models import HashEmbedder
 from support.paths import DATA
@@ -69,28 +67,21 @@ def test_committed_file_can_be_searched(committed: Path) -> None:
         assert monograph.check() == []
 
 
-def test_file_of_a_newer_format_is_refused(committed: Path) -> None:
-    with closing(sqlite3.connect(committed)) as connection:
-        connection.execute("PRAGMA user_version = 2")
-    with pytest.raises(NewerFormat, match="has format 2; this version of Monograph reads up to 1"):
-        Monograph.open(committed, HashEmbedder(32))
-
-
-def test_file_of_format_0_is_refused(committed: Path) -> None:
-    with closing(sqlite3.connect(committed)) as connection:
-        connection.execute("PRAGMA user_version = 0")
-    before = committed.read_bytes()
-    with pytest.raises(DamagedFile, match="format 0, which no version of Monograph writes"):
-        Monograph.open(committed)
-    assert committed.read_bytes() == before
-
-
-def test_file_with_unknown_sqlite_schema_format_is_refused(committed: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "value", "kind", "said"),
+    [
+        (60, schema.FORMAT + 1, NewerFormat, "has format 2; this version of Monograph reads up to 1"),
+        (60, 0, DamagedFile, "format 0, which no version of Monograph writes"),
+        (44, 99, DamagedFile, "unsupported file format"),  # SQLite's schema format.
+    ],
+)
+def test_unknown_format_is_refused(committed: Path, place: int, value: int, kind: type[FileError], said: str) -> None:
     data = bytearray(committed.read_bytes())
-    data[44:48] = (99).to_bytes(4, "big")  # SQLite's schema format.
+    data[place : place + 4] = value.to_bytes(4, "big")
     committed.write_bytes(data)
-    with pytest.raises(DamagedFile, match="unsupported file format"):
-        Monograph.open(committed)
+    with pytest.raises(kind, match=said):
+        Monograph.open(committed, HashEmbedder(32))
+    assert committed.read_bytes() == data
 
 
 if __name__ == "__main__":

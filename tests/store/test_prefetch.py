@@ -40,6 +40,13 @@ def built(path: Path, design: Design = SMALL) -> tuple[Database, np.ndarray]:
     return database, made
 
 
+def pages_of(connection: sqlite3.Connection) -> FilePages:
+    descriptor = descriptor_of(path_of(connection))
+    pages = None if descriptor is None else FilePages.of(descriptor)
+    assert pages is not None
+    return pages
+
+
 LEAF = 0x0D  # A page of a table's rows (the file format's section 1.6).
 
 
@@ -73,20 +80,15 @@ def test_announced_pages_contain_the_rows(page_size: int, sizes: dict[int, int],
         connection.executemany("INSERT INTO held VALUES (?, ?)", bodies.items())
         connection.commit()
         (root,) = connection.execute("SELECT rootpage FROM sqlite_schema").fetchone()
-        descriptor = descriptor_of(path_of(connection))
-        pages = None if descriptor is None else FilePages.of(descriptor)
-        assert pages is not None
+        pages = pages_of(connection)
         assert pages.size == page_size
         written = (Path(place) / "p.sqlite").read_bytes()
         wanted = data.draw(st.sets(st.sampled_from(sorted(sizes)), min_size=1))
         levels = list(pages.levels(root, [*wanted, 1 << 41]))
         depth = next(at for at, runs in enumerate(levels) if written[(runs[0][0] - 1) * page_size] == LEAF)
         leaves = b"".join(written[(page - 1) * page_size : page * page_size] for page, _ in levels[depth])
-        first, told = (
-            levels[depth + 1],
-            {page + more for runs in levels for page, count in runs for more in range(count)},
-        )
-        runs = [chain(written, page_size, page, told) for page, _ in first]
+        told = {page + more for runs in levels for page, count in runs for more in range(count)}
+        runs = [chain(written, page_size, page, told) for page, _ in levels[depth + 1]]
         inside = {row for row in wanted if bodies[row] in leaves}
         outside = wanted - inside
         assert len(runs) == len(outside)
@@ -119,9 +121,7 @@ def test_announced_pages_contain_the_index_entries(
         connection.executemany("INSERT INTO named VALUES (?, zeroblob(40))", ((word,) for word in words))
         connection.commit()
         roots = dict(connection.execute("SELECT name, rootpage FROM sqlite_schema"))
-        descriptor = descriptor_of(path_of(connection))
-        pages = None if descriptor is None else FilePages.of(descriptor)
-        assert pages is not None
+        pages = pages_of(connection)
         written = (Path(place) / "p.sqlite").read_bytes()
 
         def told(name: str, low: Key, high: Key) -> bytes:
@@ -144,13 +144,11 @@ def test_announced_pages_contain_the_index_entries(
 
 @LINUX
 def test_cyclic_overflow_chain_is_left(tmp_path: Path) -> None:
-    pages_of = [bytearray(512) for _ in range(40)]
-    pages_of[0][:18] = b"SQLite format 3\0" + (512).to_bytes(2, "big")
-    for page in range(1, 41):
-        pages_of[page - 1][:4] = (
-            pages_of[page - 1][:4] if page == 1 else (page - 1 if page > 2 else 40).to_bytes(4, "big")
-        )
-    (tmp_path / "p").write_bytes(b"".join(pages_of))
+    bodies = [bytearray(512) for _ in range(40)]
+    bodies[0][:18] = b"SQLite format 3\0" + (512).to_bytes(2, "big")
+    for page in range(2, 41):
+        bodies[page - 1][:4] = (page - 1 if page > 2 else 40).to_bytes(4, "big")
+    (tmp_path / "p").write_bytes(b"".join(bodies))
     with (tmp_path / "p").open("rb") as file:
         pages = FilePages.of(file.fileno())
         assert pages is not None

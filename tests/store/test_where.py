@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +18,7 @@ from monograph.store.vectors import vectors
 from monograph.vectors.columns import Columns
 from support.properties import examples
 
+Values: TypeAlias = dict[str, Any]
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),
@@ -51,14 +53,9 @@ FILTERS = st.recursive(
 
 @settings(max_examples=examples(120))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, where=FILTERS)
-def test_filters_match_as_their_python_oracle(
-    tmp_path_factory: pytest.TempPathFactory,
-    all_metadata: list[dict[str, Any]],
-    own: dict[str, Any],
-    where: dict[str, Any],
-) -> None:
+def test_filters_match_as_their_python_oracle(all_metadata: list[Values], own: Values, where: Values) -> None:
     condition = filters.parse(where)
-    with Monograph.open(tmp_path_factory.mktemp("m") / "x.mono") as monograph:
+    with TemporaryDirectory() as folder, Monograph.open(Path(folder) / "x.mono") as monograph:
         monograph.add(
             Document(
                 id=f"d{n}",
@@ -81,14 +78,9 @@ def test_filters_match_as_their_python_oracle(
 
 @settings(max_examples=examples(60))
 @given(all_metadata=st.lists(METADATA, min_size=1, max_size=8), own=METADATA, asked=st.lists(FILTERS, max_size=12))
-def test_column_filters_match_as_sql(
-    tmp_path_factory: pytest.TempPathFactory,
-    all_metadata: list[dict[str, Any]],
-    own: dict[str, Any],
-    asked: list[dict[str, Any]],
-) -> None:
+def test_column_filters_match_as_sql(all_metadata: list[Values], own: Values, asked: list[Values]) -> None:
     conditions = [filters.parse({**where, "$title": {"!=": f"title {n}"}}) for n, where in enumerate(asked)]
-    with Monograph.open(tmp_path_factory.mktemp("m") / "x.mono") as monograph:
+    with TemporaryDirectory() as folder, Monograph.open(Path(folder) / "x.mono") as monograph:
         monograph.add(
             Document(
                 id=f"d{n}",
@@ -126,27 +118,14 @@ def test_second_filter_on_a_key_finds_the_same(monograph: Monograph) -> None:
 
 
 @pytest.fixture
-def filled(monograph: Monograph) -> Iterator[Monograph]:
-    monograph.add(
-        [
-            Document(
-                "apples are red",
-                id="one",
-                title="Fruit",
-                uri="/a",
-                metadata={"year": 2020, "tags": ["x", "y"], "who": "Ann"},
-            ),
-            Document(
-                "apples are green",
-                id="two",
-                title="Fruit too",
-                uri="/b",
-                metadata={"year": 2023, "tags": [], "who": "Bob"},
-            ),
-            Document("apples are blue", id="three", metadata={"draft": True}),
-        ]
-    )
-    yield monograph
+def filled(monograph: Monograph) -> Monograph:
+    ann, bob = {"year": 2020, "tags": ["x", "y"], "who": "Ann"}, {"year": 2023, "tags": [], "who": "Bob"}
+    monograph.add([
+        Document("apples are red", id="one", title="Fruit", uri="/a", metadata=ann),
+        Document("apples are green", id="two", title="Fruit too", uri="/b", metadata=bob),
+        Document("apples are blue", id="three", metadata={"draft": True}),
+    ])  # fmt: skip
+    return monograph
 
 
 @pytest.mark.parametrize(

@@ -143,17 +143,17 @@ class EcoVectorIndex:
         """Bring the index up to date with the vectors that the file's rows use. Call this before every commit."""
         if not store.has_stale(connection, self.space):
             return
-        stale = store.take_stale(connection, self.space)
-        memos, vectors = stored_vectors.load_any(connection, stale.wanted)
+        wanted, unwanted = store.take_stale(connection, self.space)
+        memos, vectors = stored_vectors.load_any(connection, wanted)
         state = self._state(connection)
         if (
             state is None
             or vectors.shape[1] not in (0, state.space.dimension)
-            or (len(state.centroids) and len(memos) > state.count(connection) - len(stale.unwanted))
+            or (len(state.centroids) and len(memos) > state.count(connection) - len(unwanted))
         ):
             self.rebuild(connection)
             return
-        self.delete(connection, stale.unwanted, coming=len(memos))
+        self.delete(connection, unwanted, coming=len(memos))
         self.insert(connection, memos, vectors)
 
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:

@@ -143,7 +143,7 @@ class Memory:
         header = store.header(connection, self._space)
         if header is None:
             return None
-        if not store.is_as_written(connection, self._space):
+        if not header.is_as_written:
             raise kernel.DamagedBytes("the checksum of its header does not match")
         try:
             design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)

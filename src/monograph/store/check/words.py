@@ -20,6 +20,7 @@ from monograph.store.file import encryption
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection, memory_connection
 from monograph.store.file.errors import sqlite_errors
+from monograph.store.file.rows import scalar
 from monograph.store.file.schema import INVERTED_INDEX, LENGTHS
 from monograph.store.words import terms
 from monograph.values import Finding
@@ -40,20 +41,17 @@ def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sum
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"
+        query, values = f"SELECT term, {columns} GROUP BY term", [()]
         if looked_up:
-            term_rows = connection.execute("SELECT DISTINCT term FROM temp.places").fetchall()
-            results = (
-                (term, *connection.execute(f"SELECT {columns} WHERE term = ?", (term,)).fetchone())
-                for (term,) in term_rows
-            )
-        else:
-            results = (row for row in connection.execute(f"SELECT term, {columns} GROUP BY term").fetchall())
+            query = f"SELECT ?1, {columns} WHERE term = ?1"
+            values = connection.execute("SELECT DISTINCT term FROM temp.places").fetchall()
+        results = (row for value in values for row in connection.execute(query, value).fetchall())
         of_terms = sum(checksum(term) * (count * 1_000_003 + position_sum) for term, count, position_sum in results)
     finally:
         connection.execute("DROP TABLE temp.places")
     of_lengths = sum(checksum(*row) for row in connection.execute(f"SELECT id, sz FROM {table}_docsize"))
-    row = connection.execute(f"SELECT block FROM {table}_data WHERE id = 1").fetchone()  # Numbers of rows and of words.
-    totals = {f"total {index}": count for index, count in enumerate(terms.varints(row[0]) if row is not None else ())}
+    record = scalar(connection, f"SELECT block FROM {table}_data WHERE id = 1")  # Numbers of rows and of words.
+    totals = {f"total {index}": count for index, count in enumerate(terms.varints(record or b""))}
     return Counter({"terms": of_terms % _PRIME, "lengths": of_lengths % _PRIME, **totals})
 
 
@@ -84,10 +82,8 @@ def _find_faults(checked: Checked) -> Iterator[Finding]:
         batch = list(islice(remaining, CHUNKS_AT_ONCE))
     for table in TABLES:
         try:
-            stored_sums, stored_config = (
-                _compute_sums(connection, table, looked_up=True),
-                _load_config(connection, table),
-            )
+            stored_sums = _compute_sums(connection, table, looked_up=True)
+            stored_config = _load_config(connection, table)
         except sqlite_errors() as error:
             yield Finding(table, f"the index is damaged: {error}", repairable=True)
             continue
@@ -113,13 +109,9 @@ RULES = (
     *_table_rules("words", "TRUE"),
     *_table_rules("trigrams", _HAS_TRIGRAMS),
     Rule("words", "{}", _find_faults, DERIVE),
-    Rule(
-        "lengths",
-        "the lengths of chunks do not match the inverted index",
-        lambda checked: () if terms.lengths_are_right(checked.connection) else ("",),
-        DERIVE,
-    ),
-)
+    Rule("lengths", "the lengths of chunks do not match the inverted index",
+         lambda checked: () if terms.lengths_are_right(checked.connection) else ("",), DERIVE),
+)  # fmt: skip
 
 
 def own_fault(connection: Connection) -> Finding | None:

@@ -49,8 +49,3 @@ def put(connection: sqlite3.Connection, name: str, *parts: Value) -> None:
 def drop(connection: sqlite3.Connection, name: str) -> None:
     """Delete the checksum stored under a name."""
     connection.execute("DELETE FROM checksums WHERE name = ?", (name,))
-
-
-def has(connection: sqlite3.Connection, name: str) -> bool:
-    """Return whether a checksum is stored under a name."""
-    return connection.execute("SELECT 1 FROM checksums WHERE name = ?", (name,)).fetchone() is not None

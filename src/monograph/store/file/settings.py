@@ -13,7 +13,7 @@ from monograph.settings import Settings
 from monograph.store.file import checksums
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding, path_of
-from monograph.store.file.rows import column
+from monograph.store.file.rows import column, scalar
 from monograph.values.arguments import shown
 
 ModelKind: TypeAlias = Literal["embedder", "extractor", "summarizer", "describer"]
@@ -163,12 +163,14 @@ def _load(connection: Connection, name: str, decode: Callable[[str], T], default
 
 
 def _get(connection: Connection, name: str) -> str | None:
-    row = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    if row is None and checksums.has(connection, f"settings/{name}"):
+    value = scalar(connection, "SELECT value FROM settings WHERE name = ?", name)
+    if value is not None:
+        return str(value)
+    if scalar(connection, "SELECT 1 FROM checksums WHERE name = ?", f"settings/{name}") is not None:
         raise DamagedFile(
             f"{path_of(connection)} is damaged: the setting {name!r} is missing", "restore it from a copy"
         )
-    return None if row is None else str(row[0])
+    return None
 
 
 def _put(connection: Connection, name: str, value: str) -> None:
@@ -215,5 +217,5 @@ def count_of_erasures(connection: Connection) -> int:
 
 def count_erasure(connection: Connection) -> None:
     """Add one to the number of erasures."""
-    times = count_of_erasures(connection) + 1
-    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_FORGOTTEN, str(times)))
+    times = str(count_of_erasures(connection) + 1)
+    connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_FORGOTTEN, times))

@@ -14,7 +14,7 @@ import numpy as np
 
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import integer, loaded_object, select, text
+from monograph.store.file.rows import integer, loaded_object, lookup, select, text
 from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from monograph.values.graph import NODE_LABEL
 
@@ -150,21 +150,16 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
 
     A key with relations to more than ``most`` other keys is left out.
     """
-    given_keys = set(keys)
-    keys_by_id = {} if is_empty(connection) else by_keys(connection, given_keys)
-    if not keys_by_id:
-        return {}
-    ends = [
-        (relation.source, relation.target)
-        for relation in relations(connection, list(keys_by_id))
-        if relation.source != relation.target
-    ]
-    keys_by_id |= keys_of(connection, list({end for pair in ends for end in pair if end not in keys_by_id}))
     neighbours: dict[str, set[str]] = {}
-    for node, other in (*ends, *((target, source) for source, target in ends)):
-        for key in keys_by_id.get(node, set()) & given_keys:
-            neighbours.setdefault(key, set()).update(keys_by_id.get(other, set()) - {key})
-    return {key: sorted(other_keys) for key, other_keys in neighbours.items() if len(other_keys) <= most}
+    if not is_empty(connection):
+        given_keys = list(dict.fromkeys(keys))
+        for end, other_end in (("source", "target"), ("target", "source")):
+            tables = f"""asserted_nodes AS n CROSS JOIN asserted_relations AS r CROSS JOIN asserted_nodes AS o
+                WHERE n.key = w.value AND r.{end} = n.id AND o.id = r.{other_end} AND o.id != n.id"""
+            for key, other_key in lookup(connection, "DISTINCT n.key, o.key", tables, given_keys):
+                neighbours.setdefault(key, set()).add(other_key)
+    others = ((key, sorted(other_keys - {key})) for key, other_keys in neighbours.items())
+    return {key: other_keys for key, other_keys in others if len(other_keys) <= most}
 
 
 def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:

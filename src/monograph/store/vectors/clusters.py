@@ -42,7 +42,7 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """Row of a vector index; ``design`` and ``calibration`` are JSON.
+    """Row of a vector index; ``design`` and ``calibration`` are JSON. ``is_as_written``: the row has its checksum.
 
     ``version`` changes with every change of the index, ``structure`` with every change of the centroids. Both are
     random numbers, so that a change that was rolled back is never confused with a later one.
@@ -53,6 +53,7 @@ class Header:
     calibration: str
     version: int
     structure: int
+    is_as_written: bool
 
 
 _ROWS_PER_SPACE = 1 << 32
@@ -79,7 +80,9 @@ class Size:
 
 def header(connection: Connection, space: int) -> Header | None:
     """Return the row of an index; None before it is built."""
-    query = "SELECT dimension, design, calibration, version, structure FROM vector_indexes WHERE space = ?"
+    query = """SELECT dimension, design, calibration, version, structure,
+        checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
+        FROM vector_indexes WHERE space = ?"""
     row = connection.execute(query, (space,)).fetchone()
     return None if row is None else Header(*row)
 
@@ -106,16 +109,6 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
         WHERE space = ?2""",
         (calibration, space),
     )
-
-
-WRITTEN = "checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))"
-"""SQL condition that the row of an index has its checksum."""
-
-
-def is_as_written(connection: Connection, space: int) -> bool:
-    """Return whether the row of an index has its checksum; False if there is no index."""
-    query = f"SELECT 1 FROM vector_indexes WHERE space = ? AND {WRITTEN}"  # noqa: S608 - a constant
-    return connection.execute(query, (space,)).fetchone() is not None
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
@@ -312,32 +305,20 @@ def has_codes(connection: Connection, space: int) -> bool:
     return connection.execute(query, _code_range(space)).fetchone() is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Stale:
-    """Memo rows that an index lacks (``wanted``), and memo rows that it has but should not (``unwanted``)."""
-
-    wanted: list[int]
-    unwanted: list[int]
-
-
 def has_stale(connection: Connection, space: int) -> bool:
     """Return whether any placement of an index may be out of date."""
     return connection.execute("SELECT 1 FROM unplaced WHERE space = ? LIMIT 1", (space,)).fetchone() is not None
 
 
-def take_stale(connection: Connection, space: int) -> Stale:
-    """Return the memo rows whose placements in an index are out of date, and mark all placements as up to date."""
-    rows = connection.execute(
-        f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
-            EXISTS (SELECT 1 FROM placements AS p WHERE p.space = ? AND p.memo = u.memo)
-        FROM unplaced AS u WHERE space = ?""",  # noqa: S608 - constants
-        (space, space),
-    ).fetchall()
+def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]]:
+    """Return the memo rows that an index lacks, and those that it has wrongly; mark all placements as up to date."""
+    query = f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
+        EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
+        FROM unplaced AS u WHERE space = ?"""  # noqa: S608 - constants
+    rows = connection.execute(query, (space,)).fetchall()
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
-    return Stale(
-        [memo for memo, used, placed in rows if used and not placed],
-        [memo for memo, used, placed in rows if placed and not used],
-    )
+    wanted = [memo for memo, used, placed in rows if used and not placed]
+    return wanted, [memo for memo, used, placed in rows if placed and not used]
 
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:

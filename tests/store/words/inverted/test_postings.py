@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -36,8 +36,11 @@ texts = st.one_of(
 )
 
 
+History: TypeAlias = Sequence[tuple[str, list[tuple[int, str, str]]]]
+
+
 @st.composite
-def histories(draw: st.DrawFn) -> list[tuple[str, list[tuple[int, str, str]]]]:
+def histories(draw: st.DrawFn) -> History:
     """Transactions: what comes, under which rows, and what goes."""
     steps = []
     rows = st.integers(1, 6_000)
@@ -58,7 +61,7 @@ def index(page: int, automerge: int) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def play(connection: sqlite3.Connection, history: Sequence[tuple[str, list[tuple[int, str, str]]]]) -> None:
+def play(connection: sqlite3.Connection, history: History) -> None:
     held: dict[int, terms.Entry] = {}
     for kind, some in history:
         entries = {row: terms.Entry(row, title, text) for row, title, text in some}
@@ -108,12 +111,7 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
 )
 @settings(max_examples=examples(300))
 def test_scores_equal_those_of_fts5(
-    history: list[tuple[str, list[tuple[int, str, str]]]],
-    page: int,
-    automerge: int,
-    asked: list[str],
-    k: int,
-    most: int,
+    history: History, page: int, automerge: int, asked: list[str], k: int, most: int
 ) -> None:
     with index(page, automerge) as connection:
         play(connection, history)
@@ -125,11 +123,8 @@ def test_scores_equal_those_of_fts5_for_words_on_many_pages() -> None:
     chance = random.Random(7)
     with index(4_050, 4) as connection:
         for first in range(1, 30_001, 3_000):
-            some = [
-                (row, chance.choice(VOCABULARY), " ".join(chance.choices(VOCABULARY, k=20)))
-                for row in range(first, first + 3_000)
-            ]
-            play(connection, [("add", some)])
+            named = ((row, chance.choice(VOCABULARY)) for row in range(first, first + 3_000))
+            play(connection, [("add", [(*one, " ".join(chance.choices(VOCABULARY, k=20))) for one in named])])
         for most in (1, 500, 20_000):
             held_against_fts5(connection, ["a", "alps", "2024"], 10, most)
         assert connection.execute("SELECT count(*) FROM words_data").fetchone()[0] > 500
@@ -160,9 +155,8 @@ def test_scores_equal_those_of_fts5_when_common_words_are_skipped(seed: int) -> 
         while some := list(islice(every, 4_000)):
             play(connection, [("add", some)])
         counted = postings.Counted()
-        for asked, k in [
-            ([f"w{at}" for at in chance.sample(range(chance.choice([12, 400])), 5)], k) for k in (1, 7, 60)
-        ]:
+        for k in (1, 7, 60):
+            asked = [f"w{at}" for at in chance.sample(range(chance.choice([12, 400])), 5)]
             numbers = terms.document_frequency(connection, asked)
             rarest_first = sorted(numbers, key=lambda word: numbers[word])
             for words_asked in (rarest_first, rarest_first[::-1]):
@@ -210,34 +204,28 @@ def test_filter_keeps_the_order_of_hits(tmp_path: Path) -> None:
         Document(" ".join(chance.choices(VOCABULARY[:9], k=9)), id=f"{at:04}", metadata={"part": at % 7, "odd": at % 2})
         for at in range(900)
     ]
-    filters: list[dict[str, object]] = [
-        {"part": 3},
-        {"odd": 1},
-        {"part": 3, "odd": 1},
-        {"$document": "0007"},
-        {"part": 9},
-    ]
+    filters: list[dict[str, object]] = [{"part": 3}, {"odd": 1}, {"$document": "0007"}, {"part": 9}]
+    filters.append({"part": 3, "odd": 1})
     with Monograph.open(tmp_path / "some.mono") as archive:
         archive.add(documents)
+
+        def search(k: int, where: dict[str, object]) -> list[tuple[str, float]]:
+            return [(one.chunk.id, one.score) for one in archive.search("a alpha c", k, "lexical", where=where)]
+
         for where in filters:
             for k in (1, 5, 40):
-                found = [(one.chunk.id, one.score) for one in archive.search("a alpha c", k, "lexical", where=where)]
+                found = search(k, where)
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr(postings, "read", lambda *_: None)
-                    wanted = [
-                        (one.chunk.id, one.score) for one in archive.search("a alpha c", k, "lexical", where=where)
-                    ]
-                assert found == wanted
+                    assert found == search(k, where)
                 assert bool(found) is (where != {"part": 9})
 
 
 def test_each_ranked_word_is_one_token() -> None:
     every = [chr(code) for code in range(sys.maxunicode + 1) if postings._IS_ONE_WORD.fullmatch(chr(code))]
     with index(4_050, 4) as connection:
-        connection.executemany(
-            "INSERT INTO words (rowid, title, text) VALUES (?, '', ?)",
-            ((row, f"a{one}b") for row, one in enumerate(every, 1)),
-        )
+        texts = ((row, f"a{one}b") for row, one in enumerate(every, 1))
+        connection.executemany("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", texts)
         held = {term for (term,) in connection.execute("SELECT term FROM vocabulary")}
     assert len(every) > 30_000
     assert held == {f"a{one}b" for one in every}
