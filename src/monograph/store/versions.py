@@ -26,14 +26,10 @@ DAY = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The moment at which a write transaction ends versions of documents, in a file that keeps previous versions.
+    """How a write transaction ends versions of documents, in a file that keeps previous versions.
 
-    Parameters
-    ----------
-    moment:
-        The second, since 1970, in which versions end and the next ones begin.
-    forgotten:
-        Whether all previous versions of the documents are deleted.
+    ``moment`` is the second, since 1970, in which versions end and the next ones begin. ``forgotten``: all previous
+    versions of the documents are deleted.
     """
 
     moment: int
@@ -247,18 +243,11 @@ def drop_extractions(connection: Connection) -> None:
 
 def _compute_checksum(connection: Connection, number: int) -> int:
     """Compute the content checksum of a previous version, which is the one that its document had."""
-    *fields, text = connection.execute(
-        """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
-        CAST(sections AS BLOB), sha256, characters, CAST(text AS BLOB) FROM versions WHERE version = ?""",
-        (number,),
-    ).fetchone()
-    chunks = connection.execute(
-        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {documents.GIVEN}
-        FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
-        WHERE c.version = ? ORDER BY c.ordinal""",  # noqa: S608 - a constant
-        (number,),
-    ).fetchall()
-    return documents.content_checksum(fields, text, chunks)
+    query = f"SELECT {documents.SEALED}, CAST(text AS BLOB) FROM versions WHERE version = ?"  # noqa: S608
+    *fields, text = connection.execute(query, (number,)).fetchone()
+    chunks_query = f"""SELECT {documents.SEALED_CHUNK} FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
+        WHERE c.version = ? ORDER BY c.ordinal"""  # noqa: S608 - a constant
+    return documents.content_checksum(fields, text, connection.execute(chunks_query, (number,)).fetchall())
 
 
 def is_sound(connection: Connection, number: int) -> bool:

@@ -156,16 +156,15 @@ def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed 
 
 
 def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
-    """Return (row, start, end) of the chunks of a document, in reading order."""
-    return connection.execute(
-        'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal', (document,)
-    ).fetchall()
+    """Return (row, start, end) of the chunks of a document, in reading order; their ids may be damaged."""
+    query = 'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal'
+    return connection.execute(query, (document,)).fetchall()
 
 
 def named_spans(connection: Connection, document: int) -> dict[str, tuple[int, int, int]]:
     """Return (row, start, end) of the chunks of a document, by id."""
-    rows = connection.execute('SELECT id, chunk, start, "end" FROM chunks WHERE document = ?', (document,)).fetchall()
-    return {name: (row, start, end) for name, row, start, end in rows}
+    query = 'SELECT id, chunk, start, "end" FROM chunks WHERE document = ?'
+    return {name: (row, start, end) for name, row, start, end in connection.execute(query, (document,)).fetchall()}
 
 
 def rows_of_document(connection: Connection, document: int) -> list[int]:

@@ -293,24 +293,25 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
 
 def stored_checksum(connection: Connection, row: int) -> int:
     """Compute the content checksum of a document from its stored rows. Texts are read as bytes: any may be damaged."""
-    values = connection.execute(
-        """SELECT CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB),
-        CAST(sections AS BLOB), sha256, characters FROM documents WHERE document = ?""",
-        (row,),
-    ).fetchone()
+    query = f"SELECT {SEALED} FROM documents WHERE document = ?"  # noqa: S608 - a constant
+    (values,) = connection.execute(query, (row,)).fetchall()
     text = b"".join(column(connection, _BLOCKS_QUERY, *blocks_of(row)))
-    # Vectors derived from the text are not content: they can be derived again.
-    chunks = connection.execute(
-        f"""SELECT CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB), {GIVEN}
+    chunks_query = f"""SELECT {SEALED_CHUNK}
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
-        WHERE c.document = ? ORDER BY c.ordinal, c.chunk""",  # noqa: S608 - a constant
-        (row,),
-    ).fetchall()
-    return content_checksum(values, text, chunks)
+        WHERE c.document = ? ORDER BY c.ordinal, c.chunk"""  # noqa: S608 - a constant
+    return content_checksum(values, text, connection.execute(chunks_query, (row,)).fetchall())
 
 
-GIVEN = "CASE WHEN m.key = given_key(m.value) THEN m.key END"
-"""SQL of the key of the memo row ``m`` if it is a vector that the caller supplied with its chunk, else NULL."""
+SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
+    sha256, characters"""
+"""Columns of a document, or of a previous version, that its checksum covers, besides the text."""
+SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
+    CASE WHEN m.key = given_key(m.value) THEN m.key END"""
+"""Columns of a chunk ``c`` with its vector ``m`` that the checksum covers.
+
+The key is that of a vector that the caller supplied. Vectors derived from the text are not content: they can be derived
+again.
+"""
 
 
 def seal(connection: Connection, row: int) -> None:

@@ -373,12 +373,8 @@ class Database:
         """Rewrite the file without its free space (VACUUM), and empty the write-ahead log.
 
         Afterwards no byte of a deleted row is left in the file. ``secure_delete`` clears freed space, but rebalanced
-        pages may keep copies of rows that were moved; only a rewrite drops these.
-
-        Raises
-        ------
-        BusyFile
-            If another connection is still reading an older state, so that the log cannot be emptied.
+        pages may keep copies of rows that were moved; only a rewrite drops these. Raises BusyFile if another connection
+        is still reading an older state, so that the log cannot be emptied.
         """
         connection = self.connection()
         with self._using(connection), self._write_lock:

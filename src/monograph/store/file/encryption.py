@@ -65,14 +65,24 @@ def salt_of(path: Path) -> bytes | None:
     """
     if not path.is_file():
         raise NotAMonograph(f"{path} is not a file" if path.exists() else f"{path} does not exist", "give another name")
+    head = read_head(path, len(MAGIC))
+    if len(head) < len(MAGIC):
+        raise truncated(path, len(head))
+    return None if head == MAGIC else head
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """Return the first bytes of a file, ``size`` or fewer. Raises NotAMonograph if they cannot be read."""
     try:
         with path.open("rb") as file:
-            head = file.read(len(MAGIC))
+            return file.read(size)
     except OSError as error:
         raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
-    if len(head) < len(MAGIC):
-        raise DamagedFile(f"{path} is truncated after {len(head)} bytes", "restore it from a copy, or sync a new file")
-    return None if head == MAGIC else head
+
+
+def truncated(path: Path, size: int) -> DamagedFile:
+    """Return the error for a file that ends within its header, after ``size`` bytes."""
+    return DamagedFile(f"{path} is truncated after {size} bytes", "restore it from a copy, or sync a new file")
 
 
 def may_be_encrypted(path: Path) -> bool:

@@ -18,10 +18,7 @@ MOST_BYTES = 256_000_000
 def count(path: Path, table: str, columns: Sequence[str]) -> int:
     """Return the number of rows of a table.
 
-    Raises
-    ------
-    SourceError
-        If the file does not exist or cannot be read, or has no table with these columns.
+    Raises SourceError if the file does not exist or cannot be read, or has no table with these columns.
     """
     with _open_table(path, table, columns) as connection:
         return int(connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0])  # noqa: S608 - of ours

@@ -46,15 +46,11 @@ def require_monograph(path: Path) -> None:
     DamagedFile
         If the file is shorter than 100 bytes or than its header says, or has a format below 1.
     """
-    try:
-        with path.open("rb") as file:
-            head = file.read(100)
-    except OSError as error:
-        raise NotAMonograph(f"{path} cannot be read: {error.strerror}", "check the path and its permissions") from error
+    head = encryption.read_head(path, _HEADER.size)
     if not head.startswith(encryption.MAGIC[: len(head)]):
         raise encryption.locked(path)
-    if len(head) < 100:
-        raise DamagedFile(f"{path} is truncated after {len(head)} bytes", "restore it from a copy, or sync a new file")
+    if len(head) < _HEADER.size:
+        raise encryption.truncated(path, len(head))
     page_size, changes, pages, format_number, application_id, valid_for = _HEADER.unpack(head)
     check_header(path, application_id, format_number)
     if changes == valid_for:
@@ -91,11 +87,8 @@ def check_length(path: Path, pages: int, page_size: int) -> None:
 def state_of(path: Path) -> os.stat_result | None:
     """Return the ``os.stat`` result of a file; None if the file does not exist.
 
-    Raises
-    ------
-    NotAMonograph
-        If it is no regular file (opening a pipe would block), if its state cannot be read, or if its name or path is
-        too long for the files that SQLite creates in the same folder.
+    Raises NotAMonograph if it is no regular file (opening a pipe would block), if its state cannot be read, or if its
+    name or path is too long for the files that SQLite creates in the same folder.
     """
     try:
         state = path.stat()

@@ -20,10 +20,7 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal")
 def temporary_name(path: Path) -> Iterator[Path]:
     """Yield an unused name in the folder of a file, for its replacement. A file left under that name is deleted.
 
-    Raises
-    ------
-    NotAMonograph
-        If the folder of the file does not exist.
+    Raises NotAMonograph if the folder of the file does not exist.
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")

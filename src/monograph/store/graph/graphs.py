@@ -82,14 +82,9 @@ class ChunkPlace:
 class DocumentGraph:
     """A document's part of the graph; names are row numbers.
 
-    Parameters
-    ----------
-    chunks:
-        (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED records.
-    subjects:
-        (name, whether the title has it, qualifier) of each name that the document is about.
-    aliases:
-        (short name, full name) of each alias that the document states.
+    ``chunks`` has (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED records. ``subjects`` are (name,
+    whether the title has it, qualifier) of the names that the document is about, ``aliases`` (short name, full name) of
+    those that it states.
     """
 
     chunks: Mapping[int, tuple[bytes, bytes, bytes]]
@@ -291,30 +286,22 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlac
 
 
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
-    """Store documents' parts of the graph; only rows that differ are changed.
+    """Store documents' parts of the graph, by document row; only rows that differ are changed.
 
-    Parameters
-    ----------
-    nodes:
-        The parts by document row, each with all chunks of the document, which must be stored already.
-    uses:
-        Collects the changes of counts that :func:`monograph.store.graph.names.use` must write in the same transaction.
-    known:
-        The documents among these that may have a part already. Their former chunks must have been removed before.
+    All chunks of the documents must be stored already. ``uses`` collects the changes of counts that
+    :func:`monograph.store.graph.names.use` must write in the same transaction. ``known`` are the documents that may
+    have a part already; their former chunks must have been removed before.
     """
     new_parts = dict(nodes)
     for document in known:
         previous, node = stored(connection, document), nodes[document]
         _remove_chunks(connection, [row for row, part in previous.chunks.items() if node.chunks.get(row) != part], uses)
         removed = previous.subjects - node.subjects
-        connection.executemany(
-            "DELETE FROM subjects WHERE name = ? AND document = ?", ((name, document) for name, _, _ in removed)
-        )
+        gone = ((name, document) for name, _, _ in removed)
+        connection.executemany("DELETE FROM subjects WHERE name = ? AND document = ?", gone)
         uses.uses.subtract(name for name, _, _ in removed)
-        connection.executemany(
-            "DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?",
-            ((*pair, document) for pair in previous.aliases - node.aliases),
-        )
+        unstated = ((*pair, document) for pair in previous.aliases - node.aliases)
+        connection.executemany("DELETE FROM aliases WHERE name = ? AND full = ? AND document = ?", unstated)
         changed = {row: part for row, part in node.chunks.items() if previous.chunks.get(row) != part}
         new_parts[document] = DocumentGraph(changed, node.subjects - previous.subjects, node.aliases - previous.aliases)
     parts = [(chunk, document, *part) for document, node in new_parts.items() for chunk, part in node.chunks.items()]
@@ -331,10 +318,8 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
     subjects = [(document, *subject) for document, node in new_parts.items() for subject in node.subjects]
     connection.executemany("INSERT INTO subjects (document, name, by_title, qualifier) VALUES (?, ?, ?, ?)", subjects)
     uses.uses.update(name for _, name, _, _ in subjects)
-    connection.executemany(
-        "INSERT INTO aliases (document, name, full) VALUES (?, ?, ?)",
-        ((document, *pair) for document, node in new_parts.items() for pair in node.aliases),
-    )
+    aliases = [(document, *pair) for document, node in new_parts.items() for pair in node.aliases]
+    connection.executemany("INSERT INTO aliases (document, name, full) VALUES (?, ?, ?)", aliases)
 
 
 def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:

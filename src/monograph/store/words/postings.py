@@ -119,7 +119,9 @@ class Counted:
         self.allowed = AllowedRows()
         """Chunks that filters allow."""
         self.exact: dict[str, int] = {}
+        """Exact counts of words."""
         self.common: set[str] = set()
+        """Words that reached the limit of their count."""
         self._lengths: dict[int, tuple[int, bytes, int]] = {}
         self.kept = _inverted.Kept(_CACHED_BYTES)
         """Postings of recently requested words."""
@@ -136,13 +138,6 @@ class Counted:
         for block, counts in terms.lengths(connection, missing):
             cached[block] = block, counts, _inverted.shortest(counts)
         return [cached[block] for block in blocks if block in cached]
-
-    def learn(self, exact: Mapping[str, int], common: Collection[str]) -> None:
-        """Cache exact counts of words, and words that reached the limit; a full cache is emptied first."""
-        if len(self.exact) + len(self.common) > _CACHED_COUNTS:
-            self.exact, self.common = {}, set()
-        self.exact.update(exact)
-        self.common.update(common)
 
 
 def read(
@@ -179,7 +174,10 @@ def read(
     counts = zip(sorted_words, reader.count, limits, strict=True)
     exact = {word: count for word, count, limit in counts if count < limit}
     common = [word for word in sorted_words if word not in exact]
-    cache.learn(exact, common)
+    if len(cache.exact) + len(cache.common) > _CACHED_COUNTS:
+        cache.exact, cache.common = {}, set()
+    cache.exact.update(exact)
+    cache.common.update(common)
     chunks |= exact | dict.fromkeys(common, most)
     chunks = {word: count for word, count in chunks.items() if count}
     return Postings(chunks, frozenset(exact).intersection(chunks), reader, sums, cache)
