@@ -83,6 +83,16 @@ def is_component(page: Path) -> bool:
     return page.parent.name in COMPONENTS
 
 
+NEEDS = {
+    "llama_index": "llama_index.core",
+    "langchain": "langchain_core",
+    "PIL": "PIL",
+    'key="': "sqlcipher3",
+    "opentelemetry": "opentelemetry.sdk",
+    "import mcp": "mcp",
+    "from mcp": "mcp",
+}
+"""What a page needs, by a part of its code."""
 OF_A_SERVER = ("http.md",)
 """Their examples ask a server: see tests/app/serve/test_http_docs.py."""
 SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
@@ -92,18 +102,9 @@ SINGLE = [one for one in pages_with("python") if not is_component(one) and one.n
 def test_python_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
     """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
     code = "\n".join(blocks(page, "python"))
-    if "llama_index" in code:
-        pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
-    if "langchain" in code:
-        pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
-    if "PIL" in code:
-        pytest.importorskip("PIL", reason="Pillow is not installed")
-    if 'key="' in code:
-        pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
-    if "opentelemetry" in code:
-        pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
-    if "import mcp" in code or "from mcp" in code:
-        pytest.importorskip("mcp", reason="the extra mcp is not installed")
+    for part, module in NEEDS.items():
+        if part in code:
+            pytest.importorskip(module, reason=f"{module} is not installed")
     script = place(tmp_path) / "page.py"
     script.write_text(code)
     run(SCRIPTS, script)

@@ -107,25 +107,26 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
             yield from ((f"{node.module}.{alias.name}", id(node) in top) for alias in node.names)
 
 
+def modules_of(root: Path) -> dict[str, Path]:
+    """Every module of the package, by name."""
+    return {
+        path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
+        for path in sorted((root / "src" / "monograph").rglob("*.py"))
+    }
+
+
 def faults(root: Path) -> list[str]:
     """Every breach of the rules in a tree."""
     found: list[str] = []
-    source = root / "src" / "monograph"
-    for path in sorted(source.rglob("*.py")):
-        name = path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+    for name, path in modules_of(root).items():
         found.extend(f"{name}: {fault}" for fault in _faults_of(path, name))
     for path in sorted((root / "integrations").rglob("*.py")):
         for module, _ in imports(parsed(path.read_text())):
             ours = module.startswith("monograph.") and module.rpartition(".")[0] not in PUBLIC
             if ours and module not in PUBLIC:
                 found.append(f"{path.name}: {module} is not public")
-    found.extend(str(path) for path in _namespace_inits(root))
-    return found
-
-
-def _namespace_inits(root: Path) -> list[Path]:
     space = root / "integrations" / "llama_index" / "llama_index"
-    return [path for path in (space / "__init__.py", *space.glob("*/__init__.py")) if path.exists()]
+    return found + [str(path) for path in (space / "__init__.py", *space.glob("*/__init__.py")) if path.exists()]
 
 
 def _faults_of(path: Path, name: str) -> Iterator[str]:
@@ -159,29 +160,8 @@ def _may(own: str, other: str) -> bool:
     return floor_of(other) > floor_of(own) or (own in LEAVES and other in LEAVES)
 
 
-def cycles(root: Path) -> list[str]:
-    """Modules that import each other, directly or round a corner, wherever in a module the import stands."""
-    source = root / "src"
-    package = {
-        path.relative_to(source).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
-        for path in (source / "monograph").rglob("*.py")
-    }
-    return circles(package) + circles({path.stem: path for path in (root / "benchmarks").glob("*.py")})
-
-
-def rooms(root: Path) -> dict[str, set[str]]:
-    """Which rooms each room imports."""
-    found: dict[str, set[str]] = {}
-    for path in (root / "src" / "monograph").rglob("*.py"):
-        own = path.relative_to(root / "src" / "monograph").with_suffix("").parts[0]
-        named = (module.split(".") for module, _ in imports(parsed(path.read_text())))
-        others = {parts[1] for parts in named if parts[0] == "monograph" and len(parts) > 1}
-        found.setdefault(own, set()).update(others - {own})
-    return found
-
-
 def circles(modules: dict[str, Path]) -> list[str]:
-    """The circles among some modules, by name."""
+    """Modules that import each other, directly or round a corner, wherever in a module the import stands."""
     graph = {
         name: {
             target
@@ -212,11 +192,17 @@ def test_imports_go_downward_only() -> None:
 
 
 def test_no_import_cycles() -> None:
-    assert cycles(ROOT) == []
+    assert circles(modules_of(ROOT)) == []
+    assert circles({path.stem: path for path in (ROOT / "benchmarks").glob("*.py")}) == []
 
 
 def test_no_two_packages_import_each_other() -> None:
-    graph = rooms(ROOT)
+    graph: dict[str, set[str]] = {}
+    for name, path in modules_of(ROOT).items():
+        own = name.split(".")[1:2]
+        named = (module.split(".") for module, _ in imports(parsed(path.read_text())))
+        others = {parts[1] for parts in named if parts[0] == "monograph" and len(parts) > 1}
+        graph.setdefault("".join(own), set()).update(others.difference(own))
     assert [(one, other) for one in graph for other in graph[one] if one < other and one in graph.get(other, ())] == []
 
 

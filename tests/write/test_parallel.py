@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -43,10 +42,9 @@ def text_of(number: int) -> str:
     )
 
 
-def write_folder(folder: Path, count: int) -> None:
-    folder.mkdir()
-    for number in range(count):
-        (folder / f"{number:03}.txt").write_text(text_of(number))
+def sync_file(path: Path, *sources: Path) -> None:
+    with Monograph.open(path) as monograph:
+        monograph.sync(*sources)
 
 
 def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
@@ -69,20 +67,21 @@ def rows(path: Path) -> dict[str, list[tuple[object, ...]]]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ahead") / "texts"
-    write_folder(folder, COUNT)
+    folder.mkdir()
+    for number in range(COUNT):
+        (folder / f"{number:03}.txt").write_text(text_of(number))
     assert sum(file.stat().st_size for file in folder.iterdir()) > apply.WORTHWHILE
     return folder
 
 
 @pytest.fixture(scope="module")
-def alone(folder: Path) -> Iterator[Path]:
+def alone(folder: Path) -> Path:
     """The folder as one process makes it."""
     path = folder.with_name("alone.mono")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parallel, "PROCESSES", 1)
-        with Monograph.open(path) as monograph:
-            monograph.sync(folder)
-    yield path
+        sync_file(path, folder)
+    return path
 
 
 @pytest.mark.parametrize("processes", [2, pytest.param(3, marks=pytest.mark.long)])
@@ -111,15 +110,12 @@ def test_small_batches_count_together_towards_parallel_work(
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     monkeypatch.setattr(children, "ChildProcess", Counted)
     monkeypatch.setattr(batch, "BATCH_CHARACTERS", apply.WORTHWHILE // 4)
-    with Monograph.open(tmp_path / "few.mono") as monograph:
-        monograph.sync(*sorted(folder.iterdir())[: COUNT // 3])
+    sync_file(tmp_path / "few.mono", *sorted(folder.iterdir())[: COUNT // 3])
     assert started == []
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.sync(folder)
+    sync_file(tmp_path / "x.mono", folder)
     assert started
     monkeypatch.setattr(parallel, "PROCESSES", 1)
-    with Monograph.open(tmp_path / "alone.mono") as monograph:
-        monograph.sync(folder)
+    sync_file(tmp_path / "alone.mono", folder)
     assert rows(tmp_path / "x.mono") == rows(tmp_path / "alone.mono")
 
 
@@ -128,8 +124,7 @@ def test_sync_works_without_worker_processes(
 ) -> None:
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     monkeypatch.setattr(children, "_START", "import monograph.there.is.no.such.module")
-    with Monograph.open(tmp_path / "x.mono") as monograph:
-        monograph.sync(folder)
+    sync_file(tmp_path / "x.mono", folder)
     assert rows(tmp_path / "x.mono") == rows(alone)
 
 
@@ -142,11 +137,6 @@ def processes(marker: Path) -> list[str]:
             if str(marker).encode() in said and children.__name__.encode() in said:
                 found.append(entry.name)
     return found
-
-
-def sync_file(path: Path, folder: Path) -> None:
-    with Monograph.open(path) as monograph:
-        monograph.sync(folder)
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,19 @@ def path(tmp_path: Path) -> Path:
     return file
 
 
+@contextmanager
+def rebuilt_from(
+    documents: Sequence[Document], folder: Path, embedder: HashEmbedder, planes: bytes
+) -> Iterator[Monograph]:
+    """A new file of documents with a tree over given planes."""
+    with Monograph.open(folder / "fresh.mono", embedder) as fresh:
+        fresh.add(documents)
+        with fresh._file.database.write() as connection:
+            store.begin(connection, planes)
+        fresh.tree.rebuild()
+        yield fresh
+
+
 def codes_of(monograph: Monograph) -> dict[str, bytes | None]:
     with monograph._file.database.read() as connection:
         return dict(connection.execute("SELECT key, code FROM names WHERE uses > 0"))
@@ -51,25 +64,15 @@ def test_rebuild_replaces_everything_derived_from_vectors(path: Path, tmp_path: 
                 )
             )
         assert vectors
-        embedded = {other.embed([branch_text(gist)])[0].tobytes() for gist in vectors}
+        embedded = {other.embed([store.unpack(gist).text])[0].tobytes() for gist in vectors}
         assert set(vectors.values()) == embedded
         grown, planes, merges = tree_of(monograph), planes_of(monograph), monograph.graph.merges()
         monograph.vectors.rebuild(other)
         assert (tree_of(monograph), planes_of(monograph), codes_of(monograph)) == (grown, planes, after)
-    with Monograph.open(tmp_path / "fresh.mono", other) as fresh:
-        fresh.add(notes(70))
+    with rebuilt_from(notes(70), tmp_path, other, planes) as fresh:
         assert fresh.graph.merges() == merges
-        with fresh._file.database.write() as connection:
-            store.begin(connection, planes)
-        fresh.tree.rebuild()
         assert tree_of(fresh) == grown
         assert codes_of(fresh) == after
-
-
-def branch_text(gist: bytes) -> str:
-    from monograph.store import tree
-
-    return tree.unpack(gist).text
 
 
 def test_rebuild_with_a_failing_summarizer_changes_nothing(path: Path) -> None:
@@ -115,11 +118,7 @@ def test_rebuild_embeds_documents_added_meanwhile(path: Path, tmp_path: Path) ->
             late.add(notes(1, first=300))
         grown, planes, codes = tree_of(monograph), planes_of(monograph), codes_of(monograph)
     kept = [one for one in [*notes(70), *notes(5, first=200)] if one.id not in ("n7", "n201")]
-    with Monograph.open(tmp_path / "fresh.mono", HashEmbedder(48)) as fresh:
-        fresh.add(kept)
-        with fresh._file.database.write() as connection:
-            store.begin(connection, planes)
-        fresh.tree.rebuild()
+    with rebuilt_from(kept, tmp_path, HashEmbedder(48), planes) as fresh:
         assert tree_of(fresh) == grown
         assert codes_of(fresh) == codes
 
