@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from monograph import spending
 from monograph.answer.confidence import LEAST, LEAST_FOR_A_MODEL, MARK
@@ -79,12 +78,8 @@ def stream(
 
     The answer is an abstention if the confidence is below ``threshold``, by default LEAST_FOR_A_MODEL, or LEAST without
     a model. Otherwise the model is called, unless ``memory`` has its answer to the same prompt. A new answer is stored
-    there when it is complete. Without a model the answer is the best sentence and passages.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the model does not answer, or stops in between.
+    there when it is complete. Without a model the answer is the best sentence and passages. Raises ModelUnavailable if
+    the model does not answer, or stops in between.
     """
     prompt = context.prompt()
     default = LEAST if model is None else LEAST_FOR_A_MODEL
@@ -103,8 +98,12 @@ def stream(
         return
     started = first = time.perf_counter()
     completion = Completion("")
-    answer_with = model.stream if isinstance(model, StreamingModel) else partial(_complete_at_once, model)
-    for piece in answer_with(prompt, max_tokens):
+    if isinstance(model, StreamingModel):
+        pieces = model.stream(prompt, max_tokens)
+    else:
+        completion = model.complete(prompt, max_tokens)
+        pieces = iter((completion.text, completion) if completion.text else (completion,))
+    for piece in pieces:
         if isinstance(piece, Completion):
             completion = piece
             continue
@@ -123,13 +122,6 @@ def after(before: Timings, asked: Timings) -> Timings:
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
 
-def _complete_at_once(model: LanguageModel, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-    completion = model.complete(prompt, max_tokens)
-    if completion.text:
-        yield completion.text
-    yield completion
-
-
 def answered(context: Context, made: Completion, model: str) -> Answer:
     """Return a model's text as an answer, with its citations checked against the context.
 
@@ -139,8 +131,13 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
     citations = {citation.number: citation for citation in context.citations}
     numbers = {int(number) for bracket in _CITED.findall(text) for number in _NUMBER.findall(bracket)}
     unknown = tuple(sorted(numbers - citations.keys()))
+
+    def keep_known(match: re.Match[str]) -> str:
+        kept = [number for number in _NUMBER.findall(match[1]) if int(number) in citations]
+        return f"[{', '.join(kept)}]" if kept else ""
+
     if unknown:
-        text = _BLANKS.sub("", _CITED.sub(lambda match: _keep_known(match[1], citations.keys()), text)).strip()
+        text = _BLANKS.sub("", _CITED.sub(keep_known, text)).strip()
     return Answer(
         text=text or ABSTENTION,
         citations=tuple(citations[number] for number in sorted(numbers & citations.keys())),
@@ -166,18 +163,10 @@ def quoted(context: Context, *, abstained: bool) -> Answer:
     return Answer(text, shown, context)
 
 
-def _keep_known(numbers: str, known: Collection[int]) -> str:
-    kept = [number for number in _NUMBER.findall(numbers) if int(number) in known]
-    return f"[{', '.join(kept)}]" if kept else ""
-
-
 def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
     """Return the types of the answer that a model predicts (MiniRAG, Sec. 3.2), likeliest first; cached in ``memory``.
 
-    Raises
-    ------
-    ModelUnavailable
-        If the model does not answer.
+    Raises ModelUnavailable if the model does not answer.
     """
     prompt = _PROMPT.format(question=" ".join(question.split()))
     key = content_hash(memo.ANSWER, model.key, prompt, MOST_TOKENS)
@@ -219,26 +208,11 @@ _REWRITE = (
 def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
     """Return a question that is understandable without the conversation.
 
-    A model rewrites it; without a model, the names of the previous turn are added if they are needed.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the model does not answer.
+    A model rewrites it; the question is unchanged if the model's text is of no use. Without a model, the names of the
+    previous turn are added if they are needed. Raises ModelUnavailable if the model does not answer.
     """
-    if model is not None:
-        return rewritten(model, question, turns)
-    return carried(question, spoken_of(turns[-1]))
-
-
-def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str:
-    """Return a question as a model rewrites it to be understood without the conversation; unchanged if that fails.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the model does not answer.
-    """
+    if model is None:
+        return carried(question, spoken_of(turns[-1]))
     shown = "\n".join(
         f"Question: {turn.question}\nAnswer: {' '.join(turn.answer.text.split())[:SHOWN_CHARACTERS]}"
         for turn in turns[-TURNS:]
@@ -247,20 +221,11 @@ def rewritten(model: LanguageModel, question: str, turns: Sequence[Turn]) -> str
     spending.note("rewrite", model.key, completion.tokens_in, completion.tokens_out)
     lines = [line.strip().strip('"“”') for line in completion.text.splitlines() if line.strip()]
     text = lines[-1] if lines else ""
-    is_usable = bool(text) and len(text) <= 3 * len(question) + SHOWN_CHARACTERS
-    return text if is_usable else question
+    return text if text and len(text) <= 3 * len(question) + SHOWN_CHARACTERS else question
 
 
 def carried(question: str, names: Sequence[str]) -> str:
-    """Return a question with names of previous turns appended, if it depends on them and does not contain them.
-
-    Parameters
-    ----------
-    question:
-        The original question.
-    names:
-        Names of the previous turns, the most important first.
-    """
+    """Return a question with names of previous turns, most important first, if it depends on them and lacks them."""
     small = FUNCTION_WORDS[language_of(question)]
     telling = [word for word in words_of(question) if word not in small]
     if len(telling) >= FEW_WORDS and not _POINTS_BACK.search(question):

@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from monograph.answer.reading import QueryTerms, Reading, runs_of, telling_words, titled
+from monograph.answer.reading import QueryTerms, Reading, runs_of, span_of, telling_words, titled
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
@@ -78,14 +78,8 @@ def best_sentence(
 ) -> BestSentence | None:
     """Return the sentence most likely to answer; None if no hit is a chunk with text, or the question has no words.
 
-    Parameters
-    ----------
-    reading, hits:
-        The hits, compared with the question, best first. Summaries are skipped, because they are not in a document.
-    named:
-        Mentions of the requested kind in each hit, by the hit's place among the hits.
-    confidence:
-        Probability that the hits answer the question at all.
+    Summaries among the hits are skipped, because they are not in a document. ``named`` has the mentions of the
+    requested kind in each hit, by the hit's place; ``confidence`` is the probability that the hits answer at all.
     """
     looked_at = [index for index, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
     if not looked_at or not reading.question.words:
@@ -106,7 +100,7 @@ def best_sentence(
     hit = hits[hit_index]
     inside = [mention for mention in named.get(hit_index, ()) if start <= mention.start and mention.end <= end]
     return BestSentence(
-        span=_make_span(hit, start, end),
+        span=span_of(hit, start, end),
         title=hit.title,
         uri=hit.uri,
         confidence=confidence * holds,
@@ -166,7 +160,7 @@ def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], ins
     if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
-        return _make_span(hit, inside[0].start, inside[0].end)
+        return span_of(hit, inside[0].start, inside[0].end)
     start, end = sentence
     stems = set(question.stems)
     matches = [
@@ -182,12 +176,7 @@ def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], ins
             mention.start,
         ),
     )
-    return _make_span(hit, best.start, best.end)
-
-
-def _make_span(hit: Hit, start: int, end: int) -> Span:
-    chunk = hit.chunk
-    return Span(chunk.document_id, chunk.start + start, chunk.start + end, hit.text[start:end])
+    return span_of(hit, best.start, best.end)
 
 
 def may_answer(one: Mention, text: str) -> bool:
@@ -211,22 +200,21 @@ def excerpt(
         return 0, 0
     if _BLANK_LINE.search(text) is None and count([text[words[0][0] : words[-1][1]]])[0] <= budget:
         return words[0][0], words[-1][1]
-    value = _value_words(asked, text, words, wanted)
-    starts = [
-        0,
-        *(
-            index
-            for index, (previous, following) in enumerate(pairwise(words), 1)
-            if _BLANK_LINE.search(text, previous[1], following[0])
-        ),
+    stems, (begin, end) = set(asked.stems), wanted or (0, 0)
+    matching = [float(not stems.isdisjoint(map(stem, words_of(text[start:stop])))) for start, stop in words]
+    value = np.array(matching) + WANTED * np.array([start < end and begin < stop for start, stop in words])
+    breaks = [
+        index
+        for index, (previous, following) in enumerate(pairwise(words), 1)
+        if _BLANK_LINE.search(text, previous[1], following[0])
     ]
-    paragraphs = list(pairwise([*starts, len(words)]))
+    paragraphs = list(pairwise([0, *breaks, len(words)]))
     prose = [
-        paragraph
-        for paragraph in paragraphs
-        if not _HEADING.fullmatch(text[words[paragraph[0]][0] : words[paragraph[1] - 1][1]])
+        (first, last)
+        for first, last in paragraphs
+        if not _HEADING.fullmatch(text[words[first][0] : words[last - 1][1]])
     ]
-    first, last = max(prose or paragraphs, key=lambda paragraph: (value[paragraph[0] : paragraph[1]].sum(), paragraph))
+    first, last = max(prose or paragraphs, key=lambda paragraph: (value[slice(*paragraph)].sum(), paragraph))
     if count([text[words[first][0] : words[last - 1][1]]])[0] > budget:
         begin, end = _find_stretch(text, words[first:last], value[first:last], budget, count)
         first, last = first + begin, first + end
@@ -252,18 +240,6 @@ def _find_stretch(
         if end > begin and score > best:
             best, first, last = score, begin, end
     return first, last
-
-
-def _value_words(
-    question: QueryTerms, text: str, words: Sequence[tuple[int, int]], target: tuple[int, int] | None
-) -> Float64:
-    """Return the value of each word: float64 (words,)."""
-    stems = set(question.stems)
-    matching = [float(not stems.isdisjoint(map(stem, words_of(text[start:end])))) for start, end in words]
-    first, last = target or (0, 0)
-    return np.array(
-        [base + WANTED * (start < last and first < end) for base, (start, end) in zip(matching, words, strict=True)]
-    )
 
 
 CONFIDENCE = Model(-4.65, (6.32, 0.89))
@@ -311,17 +287,16 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
     """Return the features of a question and its first hits for the model: float64 (2,)."""
-    passages = list(map(titled, hits))
-    coverage = _measure_coverage(reading.question, hits, reading.nearness(passages))
-    return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
-
-
-def _measure_coverage(question: QueryTerms, looked_at: Sequence[Hit], similarity: Float64) -> float:
+    passages, question = list(map(titled, hits)), reading.question
+    similarity = reading.nearness(passages)
     if _YES_OR_NO.match(question.text):
-        return _cover_words(question, _combine_rows(similarity, range(len(similarity))))
-    paths = [() if hit.path is None else hit.path.nodes for hit in looked_at]
-    led_indices = [index for index, nodes in enumerate(paths) if any(node.kind == "entity" for node in nodes)]
-    return max(_cover_words(question, similarity), LED * _cover_words(question, _combine_rows(similarity, led_indices)))
+        coverage = _cover_words(question, _combine_rows(similarity, range(len(similarity))))
+    else:
+        paths = [() if hit.path is None else hit.path.nodes for hit in hits]
+        led = [index for index, nodes in enumerate(paths) if any(node.kind == "entity" for node in nodes)]
+        led_coverage = LED * _cover_words(question, _combine_rows(similarity, led))
+        coverage = max(_cover_words(question, similarity), led_coverage)
+    return np.array([coverage, min(reading.triples(passages), MOST_RUNS) / MOST_RUNS])
 
 
 def shares_words(asked: str, hits: Sequence[Hit]) -> bool:

@@ -25,20 +25,9 @@ _WORD = regex(r"\w+")
 
 @telemetry.traced("monograph.pack")
 def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packing, over: Overview | None) -> Context:
-    """Return the context of a question; its ``relevance`` is the confidence that the hits answer it.
+    """Return the context of the question ``text``; its ``relevance`` is the confidence that the hits answer it.
 
-    Parameters
-    ----------
-    reader:
-        The state in which the hits were found.
-    text:
-        The question.
-    hits:
-        Hits of a search, best first.
-    packing:
-        Budget, cut, order and token counter.
-    over:
-        Summaries for the context; None for none.
+    ``reader`` reads the state in which the hits were found; ``over`` has summaries for the context.
     """
     hits = hits if over is None else over.hits
     question = query_terms(reader, text)
@@ -74,19 +63,18 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
     if not question.kinds:
         return {}
     question_words = frozenset(question.every)
+
+    def is_in_question(name: str) -> bool:
+        if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in question_words:
+            return False
+        return question_words.issuperset(words_of(name))
+
     index_by_id = {hit.chunk.id: index for index, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None}
     texts = {identifier: hits[index].chunk.text for identifier, index in index_by_id.items()}
     return {
-        index_by_id[identifier]: [mention for mention in mentions if not _is_in_question(mention.name, question_words)]
+        index_by_id[identifier]: [mention for mention in mentions if not is_in_question(mention.name)]
         for identifier, mentions in reader.named_in(texts, question.kinds).items()
     }
-
-
-def _is_in_question(name: str, words: frozenset[str]) -> bool:
-    """Return whether all words of a name are among ``words``."""
-    if name.isascii() and (first := _WORD.search(name)) and first[0].lower() not in words:
-        return False
-    return words.issuperset(words_of(name))
 
 
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -97,8 +85,6 @@ def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> t
     weights: dict[str, float] = {}
     for index, mentions in named.items():
         hit = hits[index]
-        for name in {
-            " ".join(name.split()) for name in {mention.name for mention in mentions if may_answer(mention, hit.text)}
-        }:
+        for name in {" ".join(mention.name.split()) for mention in mentions if may_answer(mention, hit.text)}:
             weights[name] = weights.get(name, 0.0) + 1.0 / (1.0 + hit.rank)
     return tuple(sorted(weights, key=lambda name: (-weights[name], name)))[:CANDIDATES]

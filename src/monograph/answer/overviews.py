@@ -8,7 +8,7 @@ Its context has the summaries from the top of the tree down, and the beginning o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
@@ -19,7 +19,7 @@ from monograph.store.documents import chunks, documents, filters
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
 from monograph.store.words.terms import words_of
-from monograph.values import Hit, Origin, Source, Summary, SummaryText
+from monograph.values import Hit, Origin, Summary
 
 SHARE = 0.2
 """Share of the budget for the summaries above the hits."""
@@ -80,11 +80,10 @@ def overview(
     """Return the summaries that belong to the hits; None if the file has no tree, or no summary belongs to them."""
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
         return None
-    named = _keep_longest(_find_documents(connection, question)) if may_be_about_a_whole(question) else {}
+    named = _find_documents(connection, question) if may_be_about_a_whole(question) else {}
     if named and is_about_a_whole(question, named):
-        result = _load_whole(
-            connection, sorted({row for rows in named.values() for row in rows}), hits, allowed, budget
-        )
+        named_rows = sorted({row for rows in named.values() for row in rows})
+        result = _load_whole(connection, named_rows, hits, allowed, budget)
     elif is_about_a_whole(question):
         result = _load_whole(connection, [], hits, allowed, budget)
     else:
@@ -127,19 +126,10 @@ def _load_whole(
     loaded = store.load(connection, nodes)
     ordered = sorted(nodes, key=lambda node: (-loaded[node].layer, loaded[node].rank, loaded[node].key))
     first = chunks.openings(connection, document_rows, allowed, 1 + budget // CHUNK_TOKENS)
-    opening = [
-        Hit(
-            chunk.chunk,
-            0.0,
-            rank,
-            chunk.title,
-            chunk.uri,
-            chunk.metadata,
-            (Origin("tree", rank, 0.0),),
-            valid=chunk.valid,
-        )
-        for rank, chunk in enumerate(chunks.load(connection, first))
-    ]
+    opening = []
+    for rank, one in enumerate(chunks.load(connection, first)):
+        origins = (Origin("tree", rank, 0.0),)
+        opening.append(Hit(one.chunk, 0.0, rank, one.title, one.uri, one.metadata, origins, valid=one.valid))
     summary_hits = _load_hits(connection, ordered[:most], allowed, document_rows)
     return Overview(tuple(opening), summary_hits, WHOLE_SHARE, whole=True, opening=True)
 
@@ -158,37 +148,24 @@ def _load_hits(
 
 
 def _find_documents(connection: Connection, question: str) -> dict[str, list[int]]:
-    """Return the documents that a question names, by the name that occurs in it, even within a longer name."""
+    """Return the documents that a question names, by the name that occurs in it but in no longer one."""
     question_text = f" {' '.join(words_of(question))} "
     rows_by_name: dict[str, list[int]] = {}
+    words: dict[str, str] = {}
     for row, title, uri in documents.names(connection):
-        for name in _list_names(title, uri):
-            if f" {' '.join(words_of(name))} " in question_text:
+        head = title[: min((index for mark in _HEADS if (index := title.find(mark)) > 0), default=0)]
+        # A head of the title or a file name of a single word may mean anything.
+        for name, least in ((title, 1), (head, 2), (uri.rstrip("/").rpartition("/")[2], 2)):
+            spoken = words_of(name)
+            if len(spoken) >= least and f" {' '.join(spoken)} " in question_text:
                 rows_by_name.setdefault(name, []).append(row)
+                words[name] = f" {' '.join(spoken)} "
                 break
-    return rows_by_name
-
-
-def _keep_longest(rows_by_name: Mapping[str, list[int]]) -> dict[str, list[int]]:
-    """Return the documents whose names are not part of a longer name in the question."""
-    words = {name: f" {' '.join(words_of(name))} " for name in rows_by_name}
     return {
         name: rows
         for name, rows in rows_by_name.items()
         if not any(words[name] != other and words[name] in other for other in words.values())
     }
-
-
-def _list_names(title: str, uri: str) -> Iterable[str]:
-    """Yield the names of a document: its title, the title's head if it has several words, and its file name."""
-    if words_of(title):
-        yield title
-    head = title[: min((index for mark in _HEADS if (index := title.find(mark)) > 0), default=0)]
-    if len(words_of(head)) > 1:
-        yield head
-    file = uri.rstrip("/").rpartition("/")[2]
-    if len(words_of(file)) > 1:
-        yield file
 
 
 def quotable(
@@ -209,9 +186,8 @@ def quotable(
         inner_filter = allowed if documents is None else filters.within(allowed, documents)
         chunk_ids = list(dict.fromkeys(source.chunk_id for group in sources.values() for source in group))
         permitted = chunks.rows_of(connection, chunk_ids, inner_filter)
-        sources = {
-            node: [source for source in group if source.chunk_id in permitted] for node, group in sources.items()
-        }
+        for node, group in sources.items():
+            sources[node] = [source for source in group if source.chunk_id in permitted]
         if own_words:
             own_words -= store.barred(connection, inner_filter)
     chunk_ids_under = summaries.ids_under(connection, sorted(own_words))
@@ -219,22 +195,16 @@ def quotable(
     for node in dict.fromkeys(nodes):
         row = rows.get(node)
         if row is not None and sources.get(node):
-            result[node] = _quote(row, gists[node], sources[node])
+            text, moved = "", []  # Only the sentences that have permitted sources, each on a line.
+            for source in sorted(sources[node], key=lambda source: (source.start, source.end)):
+                text += "\n" if text else ""
+                moved.append(replace(source, start=len(text), end=len(text) + source.end - source.start))
+                text += gists[node].text[source.start : source.end]
+            chunk_ids = list(dict.fromkeys(source.chunk_id for source in moved))
+            result[node] = Summary(row.key.hex(), row.layer, text, tuple(chunk_ids), tuple(moved))
         elif row is not None and node in own_words:
             result[node] = Summary(row.key.hex(), row.layer, gists[node].text, chunk_ids_under[node])
     return result
-
-
-def _quote(row: store.NodeRow, gist: SummaryText, sources: Sequence[Source]) -> Summary:
-    """Return a summary of only those sentences that have these sources, each on a line."""
-    text, moved = "", []
-    for source in sorted(sources, key=lambda source: (source.start, source.end)):
-        text += "\n" if text else ""
-        moved.append(replace(source, start=len(text), end=len(text) + source.end - source.start))
-        text += gist.text[source.start : source.end]
-    return Summary(
-        row.key.hex(), row.layer, text, tuple(dict.fromkeys(source.chunk_id for source in moved)), tuple(moved)
-    )
 
 
 STAND_IN = "this document"
@@ -346,12 +316,7 @@ def _strip_marks(text: str) -> str:
 def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
     """Return whether a question is about the content of a whole document, or of the whole file.
 
-    Parameters
-    ----------
-    question:
-        The original question.
-    names:
-        Names of documents that occur in it: each is replaced by "this document".
+    ``names`` are names of documents that occur in it: each is replaced by "this document".
     """
     if len(question) > LONGEST:
         return False

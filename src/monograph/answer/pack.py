@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -23,12 +24,11 @@ from monograph.values import (
     Hit,
     PassageOrder,
     Span,
-    Summary,
     arguments,
     joined,
     rendered,
 )
-from monograph.values.answer import TokenCounter, headed, name_of
+from monograph.values.answer import TokenCounter
 from monograph.values.arguments import BUDGET
 
 FAR = 4.0
@@ -193,13 +193,10 @@ def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[
 
 def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
     """Return all sentences in reading order; of several pieces the first sentence of each, then the second of each."""
-    positions = [
-        (index, number, part, start, end)
-        for number, piece in enumerate(pieces)
-        for index, (part, start, end) in enumerate(
-            (part, start, end) for part, piece_part in enumerate(piece.parts) for start, end in split(piece_part.text)
-        )
-    ]
+    positions = []
+    for number, piece in enumerate(pieces):
+        parts = ((part, *span) for part, piece_part in enumerate(piece.parts) for span in split(piece_part.text))
+        positions += [(index, number, part, start, end) for index, (part, start, end) in enumerate(parts)]
     return [
         _Unit(number, part, start, end, pieces[number].parts[part].text[start:end], -float(index))
         for index, (_, number, part, start, end) in enumerate(sorted(positions))
@@ -210,7 +207,7 @@ class _Room:
     """Remaining token budget. Each text is counted by itself; the heading of a piece is counted once."""
 
     def __init__(self, budget: int, pieces: Sequence[CitedPiece], count: TokenCounter) -> None:
-        fence, *self._headings = count([_FENCE, *(f"{heading(piece, 10)}\n\n" for piece in pieces)])
+        fence, *self._headings = count([_FENCE, *(f"{cite(piece, 10).heading}\n\n" for piece in pieces)])
         self.left = budget - 2 * fence
         self._count = count
         self._opened: set[int] = set()
@@ -244,9 +241,19 @@ def _add_summaries(
     passages = room.take(units, max(0, room.left - share))
     if not passages and not overview.whole:
         return all_pieces, _fit_budget(units, pieces, packing)
-    added = room.take(_drop_included(_split_summaries(all_pieces, len(pieces)), passages), share)
-    used_ids = set(map(id, passages))
-    passages += room.take(_drop_containing([unit for unit in units if id(unit) not in used_ids], added))
+    sentences = []
+    for number, piece in enumerate(all_pieces[len(pieces) :], len(pieces)):
+        summary, text = piece.hit.summary, piece.hit.text
+        quoted = [(source.start, source.end) for source in summary.sources] if summary else []
+        sentences += [_Unit(number, 0, start, end, text[start:end], 0.0) for start, end in quoted or split(text)]
+    added = room.take(_drop_included(sentences, passages), share)
+    used_ids, added_texts = set(map(id, passages)), [" ".join(unit.text.split()) for unit in added]
+    remaining = [
+        unit
+        for unit in units
+        if id(unit) not in used_ids and not any(text in " ".join(unit.text.split()) for text in added_texts)
+    ]
+    passages += room.take(remaining)
     added = _drop_included(added, passages)  # neighbouring units may together contain an added sentence
     passages.sort(key=lambda unit: -unit.value)
     if not passages and not added:
@@ -255,18 +262,6 @@ def _add_summaries(
     first = max(values) + len(added) if overview.whole else min(values) - 1.0
     added = [unit._replace(value=first - index) for index, unit in enumerate(added)]
     return all_pieces, [*added, *passages] if overview.whole else [*passages, *added]
-
-
-def _split_summaries(all_pieces: Sequence[CitedPiece], first: int) -> list[_Unit]:
-    """Return the sentences of summaries, the pieces from ``first`` on, in the order in which they are added."""
-    units = []
-    for number, piece in enumerate(all_pieces[first:], first):
-        summary, text = piece.hit.summary, piece.hit.text
-        spans = (
-            [(source.start, source.end) for source in summary.sources] if summary and summary.sources else split(text)
-        )
-        units += [_Unit(number, 0, start, end, text[start:end], 0.0) for start, end in spans]
-    return units
 
 
 def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
@@ -282,12 +277,6 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
             included_texts.append(text)
             remaining.append(unit)
     return remaining
-
-
-def _drop_containing(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Unit]:
-    """Return the units that contain none of the texts of ``others``."""
-    texts = [" ".join(unit.text.split()) for unit in others]
-    return [unit for unit in units if not any(text in " ".join(unit.text.split()) for text in texts)]
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
@@ -310,7 +299,7 @@ def _cite_pieces(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: P
     if order == "edges":
         ranked = ranked[::2] + ranked[1::2][::-1]
     return tuple(
-        cite(pieces[number], citation_number, _join_spans(chosen, number, pieces[number]), best[number])
+        cite(pieces[number], citation_number, best[number], _join_spans(chosen, number, pieces[number]))
         for citation_number, number in enumerate(ranked, 1)
     )
 
@@ -327,46 +316,25 @@ def _join_spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list
     return kept_spans
 
 
-def cite(piece: CitedPiece, number: int, spans: Sequence[Sequence[tuple[int, int]]], value: float) -> Citation:
+def cite(
+    piece: CitedPiece, number: int, value: float = 0.0, spans: Sequence[Sequence[tuple[int, int]]] = ()
+) -> Citation:
     """Return the citation of a piece, with the kept (start, end) of each of its parts in order."""
     hit, summary = piece.hit, piece.hit.summary
-    kept = tuple(
+    kept_spans = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
-        for part, part_spans in zip(piece.parts, spans, strict=True)
+        for part, part_spans in zip(piece.parts, spans, strict=False)
         for start, end in part_spans
     )
-    return Citation(
-        number=number,
-        title="" if summary else hit.title,
-        uri="" if summary else hit.uri,
-        page=_page(hit),
-        chunks=piece.chunks,
-        spans=kept if summary is None else _trace_quotes(summary, spans[0]),
-        text=joined(kept),
-        summary=summary is not None,
-        value=value,
-        valid=None if summary else hit.valid,
-    )
-
-
-def heading(piece: CitedPiece, number: int) -> str:
-    """Return the heading of a piece's citation with that number."""
-    hit, page = piece.hit, _page(piece.hit)
-    return (
-        headed(number, "", "summary")
-        if hit.summary
-        else headed(number, name_of(hit.title, hit.uri), page and f"page {page}")
-    )
-
-
-def _page(hit: Hit) -> str:
-    return "" if hit.summary else str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
-
-
-def _trace_quotes(summary: Summary, kept_spans: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Return the spans of documents that the kept part of a summary quotes word for word."""
-    return tuple(
+    if summary is None:
+        page = str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
+        return Citation(
+            number, hit.title, hit.uri, page, piece.chunks, kept_spans, joined(kept_spans), False, value, hit.valid
+        )
+    # A summary cites the spans of documents that its kept part quotes word for word.
+    quoted = tuple(
         Span(source.document_id, source.document_start, source.document_end, summary.text[source.start : source.end])
         for source in summary.sources
-        if any(start <= source.start and source.end <= end for start, end in kept_spans)
+        if any(start <= source.start and source.end <= end for start, end in chain(*spans))
     )
+    return Citation(number, "", "", "", piece.chunks, quoted, joined(kept_spans), True, value)

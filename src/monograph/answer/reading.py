@@ -15,13 +15,14 @@ import numpy.typing as npt
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.derive.extract.kinds import answer_kinds
-from monograph.derive.sentences import cut, sentence_spans, spans_of_texts, trimmed
+from monograph.derive.sentences import cut, spans_of_texts, trimmed
 from monograph.derive.tokens import tokenizer
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words import terms
 from monograph.text_pass import compiled
+from monograph.values import Span
 
 if TYPE_CHECKING:
     from monograph.search.reader import Reader
@@ -235,10 +236,8 @@ class Reading:
         texts = [*(passage.text for passage in distinct), *titles]
         rows, text_rows = compare(question, texts, [*self._spans, *([(0, len(title))] for title in titles)])
         title_row = {title: len(distinct) + index for index, title in enumerate(titles)}
-        self._text_rows, self._titles = (
-            text_rows[: len(distinct)],
-            text_rows[[title_row[passage.title] for passage in distinct]],
-        )
+        self._text_rows = text_rows[: len(distinct)]
+        self._titles = text_rows[[title_row[passage.title] for passage in distinct]]
         self._ends = np.cumsum([0, *map(len, self._spans)])
         self._rows = rows[: self._ends[-1]]
         self._columns = self._compute_features(*self._slice_rows(range(len(distinct))))
@@ -253,10 +252,7 @@ class Reading:
         return near
 
     def triples(self, passages: Sequence[TitledText]) -> int:
-        """Count the three-word sequences of the question that each passage contains, and return the highest count.
-
-        A sequence that occurs several times in a passage counts once.
-        """
+        """Return the highest number of different three-word sequences of the question that a passage contains."""
         return int(self._text_rows[[self._index[passage] for passage in passages], -1].max())
 
     def sentences(self, passages: Sequence[TitledText]) -> Sentences:
@@ -265,9 +261,8 @@ class Reading:
         near, has, clues, titles, layout = self._slice_rows(indices)
         columns = self._columns[self._row_numbers(indices)]
         odds = columns @ np.array(SENTENCE.weights) + SENTENCE.bias
-        return Sentences(
-            [self._spans[index] for index in indices], layout, near, has, clues, titles, columns[:, 0], odds
-        )
+        spans = [self._spans[index] for index in indices]
+        return Sentences(spans, layout, near, has, clues, titles, columns[:, 0], odds)
 
     def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
         """Return the row numbers of the sentences of passages."""
@@ -361,6 +356,12 @@ def titled(hit: Hit) -> TitledText:
     return TitledText(hit.text, hit.title)
 
 
+def span_of(hit: Hit, start: int, end: int) -> Span:
+    """Return text[start:end] of a hit, which must be no summary, as a span of its document."""
+    chunk = hit.chunk
+    return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
+
+
 def titled_parts(piece: CitedPiece) -> list[TitledText]:
     """Return the texts of a piece's parts, each with its title."""
     return [TitledText(part.text, piece.hit.title) for part in piece.parts]
@@ -409,14 +410,7 @@ def _load_clues() -> CompiledClues:
 def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:
     """Compare stretches of texts with a question.
 
-    Parameters
-    ----------
-    question:
-        The terms of the question.
-    texts:
-        Any texts.
-    stretches:
-        (start, end) of the stretches of each text, in order; they leave out nothing but white space.
+    ``stretches`` has the (start, end) of the stretches of each text, in order; they leave out nothing but white space.
 
     Returns
     -------
@@ -447,7 +441,7 @@ def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
 
 def units(text: str) -> tuple[tuple[int, int], ...]:
     """Return (start, end) of the sentences of a text; brief sentences are joined."""
-    return _join_sentences(text, sentence_spans(text))
+    return units_of_texts([text])[0]
 
 
 def units_of_texts(texts: Sequence[str]) -> list[tuple[tuple[int, int], ...]]:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from monograph.answer.reading import Reading, Spans, TitledText, titled
+from monograph.answer.reading import Reading, Spans, TitledText, span_of, titled
 from monograph.derive.sentences import sentence_spans
 from monograph.errors import InputError
 from monograph.graph.evidence import Bools, Float64
-from monograph.values import DEFAULT_CUT, Hit, ReducedHit, Span, arguments
+from monograph.values import DEFAULT_CUT, Hit, ReducedHit, arguments
 
 if TYPE_CHECKING:
     from monograph.models import Embedder
@@ -65,11 +65,8 @@ class SentenceScores:
 def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[SentenceScores]:
     """Return the scores of the sentences of each passage, in order."""
     sentences = reading.sentences(passages)
-    costs = np.array(
-        [end - start + SMALLEST_COST for passage_spans in sentences.spans for start, end in passage_spans],
-        dtype=np.float64,
-    )
-    values = -np.logaddexp(0.0, -sentences.odds) - np.log(costs)
+    costs = [end - start + SMALLEST_COST for passage_spans in sentences.spans for start, end in passage_spans]
+    values = -np.logaddexp(0.0, -sentences.odds) - np.log(np.array(costs, dtype=np.float64))
     share = sentences.shares.tolist()
     scores, end = [], 0
     for spans in sentences.spans:
@@ -81,10 +78,7 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
 def least_value(cut: float) -> float:
     """Return the least value of a kept sentence so that about the share ``cut`` of the tokens is removed.
 
-    Raises
-    ------
-    InputError
-        If ``cut`` is not in [0, 1].
+    Raises InputError if ``cut`` is not in [0, 1].
     """
     cut = arguments.share(cut, "cut", CUT_HINT)
     if cut == 0:
@@ -112,23 +106,9 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
 
     The sentences kept of a hit do not depend on the other hits or their order, so reducing again changes nothing.
 
-    Parameters
-    ----------
-    reading:
-        The hits, compared with the question.
-    hits:
-        Hits of a search. A summary is kept whole.
-    cut:
-        Approximate share of the tokens to remove, 0 to 1. Less is removed from relevant texts, more from others.
-
-    Returns
-    -------
-    One reduced hit for each hit, ordered by the value of the best sentence, which the rank of the hit lowers.
-
-    Raises
-    ------
-    InputError
-        If ``cut`` is not in [0, 1].
+    Return one reduced hit for each hit, ordered by the value of the best sentence, which the rank of the hit lowers. A
+    summary is kept whole. ``cut`` is the approximate share of the tokens to remove, 0 to 1: less is removed from
+    relevant texts, more from others. Raises InputError if it is not in [0, 1].
     """
     least = least_value(cut)
     scores = score_sentences(reading, list(map(titled, hits)))
@@ -136,8 +116,10 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
     for hit, sentence_scores in zip(hits, scores, strict=True):
         best = float(sentence_scores.values.max()) if len(sentence_scores.values) else -np.inf
         chosen = kept(sentence_scores, len(hit.text), least)
-        spans = _make_spans(hit, runs(sentence_scores.spans, chosen.tolist()))
-        result.append(ReducedHit(hit, spans, best - RANK * float(np.log1p(hit.rank))))
+        ranges = () if hit.summary else runs(sentence_scores.spans, chosen.tolist())
+        result.append(
+            ReducedHit(hit, tuple(span_of(hit, *pair) for pair in ranges), best - RANK * float(np.log1p(hit.rank)))
+        )
     return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
 
 
@@ -195,16 +177,16 @@ PAPER = Windows()
 def reduce_to_windows(
     embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
 ) -> list[ReducedHit]:
-    """Reduce each hit to its window that is nearest to the question, and order the hits by that similarity.
+    """Reduce each hit to its window that is nearest to the question, and order the hits by that cosine, ``value``.
 
-    All windows of all hits are embedded in one batch.
-
-    Returns
-    -------
-    One reduced hit for each hit, nearest window first; ``value`` is its cosine. A summary is kept whole.
+    All windows of all hits are embedded in one batch. A summary is kept whole.
     """
     sentences = [sentence_spans(hit.text) for hit in hits]
-    cuts = [_list_window_ranges(len(spans), windows) for spans in sentences]
+    step = windows.window - windows.overlap
+    cuts: list[list[tuple[int, int]]] = []  # (first, last) of each window; the last one ends with the last sentence.
+    for count in map(len, sentences):
+        firsts = range(0, max(1, count - windows.window + step), step)
+        cuts.append([(first, min(count, first + windows.window)) for first in firsts if first < count])
     texts = [
         hit.text[spans[first][0] : spans[last - 1][1]]
         for hit, spans, ranges in zip(hits, sentences, cuts, strict=True)
@@ -222,22 +204,6 @@ def reduce_to_windows(
         first, last = ranges[best]
         start = spans[max(0, first - windows.extension)][0]
         end = spans[min(len(spans), last + windows.extension) - 1][1]
-        result.append(ReducedHit(hit, _make_spans(hit, [(start, end)]), float(hit_cosines[best])))
+        span = () if hit.summary else (span_of(hit, start, end),)
+        result.append(ReducedHit(hit, span, float(hit_cosines[best])))
     return sorted(result, key=lambda reduced: (-reduced.value, reduced.hit.rank))
-
-
-def _list_window_ranges(count: int, windows: Windows) -> list[tuple[int, int]]:
-    """Return (first, last) of each window over ``count`` sentences; the last window ends with the last sentence."""
-    step = windows.window - windows.overlap
-    firsts = range(0, max(1, count - windows.window + step), step) if count else ()
-    return [(first, min(count, first + windows.window)) for first in firsts if first < count]
-
-
-def _make_spans(hit: Hit, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Return parts of a hit's chunk as spans of its document; nothing for a summary."""
-    chunk = hit.chunk
-    return tuple(
-        Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
-        for start, end in ranges
-        if hit.summary is None
-    )
