@@ -84,20 +84,11 @@ Condition: TypeAlias = Comparison | Combination
 
 
 def parse(where: Mapping[str, Any] | None) -> Condition | None:
-    """Parse a ``where``.
+    """Parse a ``where``: return the condition, or None if ``where`` is None or empty.
 
-    Returns
-    -------
-    The condition, or None if ``where`` is None or empty.
-
-    Raises
-    ------
-    InvalidFilter
-        If an operator or a value is not understood; the message names it. A filter is never ignored.
+    Raises InvalidFilter if an operator or a value is not understood; the message names it. A filter is never ignored.
     """
-    if not where:
-        return None
-    return _parse_object(where, 0)
+    return _parse_object(where, 0) if where else None
 
 
 def keys_of(where: Mapping[str, Any] | None) -> list[str]:
@@ -278,11 +269,8 @@ def _normalise_value(value: Any) -> Any:
 def exact_values(condition: Condition) -> dict[str, Scalar]:
     """Return the value that a condition requires of each key, if it is a conjunction of ``==`` on metadata keys.
 
-    Raises
-    ------
-    OutsideView
-        If the condition has another operator, compares a key with null, names a ``$`` field, or requires two values of
-        one key.
+    Raises OutsideView if the condition has another operator, compares a key with null, names a ``$`` field, or requires
+    two values of one key.
     """
     parts = [condition]
     while any(isinstance(part, Combination) and part.combiner == "and" for part in parts):
@@ -348,12 +336,9 @@ def _holds(comparison: Comparison, found: Any) -> bool:
 def _holds_list(operator: Operator, values: tuple[Scalar, ...], actual: Any) -> bool:
     if operator == "in":
         return not isinstance(actual, list | dict) and actual in values
-    if isinstance(actual, list):
-        within = [value in actual for value in values]
-    elif isinstance(actual, str):
-        within = [isinstance(value, str) and value in actual for value in values]
-    else:
+    if not isinstance(actual, list | str):
         return False
+    within = [value in actual if isinstance(actual, list) or isinstance(value, str) else False for value in values]
     return any(within) if operator == "any" else all(within)
 
 

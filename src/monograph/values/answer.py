@@ -96,22 +96,13 @@ class Citation:
     @property
     def name(self) -> str:
         """Name to display: the document's title, else the last part of its uri."""
-        return name_of(self.title, self.uri)
+        return " ".join(self.title.split()) or self.uri.rstrip("/").rpartition("/")[2]
 
     @property
     def heading(self) -> str:
         """Heading to display: number, name, and the page or the word "summary"."""
-        return headed(self.number, self.name, "summary" if self.summary else self.page and f"page {self.page}")
-
-
-def name_of(title: str, uri: str) -> str:
-    """Return the name of a document to display: its title, else the last part of its uri."""
-    return " ".join(title.split()) or uri.rstrip("/").rpartition("/")[2]
-
-
-def headed(number: int, name: str, extra: str) -> str:
-    """Return the heading of a piece: its number, its name, and ``extra`` in parentheses unless it is empty."""
-    return " ".join(part for part in (f"[{number}]", name, f"({extra})" if extra else "") if part)
+        extra = "(summary)" if self.summary else self.page and f"(page {self.page})"
+        return " ".join(filter(None, (f"[{self.number}]", self.name, extra)))
 
 
 @dataclass(frozen=True, slots=True)

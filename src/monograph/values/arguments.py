@@ -43,10 +43,7 @@ SHOWN = 200
 def whole_number(value: Any, name: str, least: int | None = None, most: int = MOST) -> int:
     """Return a whole number as an int, limited to the range from ``-most`` to ``most``.
 
-    Raises
-    ------
-    InputError
-        If the value is not a whole number, or is below ``least``.
+    Raises InputError if the value is not a whole number, or is below ``least``.
     """
     try:
         number = operator.index(value)
@@ -58,13 +55,7 @@ def whole_number(value: Any, name: str, least: int | None = None, most: int = MO
 
 
 def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> float:
-    """Return a number from 0 to 1 as a float.
-
-    Raises
-    ------
-    InputError
-        If the value is not a number from 0 to 1.
-    """
+    """Return a number from 0 to 1 as a float. Raises InputError if the value is none."""
     number = finite(value, name, hint)
     if not 0 <= number <= 1:
         raise InputError(f"{name} is {shown(value)}", hint)
@@ -74,10 +65,7 @@ def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> floa
 def seconds(value: Any, name: str) -> float:
     """Return a duration in seconds, limited to MOST, which is the most that the clocks of systems accept.
 
-    Raises
-    ------
-    InputError
-        If the value is not a number above 0.
+    Raises InputError if the value is not a number above 0.
     """
     number = finite(value, name, "give seconds above 0")
     if number <= 0:
@@ -86,13 +74,7 @@ def seconds(value: Any, name: str) -> float:
 
 
 def finite(value: Any, name: str, hint: str = "give a number") -> float:
-    """Return a finite number as a float.
-
-    Raises
-    ------
-    InputError
-        If the value is not a number, or is not finite.
-    """
+    """Return a finite number as a float. Raises InputError if the value is none."""
     try:
         number = math.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):
@@ -103,13 +85,7 @@ def finite(value: Any, name: str, hint: str = "give a number") -> float:
 
 
 def text(value: Any, name: str) -> str:
-    """Return a text that can be stored and searched for.
-
-    Raises
-    ------
-    InputError
-        If the value is not a text, or holds half a surrogate pair.
-    """
+    """Return a text that can be stored. Raises InputError if it is not a text, or holds half a surrogate pair."""
     if not isinstance(value, str):
         raise InputError(f"{name} is {shown(value)}", "give a text")
     try:
@@ -125,11 +101,8 @@ def text(value: Any, name: str) -> str:
 def label(value: Any, name: str) -> str:
     r"""Return a text that filters can compare: an id, a uri or a title, for example.
 
-    Raises
-    ------
-    InputError
-        If :func:`text` rejects the value, or it holds U+0000. SQLite's JSON functions cut a text there, so that filters
-        would treat ``"ann\0x"`` as ``"ann"``.
+    Raises InputError if :func:`text` rejects the value, or it holds U+0000. SQLite's JSON functions cut a text there,
+    so that filters would treat ``"ann\0x"`` as ``"ann"``.
     """
     checked = text(value, name)
     if "\0" in checked:
@@ -140,10 +113,7 @@ def label(value: Any, name: str) -> str:
 def path(value: Any, name: str) -> Path:
     """Return a path of a file or folder, which need not exist.
 
-    Raises
-    ------
-    InputError
-        If the value is not a path, is empty, or holds characters that no file name can have.
+    Raises InputError if the value is not a path, is empty, or holds characters that no file name can have.
     """
     try:
         decoded = os.fsdecode(value)
@@ -157,10 +127,7 @@ def path(value: Any, name: str) -> Path:
 def names(values: Iterable[Any], name: str) -> list[str]:
     """Return ids or uris as a list of texts. A value that is not a text is replaced by its representation.
 
-    Raises
-    ------
-    InputError
-        If ``values`` is a single text or not iterable, or :func:`label` rejects one of them.
+    Raises InputError if ``values`` is a single text or not iterable, or :func:`label` rejects one of them.
     """
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be in a list, not {shown(values)}", "give a list of them")
@@ -170,10 +137,7 @@ def names(values: Iterable[Any], name: str) -> list[str]:
 def vector(value: Any, name: str) -> Float32:
     """Return a vector as float32 (n,). Its values need not be finite.
 
-    Raises
-    ------
-    InputError
-        If the value is not a one-dimensional list of numbers, or the norm of the vector is too large for float32.
+    Raises InputError if the value is not a one-dimensional list of numbers, or its norm is too large for float32.
     """
     import numpy as np
 

@@ -31,14 +31,10 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",
 
 
 def content_hash(*parts: object) -> bytes:
-    """Return the SHA-256 of JSON-like parts. Every id and memo key is derived from such a hash.
+    """Return the SHA-256 of JSON-like parts, 32 bytes. Every id and memo key is derived from such a hash.
 
     Parts are encoded as canonical JSON (sorted keys, no spaces). So ``("ab", "c")`` and ``("a", "bc")`` have different
     hashes, and the same parts have the same hash on every machine.
-
-    Returns
-    -------
-    32 bytes.
     """
     # Encoding each part by itself takes a third of the time: nearly all parts are texts and whole numbers.
     written = ",".join([str(part) if type(part) is int else _CANONICAL(part) for part in parts])
@@ -175,13 +171,48 @@ class Document:
         for value, field_name in ((self.id, "id"), (self.title, "title"), (self.uri, "uri")):
             _check(arguments.label, value, f"the {field_name} of {owner}")
         if self.passages:
-            for passage in self.passages:
-                _check_passage(passage, owner)
-            object.__setattr__(self, "text", _join_passages(self, owner))
-        _check_places(self, owner)
+            self._check_passages(owner)
+            object.__setattr__(self, "text", self._text_of_passages(owner))
+        for section in self.sections:
+            _check(arguments.whole_number, section.start, f"the start of a section of {owner}")
+            for heading in section.path:
+                _check(arguments.label, heading, f"a heading of {owner}")
+        for place in self.places:
+            for number in (place.start, place.page, place.slide, place.row):
+                _check(arguments.whole_number, number, f"a place of {owner}")
+            for text in (place.sheet, place.json):
+                _check(arguments.label, text, f"a place of {owner}")
         check_json(self.metadata, owner)
         if not self.id:
             object.__setattr__(self, "id", content_id("document", self.uri, self.title, self.text))
+
+    def _check_passages(self, owner: str) -> None:
+        for passage in self.passages:
+            _check(arguments.text, passage.text, f"a passage of {owner}")
+            _check(arguments.label, passage.id, f"the id of a passage of {owner}")
+            name = f"passage {shown(passage.id or passage.text)}"
+            check_json(passage.metadata, name)
+            if passage.vector is not None:
+                _check(arguments.vector, passage.vector, f"the vector of {name}")
+
+    def _text_of_passages(self, owner: str) -> str:
+        """Return the document's own text if its passages have a start in it, else the joined passages."""
+        if any(passage.start is not None for passage in self.passages):
+            for passage in self.passages:
+                start = -1 if passage.start is None else passage.start
+                _check(arguments.whole_number, start, f"the start of a passage of {owner}")
+                if start < 0 or self.text[start : start + len(passage.text)] != passage.text:
+                    raise InvalidDocument(
+                        f"passage {shown(passage.id or passage.text)} of {owner} is not in its text at {passage.start}",
+                        "give every passage its start in the text, or give none a start",
+                    )
+            return self.text
+        joined = PASSAGE_SEPARATOR.join(passage.text for passage in self.passages)
+        if self.text not in ("", joined):
+            raise InvalidDocument(
+                f"the text of {owner} differs from its passages", "give one of the two, or the start of each passage"
+            )
+        return joined
 
 
 PASSAGE_SEPARATOR = "\n\n"
@@ -194,48 +225,6 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
         check(value, owner)
     except InputError as error:
         raise InvalidDocument(error.message, error.hint) from None
-
-
-def _join_passages(document: Document, owner: str) -> str:
-    """Return the text of a document with passages: its own text if passages have a start, else the joined passages."""
-    if any(passage.start is not None for passage in document.passages):
-        for passage in document.passages:
-            start = -1 if passage.start is None else passage.start
-            _check(arguments.whole_number, start, f"the start of a passage of {owner}")
-            if start < 0 or document.text[start : start + len(passage.text)] != passage.text:
-                shown_passage = shown(passage.id or passage.text)
-                raise InvalidDocument(
-                    f"passage {shown_passage} of {owner} is not in its text at {passage.start}",
-                    "give every passage its start in the text, or give none a start",
-                )
-        return document.text
-    joined = PASSAGE_SEPARATOR.join(passage.text for passage in document.passages)
-    if document.text not in ("", joined):
-        raise InvalidDocument(
-            f"the text of {owner} differs from its passages", "give one of the two, or the start of each passage"
-        )
-    return joined
-
-
-def _check_places(document: Document, owner: str) -> None:
-    for section in document.sections:
-        _check(arguments.whole_number, section.start, f"the start of a section of {owner}")
-        for heading in section.path:
-            _check(arguments.label, heading, f"a heading of {owner}")
-    for place in document.places:
-        for number in (place.start, place.page, place.slide, place.row):
-            _check(arguments.whole_number, number, f"a place of {owner}")
-        for text in (place.sheet, place.json):
-            _check(arguments.label, text, f"a place of {owner}")
-
-
-def _check_passage(passage: Passage, document: str) -> None:
-    _check(arguments.text, passage.text, f"a passage of {document}")
-    _check(arguments.label, passage.id, f"the id of a passage of {document}")
-    owner = f"passage {shown(passage.id or passage.text)}"
-    check_json(passage.metadata, owner)
-    if passage.vector is not None:
-        _check(arguments.vector, passage.vector, f"the vector of {owner}")
 
 
 MOST_NESTED = 500
@@ -264,10 +253,8 @@ _NUL = regex(r"(?<!\\)(?:\\\\)*\\u0000")
 def check_json(metadata: Metadata, owner: str) -> None:
     """Check that metadata can be stored.
 
-    Raises
-    ------
-    InvalidDocument
-        Unless the metadata is a JSON object with text keys, finite numbers, no U+0000 and at most MOST_NESTED levels.
+    Raises InvalidDocument unless it is a JSON object with text keys, finite numbers, no U+0000 and at most MOST_NESTED
+    levels.
     """
     if not isinstance(metadata, Mapping):
         raise InvalidDocument(f"the metadata of {owner} is {shown(metadata)}", "give an object")
