@@ -25,20 +25,8 @@ TEXTS = [
     for n in range(40)
 ]
 WORDS = (
-    *PEOPLE,
-    *THINGS,
-    *PLACES,
-    "who",
-    "when",
-    "where",
-    "how many",
-    "repaired",
-    "the",
-    "crowns",
-    "1907",
-    "zebra",
-    "?",
-)
+    *PEOPLE, *THINGS, *PLACES, "who", "when", "where", "how many", "repaired", "the", "crowns", "1907", "zebra", "?",
+)  # fmt: skip
 QUESTIONS = st.one_of(
     st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join),
     st.sampled_from(["", "天文台", "Wer hat den Kometen repariert?"]),

@@ -14,23 +14,9 @@ from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
 from monograph.store.words.terms import words_of
+from support.packing import PIECES
 from support.properties import examples
 
-PIECES = st.sampled_from(
-    [
-        "The comet was found in April 1963 by Ines Okafor.",
-        "the comet was found",
-        "It rained.",
-        "天文台は一九五二年に建てられた。那颗彗星是谁发现的？",
-        "¿Quién encontró el cometa?",
-        "Cafe\u0301 \u0301 ™ Foo™ ½ litre 1½ coŀlegi ŉ ß straße",
-        "word " * 200,
-        "x" * 900,
-        "\n\n",
-        "Dr. Brandl, i.e. the keeper, saw No. 4417 at 3.15 a.m.",
-        "…“quoted”—and ‘so’ on",
-    ]
-)
 TEXTS = st.lists(PIECES, max_size=5).map(" ".join) | st.text(max_size=200)
 QUESTIONS = st.sampled_from(["Who found the comet?", "", "the of and", "彗星是谁发现的？", "Café cafe cafés?"]) | TEXTS
 

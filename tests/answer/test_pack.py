@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,11 +12,11 @@ from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Monograph, Passage
 from monograph.answer.pack import Packing
-from monograph.answer.pack import pack as pack_reading
-from monograph.answer.reading import QueryTerms, read_hits, weighed
+from monograph.answer.reading import weighed
 from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.values import Context, Source, Summary
+from support.packing import by_words, hit, pack
 from support.properties import examples
 
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963."
@@ -43,10 +42,6 @@ def of_document(text: str, cuts: Sequence[tuple[int, int]], name: str, rank: int
     ]
 
 
-def pack(question: QueryTerms, hits: Sequence[Hit], *more: Any, **options: Any) -> Context:
-    return pack_reading(read_hits(question, hits), hits, *more, **options)
-
-
 @st.composite
 def found(draw: st.DrawFn) -> tuple[dict[str, str], list[Hit]]:
     documents: dict[str, str] = {}
@@ -58,11 +53,6 @@ def found(draw: st.DrawFn) -> tuple[dict[str, str], list[Hit]]:
         cuts = [(max(0, a - draw(st.integers(0, 40))), b) for a, b in zip(ends, ends[1:], strict=False)]
         hits += of_document(text, cuts, f"d{number}", len(hits))
     return documents, hits
-
-
-def by_words(texts: Sequence[str]) -> list[int]:
-    """Another tokenizer, for which marks count too."""
-    return [len(re.findall(r"\w+|[^\w\s]|\n", text)) for text in texts]
 
 
 COUNTERS = st.sampled_from([count_tokens, by_words, lambda texts: [3 * len(text) for text in texts]])
@@ -126,11 +116,6 @@ def test_every_sentence_of_the_hits_is_kept_where_the_budget_has_room(case) -> N
     assert not missing
 
 
-def hit(text: str, rank: int, document: str, start: int = 0, **more) -> Hit:  # type: ignore[no-untyped-def]
-    chunk = Chunk(f"c{rank}", document, text, start, start + len(text), rank)
-    return Hit(chunk, 1.0, rank, more.pop("title", ""), f"/{document}", more.pop("metadata", {}), (), **more)
-
-
 def test_no_sentence_is_kept_twice() -> None:
     hits = [hit(COMET + " It was bright.", 0, "a"), hit("A copy. " + COMET, 2, "b")]
     made = pack(weighed("Who found the comet?", {}, 9), hits, Packing(cut=0.0))
@@ -140,7 +125,7 @@ def test_no_sentence_is_kept_twice() -> None:
 
 def test_chunks_that_overlap_or_follow_each_other_are_one_piece_in_reading_order() -> None:
     text = "Alpha came first. Beta came next. Gamma came last. " + "Delta is far away. " * 3
-    two, one = hit(text[18:50], 0, "d", 18), hit(text[:33], 1, "d")
+    two, one = hit(text[18:50], 0, "d", 18, 1), hit(text[:33], 1, "d")
     made = pack(weighed("Alpha Beta Gamma", {}, 9), [two, one], Packing(cut=0.0))
     assert len(made.citations) == 1
     assert made.citations[0].text == text[:50]

@@ -10,26 +10,13 @@ from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
 from monograph.dates.relative import TIMES, times_asked
-from monograph.dates.span import FIRST, LAST, Dated, TimeSpan, of_day, parse
+from monograph.dates.span import FIRST, LAST, MONTH_NAMES, Dated, TimeSpan, of_day, parse
 from monograph.search import rerank
 from monograph.values import Chunk, Origin
 from support.properties import examples
 
 TODAY = date(2026, 3, 18)  # A Wednesday.
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
+MONTHS = [month.split()[0] for month in MONTH_NAMES]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,14 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def people(tmp_path: Path) -> Iterator[Monograph]:
+    """Persons, a company and a town, by several names."""
+    with open_people(tmp_path / "a.mono") as monograph:
+        monograph.add(NAMES)
+        yield monograph
+
+
 @pytest.fixture(scope="module")
 def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
     """The texts of the examples."""
@@ -147,20 +155,19 @@ def check_shape(found: Neighbourhood, most: int) -> None:
             assert {(one.source, chunk), (one.target, chunk)} <= edges
 
 
-def test_hops_share_the_room(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add(Document(f"Centre met Near{n}. Near{n} met Far{n}. Far{n} met Remote{n}.") for n in range(20))
-        one, two = (monograph.graph.neighbourhood("Centre", hops=hops, limit=12) for hops in (1, 2))
-        for found, counts in ((one, {"Near": 12}), (two, {"Near": 6, "Far": 6})):
-            check_shape(found, 12)
-            names = [entity.name for entity in found.entities[1:]]
-            assert {kind: sum(name.startswith(kind) for name in names) for kind in counts} == counts
-        assert (one.cut, two.cut) == (8, 14)
-        everything = monograph.graph.neighbourhood("Centre", hops=5, limit=400)
-        assert (len(everything.entities), len(everything.links), everything.cut) == (61, 60, 0)
-        alone = monograph.graph.neighbourhood("Centre", hops=0)
-        assert [entity.name for entity in alone.entities] == ["Centre"]
-        assert alone.chunks and not alone.links
+def test_hops_share_the_room(capitals: Monograph) -> None:
+    capitals.add(Document(f"Centre met Near{n}. Near{n} met Far{n}. Far{n} met Remote{n}.") for n in range(20))
+    one, two = (capitals.graph.neighbourhood("Centre", hops=hops, limit=12) for hops in (1, 2))
+    for found, counts in ((one, {"Near": 12}), (two, {"Near": 6, "Far": 6})):
+        check_shape(found, 12)
+        names = [entity.name for entity in found.entities[1:]]
+        assert {kind: sum(name.startswith(kind) for name in names) for kind in counts} == counts
+    assert (one.cut, two.cut) == (8, 14)
+    everything = capitals.graph.neighbourhood("Centre", hops=5, limit=400)
+    assert (len(everything.entities), len(everything.links), everything.cut) == (61, 60, 0)
+    alone = capitals.graph.neighbourhood("Centre", hops=0)
+    assert [entity.name for entity in alone.entities] == ["Centre"]
+    assert alone.chunks and not alone.links
 
 
 def test_chunks_say_where_they_come_from_and_the_most_telling_come_first(station: Monograph) -> None:
@@ -237,34 +244,33 @@ GREEN = [
 ]
 
 
-def test_homonyms_are_told_apart(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add(GREEN)
-        found = monograph.graph.neighbourhood("green")
-        names = {one.id: one for one in found.entities if one.id in found.centre}
-        documents: dict[str, set[str]] = {}
-        for entity, chunk in found.mentions:
-            if entity in names:
-                documents.setdefault(names[entity].name, set()).add(monograph.fetch([chunk])[0].chunk.document_id)
-        assert documents == {
-            "Green (album)": {"album", "of the album"},
-            "Green (band)": {"band", "of the band"},
-            "Green": {"of neither", "of both"},
-        }
-        assert {one.name: one.chunks for one in names.values()} == {"Green (album)": 2, "Green (band)": 2, "Green": 2}
-        linked = {
-            one.name
-            for link in found.links
-            for one in found.entities
-            if ids_of("Green (band)", found) in (link.source, link.target) and one.id in (link.source, link.target)
-        }
-        assert linked == {"Green (band)", "Lescher", "Chicago", "Yesterday"}
-        assert [one.name for one in monograph.graph.neighbourhood("Green (band)", 0).entities] == ["Green (band)"]
-        assert {one.name for one in monograph.graph.entities(50, "green")} == {"Green", "Green (album)", "Green (band)"}
-        monograph.remove(["band"])
-        again = monograph.graph.neighbourhood("Green")
-        assert [one.name for one in again.entities if one.id in again.centre] == ["Green"]
-        assert again.entities[0].documents == ("album",)
+def test_homonyms_are_told_apart(capitals: Monograph) -> None:
+    capitals.add(GREEN)
+    found = capitals.graph.neighbourhood("green")
+    names = {one.id: one for one in found.entities if one.id in found.centre}
+    documents: dict[str, set[str]] = {}
+    for entity, chunk in found.mentions:
+        if entity in names:
+            documents.setdefault(names[entity].name, set()).add(capitals.fetch([chunk])[0].chunk.document_id)
+    assert documents == {
+        "Green (album)": {"album", "of the album"},
+        "Green (band)": {"band", "of the band"},
+        "Green": {"of neither", "of both"},
+    }
+    assert {one.name: one.chunks for one in names.values()} == {"Green (album)": 2, "Green (band)": 2, "Green": 2}
+    linked = {
+        one.name
+        for link in found.links
+        for one in found.entities
+        if ids_of("Green (band)", found) in (link.source, link.target) and one.id in (link.source, link.target)
+    }
+    assert linked == {"Green (band)", "Lescher", "Chicago", "Yesterday"}
+    assert [one.name for one in capitals.graph.neighbourhood("Green (band)", 0).entities] == ["Green (band)"]
+    assert {one.name for one in capitals.graph.entities(50, "green")} == {"Green", "Green (album)", "Green (band)"}
+    capitals.remove(["band"])
+    again = capitals.graph.neighbourhood("Green")
+    assert [one.name for one in again.entities if one.id in again.centre] == ["Green"]
+    assert again.entities[0].documents == ("album",)
 
 
 def ids_of(name: str, found: Neighbourhood) -> str:
@@ -274,6 +280,13 @@ def ids_of(name: str, found: Neighbourhood) -> str:
 
 def open_capitals(path: Path) -> Monograph:
     return Monograph.open(path, HashEmbedder(), CapitalExtractor())
+
+
+@pytest.fixture
+def capitals(tmp_path: Path) -> Iterator[Monograph]:
+    """An empty file that takes capitalised words for names."""
+    with open_capitals(tmp_path / "a.mono") as monograph:
+        yield monograph
 
 
 @pytest.mark.long
@@ -300,38 +313,34 @@ def test_a_hub_in_every_chunk_is_bounded(tmp_path: Path) -> None:
     assert shown[0] == shown[1]
 
 
-def test_a_hub_has_neighbours_and_knows_all_their_chunks(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        count = MOST_READ + 300
-        monograph.add(Document(f"Hub met Friend{n % 4} again.", id=f"d{n}") for n in range(count))
-        found = monograph.graph.neighbourhood("Hub")
-        assert [one.name for one in found.entities] == ["Hub", "Friend0", "Friend1", "Friend2", "Friend3"]
-        assert sum(len(one.chunks) for one in found.links) == count
+def test_a_hub_has_neighbours_and_knows_all_their_chunks(capitals: Monograph) -> None:
+    count = MOST_READ + 300
+    capitals.add(Document(f"Hub met Friend{n % 4} again.", id=f"d{n}") for n in range(count))
+    found = capitals.graph.neighbourhood("Hub")
+    assert [one.name for one in found.entities] == ["Hub", "Friend0", "Friend1", "Friend2", "Friend3"]
+    assert sum(len(one.chunks) for one in found.links) == count
 
 
-def test_one_chunk_makes_a_neighbourhood(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add([Document("Anna met Berta.")])
-        (link,) = monograph.graph.neighbourhood("Anna").links
-        assert link.weight == pytest.approx(log1p(1))
+def test_one_chunk_makes_a_neighbourhood(capitals: Monograph) -> None:
+    capitals.add([Document("Anna met Berta.")])
+    (link,) = capitals.graph.neighbourhood("Anna").links
+    assert link.weight == pytest.approx(log1p(1))
 
 
-def test_a_list_of_names_links_only_those_near_each_other(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add([Document("Those were " + ", ".join(f"Person{n}" for n in range(100)) + ".")])
-        found = monograph.graph.neighbourhood("Person50", limit=200)
-        assert {one.name for one in found.entities} == {f"Person{n}" for n in range(42, 59)} | {"Those"} - {"Those"}
+def test_a_list_of_names_links_only_those_near_each_other(capitals: Monograph) -> None:
+    capitals.add([Document("Those were " + ", ".join(f"Person{n}" for n in range(100)) + ".")])
+    found = capitals.graph.neighbourhood("Person50", limit=200)
+    assert {one.name for one in found.entities} == {f"Person{n}" for n in range(42, 59)} | {"Those"} - {"Those"}
 
 
-def test_entities_that_only_titles_name_have_a_neighbourhood(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add([Document("Mrs Grubb repairs it in October. Then Renk comes.", id="b", title="boiler")])
-        found = monograph.graph.neighbourhood("Boiler")
-        assert found.entities[0].name == "boiler"
-        assert found.entities[0].documents == ("b",)
-        assert found.entities[0].chunks == 0
-        assert {one.name for one in found.entities[1:]} == {"Mrs", "Grubb", "October"}
-        assert [one.document_id for one in found.chunks] == ["b"]
+def test_entities_that_only_titles_name_have_a_neighbourhood(capitals: Monograph) -> None:
+    capitals.add([Document("Mrs Grubb repairs it in October. Then Renk comes.", id="b", title="boiler")])
+    found = capitals.graph.neighbourhood("Boiler")
+    assert found.entities[0].name == "boiler"
+    assert found.entities[0].documents == ("b",)
+    assert found.entities[0].chunks == 0
+    assert {one.name for one in found.entities[1:]} == {"Mrs", "Grubb", "October"}
+    assert [one.document_id for one in found.chunks] == ["b"]
 
 
 def test_unknown_names_are_refused_with_suggestions(station: Monograph) -> None:
@@ -352,13 +361,12 @@ def test_unknown_names_are_refused_with_suggestions(station: Monograph) -> None:
     assert station.graph.entities(0) == station.graph.entities(5, "!!!") == station.graph.entities(5, "qqqq") == []
 
 
-def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(tmp_path: Path) -> None:
-    with open_capitals(tmp_path / "a.mono") as monograph:
-        monograph.add([Document("Wolfgang met X and Wolf.", title="A Long Way Home")])
-        for asked, name in (("Way", "A Long Way Home"), ("wolfg", "Wolfgang"), ("fgan", "Wolfgang"), ("wolf", "Wolf")):
-            assert monograph.graph.neighbourhood(asked).entities[0].name == name
-        with pytest.raises(NotFound):
-            monograph.graph.neighbourhood("x")  # One letter is no name.
+def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(capitals: Monograph) -> None:
+    capitals.add([Document("Wolfgang met X and Wolf.", title="A Long Way Home")])
+    for asked, name in (("Way", "A Long Way Home"), ("wolfg", "Wolfgang"), ("fgan", "Wolfgang"), ("wolf", "Wolf")):
+        assert capitals.graph.neighbourhood(asked).entities[0].name == name
+    with pytest.raises(NotFound):
+        capitals.graph.neighbourhood("x")  # One letter is no name.
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -419,23 +427,21 @@ def test_links_carry_relations_of_present_chunks_only(tmp_path: Path) -> None:
         assert len(link.chunks) == 1
 
 
-def test_every_merge_says_why(tmp_path: Path) -> None:
-    with open_people(tmp_path / "a.mono") as monograph:
-        monograph.add(NAMES)
-        found = {(one.other, one.name): one for one in monograph.graph.merges()}
-        nato = found["NATO", "North Atlantic Treaty Organization"]
-        assert (nato.reason, nato.detail) == ("abbreviation", "stated in 2")
-        assert all(one.reason and one.detail and not one.undone for one in found.values())
-        assert len({one.id for one in found.values()}) == len(found)
-        smith = monograph.graph.merges("John Paul Smith")
-        assert ("Smith", "short form", "the only person of that name in Smith at home") in {
-            (one.other, one.reason, one.detail) for one in smith
-        }
-        assert {one.other for one in smith if one.reason in ("initials", "middle name")} >= {"J. Smith"}
-        (bergen,) = monograph.graph.merges("Bergen")
-        assert (bergen.name, bergen.other, bergen.reason) == ("Bergen", "BERGEN", "spelling variant")
-        entity = next(one for one in monograph.graph.entities(50, "smith") if "John Paul Smith" in one.names)
-        assert {"Smith", "J. Smith", "John P. Smith"} <= set(entity.names)
+def test_every_merge_says_why(people: Monograph) -> None:
+    found = {(one.other, one.name): one for one in people.graph.merges()}
+    nato = found["NATO", "North Atlantic Treaty Organization"]
+    assert (nato.reason, nato.detail) == ("abbreviation", "stated in 2")
+    assert all(one.reason and one.detail and not one.undone for one in found.values())
+    assert len({one.id for one in found.values()}) == len(found)
+    smith = people.graph.merges("John Paul Smith")
+    assert ("Smith", "short form", "the only person of that name in Smith at home") in {
+        (one.other, one.reason, one.detail) for one in smith
+    }
+    assert {one.other for one in smith if one.reason in ("initials", "middle name")} >= {"J. Smith"}
+    (bergen,) = people.graph.merges("Bergen")
+    assert (bergen.name, bergen.other, bergen.reason) == ("Bergen", "BERGEN", "spelling variant")
+    entity = next(one for one in people.graph.entities(50, "smith") if "John Paul Smith" in one.names)
+    assert {"Smith", "J. Smith", "John P. Smith"} <= set(entity.names)
 
 
 def head(monograph: Monograph, name: str) -> str:
@@ -506,19 +512,17 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             assert graph_rows(monograph) == before
 
 
-def test_impossible_separations_are_refused(tmp_path: Path) -> None:
-    with open_people(tmp_path / "a.mono") as monograph:
-        monograph.add(NAMES)
-        before = graph_rows(monograph)
-        for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):
-            with pytest.raises(InputError, match="are the same name"):
-                monograph.graph.keep_apart(name, other)
-        for name, other in (("Bergen", "Zanzibar"), ("Zanzibar", "Bergen")):
-            with pytest.raises(NotFound, match="no name like 'Zanzibar'"):
-                monograph.graph.keep_apart(name, other)
-        with pytest.raises(NotFound, match="not kept apart"):
-            monograph.graph.unite("Bergen", "Oslo")
-        assert graph_rows(monograph) == before
+def test_impossible_separations_are_refused(people: Monograph) -> None:
+    before = graph_rows(people)
+    for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):
+        with pytest.raises(InputError, match="are the same name"):
+            people.graph.keep_apart(name, other)
+    for name, other in (("Bergen", "Zanzibar"), ("Zanzibar", "Bergen")):
+        with pytest.raises(NotFound, match="no name like 'Zanzibar'"):
+            people.graph.keep_apart(name, other)
+    with pytest.raises(NotFound, match="not kept apart"):
+        people.graph.unite("Bergen", "Oslo")
+    assert graph_rows(people) == before
 
 
 def test_neighbourhoods_are_exported(station: Monograph, tmp_path: Path) -> None:

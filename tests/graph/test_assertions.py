@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +22,7 @@ from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from support import raw_sql
 from support.models import CapitalExtractor, HashEmbedder
 from support.properties import examples
+from support.secrets import bytes_of
 
 IDS = ("Ada", 'Bab"bage', "Köln", "東京")
 LABELS = ("MET", "KNOWS")
@@ -37,6 +38,12 @@ def library(path: Path) -> Monograph:
         ]
     )
     return archive
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Monograph]:
+    with library(tmp_path / "x.mono") as opened:
+        yield opened
 
 
 def plain(told: Assertions) -> tuple[dict[str, Any], list[Any]]:
@@ -170,38 +177,36 @@ def test_any_sequence_of_assertions_equals_that_on_dicts(
         assert archive.check() == []
 
 
-def test_parts_of_assertions_are_read(tmp_path: Path) -> None:
-    with library(tmp_path / "x.mono") as archive:
-        graph = archive.graph
-        graph.add(
-            [AssertedNode("a", "Ada", "person"), AssertedNode("b"), AssertedNode("c")],
-            [AssertedRelation("a", "MET", "b"), AssertedRelation("b", "MET", "c"), AssertedRelation("c", "MET", "c")],
-        )
-        part = graph.assertions(["a", "nobody"])
-        assert [(one.source, one.target) for one in part.relations] == [("a", "b")]
-        assert list(part.nodes) == ["a", "b"]
-        assert [(one.source, one.target) for one in graph.assertions(["c"]).relations] == [("b", "c"), ("c", "c")]
-        assert graph.assertions([]) == Assertions({}, ())
-        assert graph.remove(["nobody"], [("a", "MET", "c")]) == 0
+def test_parts_of_assertions_are_read(archive: Monograph) -> None:
+    graph = archive.graph
+    graph.add(
+        [AssertedNode("a", "Ada", "person"), AssertedNode("b"), AssertedNode("c")],
+        [AssertedRelation("a", "MET", "b"), AssertedRelation("b", "MET", "c"), AssertedRelation("c", "MET", "c")],
+    )
+    part = graph.assertions(["a", "nobody"])
+    assert [(one.source, one.target) for one in part.relations] == [("a", "b")]
+    assert list(part.nodes) == ["a", "b"]
+    assert [(one.source, one.target) for one in graph.assertions(["c"]).relations] == [("b", "c"), ("c", "c")]
+    assert graph.assertions([]) == Assertions({}, ())
+    assert graph.remove(["nobody"], [("a", "MET", "c")]) == 0
 
 
-def test_assertions_are_found_by_embedding(tmp_path: Path) -> None:
-    with library(tmp_path / "x.mono") as archive:
-        vectors = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
-        graph = archive.graph
-        graph.add([AssertedNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
-        graph.add([AssertedNode("short", embedding=np.ones(3, dtype=np.float32)), AssertedNode("none")])
-        asked = float32([1, -2, 0.5, 3])
-        cosines = vectors @ asked / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked)
-        found = graph.nearest_assertions(asked.tolist(), 7)
-        assert [one.id for one, _ in found] == [f"n{at}" for at in np.argsort(-cosines)[:7]]
-        assert np.allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:7], atol=1e-6)
-        narrowed = graph.nearest_assertions(asked.tolist(), 100, where={"at": {"<": 5}})
-        assert {one.id for one, _ in narrowed} == {f"n{at}" for at in range(5)}
-        assert [one.id for one, _ in graph.nearest_assertions([1, 1, 1])] == ["short"]
-        assert graph.nearest_assertions([1.0]) == []
-        with pytest.raises(InputError, match="not finite"):
-            graph.nearest_assertions([float("nan")])
+def test_assertions_are_found_by_embedding(archive: Monograph) -> None:
+    vectors = np.random.default_rng(3).normal(size=(50, 4)).astype(np.float32)
+    graph = archive.graph
+    graph.add([AssertedNode(f"n{at}", properties={"at": at}, embedding=one) for at, one in enumerate(vectors)])
+    graph.add([AssertedNode("short", embedding=np.ones(3, dtype=np.float32)), AssertedNode("none")])
+    asked = float32([1, -2, 0.5, 3])
+    cosines = vectors @ asked / np.linalg.norm(vectors, axis=1) / np.linalg.norm(asked)
+    found = graph.nearest_assertions(asked.tolist(), 7)
+    assert [one.id for one, _ in found] == [f"n{at}" for at in np.argsort(-cosines)[:7]]
+    assert np.allclose([cosine for _, cosine in found], np.sort(cosines)[::-1][:7], atol=1e-6)
+    narrowed = graph.nearest_assertions(asked.tolist(), 100, where={"at": {"<": 5}})
+    assert {one.id for one, _ in narrowed} == {f"n{at}" for at in range(5)}
+    assert [one.id for one, _ in graph.nearest_assertions([1, 1, 1])] == ["short"]
+    assert graph.nearest_assertions([1.0]) == []
+    with pytest.raises(InputError, match="not finite"):
+        graph.nearest_assertions([float("nan")])
 
 
 @pytest.mark.parametrize(
@@ -219,13 +224,12 @@ def test_assertions_are_found_by_embedding(tmp_path: Path) -> None:
     ],
 )
 def test_refused_assertions_leave_nothing(
-    tmp_path: Path, nodes: list[Any], relations: list[Any], error: type[MonographError]
+    archive: Monograph, nodes: list[Any], relations: list[Any], error: type[MonographError]
 ) -> None:
-    with library(tmp_path / "x.mono") as archive:
-        with pytest.raises(error) as raised:
-            archive.graph.add([AssertedNode("fine"), *nodes], relations)
-        assert raised.value.hint
-        assert archive.graph.assertions() == Assertions({}, ())
+    with pytest.raises(error) as raised:
+        archive.graph.add([AssertedNode("fine"), *nodes], relations)
+    assert raised.value.hint
+    assert archive.graph.assertions() == Assertions({}, ())
 
 
 def towns(path: Path) -> Monograph:
@@ -329,10 +333,6 @@ SECRET = "xylophonia"
 TRACES = (b"xylophonia", b"xylophon", b"ophonia")
 
 
-def bytes_of(path: Path) -> bytes:
-    return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
-
-
 def tell_secret(archive: Monograph, origin: str) -> None:
     vector = np.full(4, 0.123456, dtype=np.float32)
     archive.graph.add(
@@ -378,29 +378,27 @@ def test_assertions_are_forgotten_with_their_text(tmp_path: Path) -> None:
         assert [trace for trace in TRACES if trace in bytes_of(path)] == []
 
 
-def test_assertions_of_a_changed_chunk_are_removed(tmp_path: Path) -> None:
-    with library(tmp_path / "x.mono") as archive:
-        archive.graph.add(
-            [AssertedNode("Ada", origins=("c1", "c2"))], [AssertedRelation("Ada", "MET", "Babbage", {}, ("c1",))]
-        )
-        archive.put([Document(id="d1", passages=(Passage("Ada met nobody.", "c1"),))])
-        told = archive.graph.assertions()
-        assert (list(told.nodes), told.relations) == (["Ada"], ())
-        assert told.nodes["Ada"].origins == ("c2",)
-        assert archive.check() == []
+def test_assertions_of_a_changed_chunk_are_removed(archive: Monograph) -> None:
+    archive.graph.add(
+        [AssertedNode("Ada", origins=("c1", "c2"))], [AssertedRelation("Ada", "MET", "Babbage", {}, ("c1",))]
+    )
+    archive.put([Document(id="d1", passages=(Passage("Ada met nobody.", "c1"),))])
+    told = archive.graph.assertions()
+    assert (list(told.nodes), told.relations) == (["Ada"], ())
+    assert told.nodes["Ada"].origins == ("c2",)
+    assert archive.check() == []
 
 
-def test_assertions_of_two_copies_are_kept_once(tmp_path: Path) -> None:
-    with library(tmp_path / "x.mono") as archive:
-        tell_secret(archive, "c1")
-        archive.compact()
-        before = plain(archive.graph.assertions())
-        archive.backup(tmp_path / "copy.mono")
-        with Monograph.open(tmp_path / "copy.mono") as copy:
-            assert plain(copy.graph.assertions()) == before
-            told = copy.graph.assertions()
-            copy.graph.add(told.nodes.values(), told.relations)  # What is read can be told.
-            assert plain(copy.graph.assertions()) == before
+def test_assertions_of_two_copies_are_kept_once(archive: Monograph, tmp_path: Path) -> None:
+    tell_secret(archive, "c1")
+    archive.compact()
+    before = plain(archive.graph.assertions())
+    archive.backup(tmp_path / "copy.mono")
+    with Monograph.open(tmp_path / "copy.mono") as copy:
+        assert plain(copy.graph.assertions()) == before
+        told = copy.graph.assertions()
+        copy.graph.add(told.nodes.values(), told.relations)  # What is read can be told.
+        assert plain(copy.graph.assertions()) == before
 
 
 def test_assertions_are_exported_and_imported(tmp_path: Path) -> None:

@@ -166,25 +166,9 @@ def test_a_large_group_is_not_spelt_out() -> None:
 
 
 WORDS = st.sampled_from(
-    [
-        "j",
-        "john",
-        "jon",
-        "paul",
-        "p",
-        "smith",
-        "smiths",
-        "smyth",
-        "schulz",
-        "schultz",
-        "of",
-        "ii",
-        "i",
-        "1999",
-        "city",
-        "wolfgang",
-    ]
-)
+    ["j", "john", "jon", "paul", "p", "smith", "smiths", "smyth", "schulz", "schultz", "of", "ii", "i", "1999", "city",
+     "wolfgang"]
+)  # fmt: skip
 KEYS = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=14, unique=True)
 
 

@@ -28,6 +28,7 @@ WAYS = (
     "lexical", "tfidf", "dense", "hybrid", "hybrid:alpha=0.2", "hybrid:alpha=0", "hybrid:alpha=1", "graph",
     "graph:faithful=true", "tree", "tree:detail=0.5", "tree:detail=0", "tree:budget=90", "auto",
 )  # fmt: skip
+ASKED = ("who wrote about the boiler in Vienna?", "AB-1007 boiler", '"the dome" of Anna Calder')
 QUERIES = st.one_of(
     st.lists(
         st.sampled_from([*PEOPLE, *THINGS, *PLACES, "who", "about", "number", '"the dome"', "AB-1007"]), max_size=6
@@ -61,7 +62,7 @@ def test_relevance_lies_in_0_to_1_and_never_rises(archive: Monograph, query: str
         assert [hit.relevance for hit in archive.search(query, k + 7, how)[: len(hits)]] == told
 
 
-@pytest.mark.parametrize("query", ["who wrote about the boiler in Vienna?", "AB-1007", '"the dome" of Anna Calder'])
+@pytest.mark.parametrize("query", ASKED)
 def test_relevance_of_dense_search_is_the_cosine(archive: Monograph, query: str) -> None:
     for how in ("dense", "tree", "tree:detail=0.3", "graph:faithful=true"):
         hits = archive.search(query, 60, how)
@@ -76,9 +77,7 @@ def test_relevance_of_negative_cosines_is_0(archive: Monograph) -> None:
     assert [hit.relevance for hit in hits] == [0.0] * 3
 
 
-@pytest.mark.parametrize(
-    "query", ["who wrote about the boiler in Vienna?", "AB-1007 boiler", '"the dome" of Anna Calder']
-)
+@pytest.mark.parametrize("query", ASKED)
 @pytest.mark.parametrize("how", ["lexical", "tfidf"])
 def test_relevance_of_lexical_search_is_a_share_of_the_best(archive: Monograph, how: str, query: str) -> None:
     hits = archive.search(query, 20, how)
@@ -86,9 +85,7 @@ def test_relevance_of_lexical_search_is_a_share_of_the_best(archive: Monograph, 
     assert [hit.relevance for hit in hits] == pytest.approx([max(0.0, hit.score) / hits[0].score for hit in hits])
 
 
-@pytest.mark.parametrize(
-    "query", ["who wrote about the boiler in Vienna?", "AB-1007 boiler", '"the dome" of Anna Calder']
-)
+@pytest.mark.parametrize("query", ASKED)
 def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph, query: str) -> None:
     """The floor by hand: a chunk that has no word of the question, and that the dense search ranks with its last."""
     with archive._file.reading() as snapshot:
@@ -108,12 +105,7 @@ def test_relevance_of_hybrid_search_is_counted_from_the_floor(archive: Monograph
 
 def test_relevance_of_graph_search_is_a_share_of_the_probability(archive: Monograph) -> None:
     disordered = 0
-    for query in (
-        "who wrote about the boiler in Vienna?",
-        "AB-1007 boiler",
-        '"the dome" of Anna Calder',
-        "lathe AB-1007",
-    ):
+    for query in (*ASKED, "lathe AB-1007"):
         hits = archive.search(query, 20, "graph")
         known = [{one.retriever: one.score for one in hit.origins} for hit in hits]
         worth = [max(one["graph"], one.get("exact", 0.0), one.get("phrase", 0.0)) for one in known]

@@ -82,11 +82,13 @@ def test_codes_are_found_in_a_query(query: str, found: list[str]) -> None:
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_query_of_very_many_words_is_searched_to_its_limit(filled: Monograph, how: str) -> None:
+def test_query_of_very_many_words_is_searched_to_its_limit(filled: Monograph, how: str, tmp_path: Path) -> None:
     many = " ".join(f"w{number:x}" for number in range(20_000))
     with pytest.warns(UserWarning, match="only the first 16,384 are used"):
         found = filled.search(f"{many} INV-20245", 3, how=how)
     assert found == filled.search(many[:16_384], 3, how=how)
+    with Monograph.open(tmp_path / "empty.mono") as empty:
+        assert empty.search("harbour", how=how) == []
 
 
 def test_quoted_phrases_rank_first(filled: Monograph) -> None:
@@ -110,16 +112,6 @@ def test_lexical_search_finds_words_of_other_languages(filled: Monograph, query:
 )
 def test_queries_are_never_syntax(filled: Monograph, how: str, query: str) -> None:
     assert len(filled.search(query, 3, how=how)) <= 3
-
-
-@pytest.mark.parametrize("how", [*WAYS[:-1], pytest.param("auto", marks=pytest.mark.long)])
-def test_huge_queries_are_answered_and_empty_files_find_nothing(
-    filled: Monograph, how: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    with pytest.warns(UserWarning, match=r"1,040,000 characters: only the first 16,384"):
-        assert filled.search("harbour lamp " * 80_000, 2, how=how)
-    with Monograph.open(tmp_path_factory.mktemp("empty") / "e.mono") as empty:
-        assert empty.search("harbour", how=how) == []
 
 
 @pytest.mark.parametrize("how", WAYS)
@@ -221,6 +213,7 @@ def test_fused_scores_equal_those_by_hand() -> None:
     second = Ranking("dense", (3, 9), (0.9, 0.1))
     spread = math.sqrt(8 / 3)
     fused, unfound = fuse([first, second], [])
+    assert fuse([], []) == ({}, 0.0)
     assert fused == pytest.approx({1: 2 / spread - 0.5, 2: -0.5, 3: -2 / spread + 0.5, 9: -2 / spread - 0.5})
     assert unfound == pytest.approx(-2 / spread - 0.5)
     assert origins_of([first, second], {3}) == {3: (Origin("lexical", 2, 0.0), Origin("dense", 0, 0.9))}
@@ -252,11 +245,6 @@ def test_a_rare_word_finds_its_only_document(monograph: Monograph, how: str) -> 
     monograph.add([Document("שלום העالم. " * 30 + "Altamura's zephyrometer fell to a goat.", id="signs")])
     for question in ("What was broken by a goat?", "goat"):
         assert "signs" in [hit.chunk.document_id for hit in monograph.search(question, 2, how)], question
-
-
-def test_equal_scores_are_standardised_to_zero() -> None:
-    assert standardised(np.array([0.4, 0.4])).tolist() == [0.0, 0.0]
-    assert fuse([], []) == ({}, 0.0)
 
 
 def test_words_are_folded_to_lower_case_without_accents() -> None:

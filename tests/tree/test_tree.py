@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,24 @@ from support.trees import built_anew, document, planes_of, text_of, tree_of
 
 PAGE_FRAME = 16_384 + 24
 """Bytes of one page in SQLite's write-ahead log."""
+
+
+@pytest.fixture
+def summarizer() -> CountingSummarizer:
+    return CountingSummarizer()
+
+
+@pytest.fixture
+def counting(tmp_path: Path, summarizer: CountingSummarizer) -> Iterator[Monograph]:
+    """An empty file whose summaries are counted."""
+    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
+        yield monograph
+
+
+@pytest.fixture
+def hundred(counting: Monograph) -> Monograph:
+    counting.add([document(number) for number in range(100)])
+    return counting
 
 
 steps = st.lists(
@@ -65,45 +83,42 @@ def test_a_tree_that_grew_is_the_tree_of_a_fresh_build(tmp_path_factory, taken, 
     assert small <= 1
 
 
-def test_segments_of_a_layer_but_the_last_keep_the_least_size(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add([document(number) for number in range(300)])
-        (top,) = monograph.tree.outline(layers=9)
+def test_segments_of_a_layer_but_the_last_keep_the_least_size(counting: Monograph) -> None:
+    counting.add([document(number) for number in range(300)])
+    (top,) = counting.tree.outline(layers=9)
 
-        def sizes(one: OutlineNode, *, alone: bool) -> None:
-            if one.layer:
-                assert len(one.children) <= 12
-                assert alone or len(one.children) >= 6
-                for child in one.children:
-                    sizes(child, alone=False)
+    def sizes(one: OutlineNode, *, alone: bool) -> None:
+        if one.layer:
+            assert len(one.children) <= 12
+            assert alone or len(one.children) >= 6
+            for child in one.children:
+                sizes(child, alone=False)
 
-        sizes(top, alone=True)
-        assert top.count == monograph.stats().chunks == 600
-        with pytest.raises(NotFound):
-            monograph.tree.outline("0" * 32)
+    sizes(top, alone=True)
+    assert top.count == counting.stats().chunks == 600
+    with pytest.raises(NotFound):
+        counting.tree.outline("0" * 32)
 
 
 @pytest.mark.long
-def test_one_document_more_or_less_remakes_few_summaries(tmp_path: Path) -> None:
-    summarizer = CountingSummarizer()
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
-        monograph.add([document(number) for number in range(400)])
-        layers = len(monograph.stats().tree.layers)  # type: ignore[union-attr]
-        made = []
-        for number in range(999, 1_059, 3):
-            before = len(summarizer.asked)
-            monograph.add([document(number)])
-            made.append(len(summarizer.asked) - before)
-        for number in range(0, 60, 3):
-            before = len(summarizer.asked)
-            monograph.remove([f"d{number}"])
-            made.append(len(summarizer.asked) - before)
-        assert sum(made) / len(made) <= layers + 2
-        again = len(summarizer.asked)
-        monograph.add([document(0)])
-        monograph.remove(["d0"])
-        monograph.add([document(0)])
-        assert len(summarizer.asked) - again <= layers + 2  # What was made once is remembered.
+def test_one_document_more_or_less_remakes_few_summaries(counting: Monograph, summarizer: CountingSummarizer) -> None:
+    counting.add([document(number) for number in range(400)])
+    layers = len(counting.stats().tree.layers)  # type: ignore[union-attr]
+    made = []
+    for number in range(999, 1_059, 3):
+        before = len(summarizer.asked)
+        counting.add([document(number)])
+        made.append(len(summarizer.asked) - before)
+    for number in range(0, 60, 3):
+        before = len(summarizer.asked)
+        counting.remove([f"d{number}"])
+        made.append(len(summarizer.asked) - before)
+    assert sum(made) / len(made) <= layers + 2
+    again = len(summarizer.asked)
+    counting.add([document(0)])
+    counting.remove(["d0"])
+    counting.add([document(0)])
+    assert len(summarizer.asked) - again <= layers + 2  # What was made once is remembered.
 
 
 def test_removed_text_is_in_no_summary_even_where_the_model_is_down(tmp_path: Path) -> None:
@@ -133,44 +148,40 @@ def test_removed_text_is_in_no_summary_even_where_the_model_is_down(tmp_path: Pa
     assert grown == built_anew(tmp_path / "y.mono", [document(n) for n in range(100)], planes, Settings())
 
 
-def test_a_failed_summary_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
-    summarizer = CountingSummarizer()
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
-        monograph.add([document(number) for number in range(80)])
-        before = [one for one in tree_of(monograph) if one[0]]
-        made = len(summarizer.asked)
-        summarizer.fail_at = made + 3
-        report = monograph.add([document(number) for number in range(200, 230)])
-        assert report.added == 30
-        (problem,) = report.problems
-        assert "the model is down" in problem.reason
-        assert "resummarize" in problem.hint or problem.hint == "start it"
-        assert [one for one in tree_of(monograph) if one[0]] == before
-        assert monograph.check() == []
-        assert monograph.search("boat", 3)[0].chunk.text
-        summarizer.fail_at = float("inf")
-        assert monograph.add([]).problems == ()
-        assert len(summarizer.asked) == len(set(summarizer.asked))  # Those three were not paid for again.
-        assert monograph.check() == []
-        assert monograph.stats().tree.waiting == 0  # type: ignore[union-attr]
+def test_a_failed_summary_leaves_the_tree_as_it_was(counting: Monograph, summarizer: CountingSummarizer) -> None:
+    counting.add([document(number) for number in range(80)])
+    before = [one for one in tree_of(counting) if one[0]]
+    made = len(summarizer.asked)
+    summarizer.fail_at = made + 3
+    report = counting.add([document(number) for number in range(200, 230)])
+    assert report.added == 30
+    (problem,) = report.problems
+    assert "the model is down" in problem.reason
+    assert "resummarize" in problem.hint or problem.hint == "start it"
+    assert [one for one in tree_of(counting) if one[0]] == before
+    assert counting.check() == []
+    assert counting.search("boat", 3)[0].chunk.text
+    summarizer.fail_at = float("inf")
+    assert counting.add([]).problems == ()
+    assert len(summarizer.asked) == len(set(summarizer.asked))  # Those three were not paid for again.
+    assert counting.check() == []
+    assert counting.stats().tree.waiting == 0  # type: ignore[union-attr]
 
 
-def test_old_tree_is_served_until_the_new_one_is_built(tmp_path: Path) -> None:
-    summarizer = CountingSummarizer()
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
-        monograph.add([Document(text_of(number), id=f"n{number}") for number in range(60)])
-        assert monograph.stats().tree.learned_from == 0  # type: ignore[union-attr]
-        before = [one for one in tree_of(monograph) if one[0]]
-        summarizer.fail_at = len(summarizer.asked) + 2
-        assert monograph.add([Document(text_of(number), id=f"n{number}") for number in range(60, 70)]).problems
-        assert [one for one in tree_of(monograph) if one[0]] == before
-        assert monograph.check() == []
-        summarizer.fail_at = float("inf")
-        assert monograph.add([]).problems == ()
-        assert monograph.stats().tree.learned_from == 70  # type: ignore[union-attr]
-        assert monograph.tree.outline()[0].count == 70
-        assert monograph.check() == []
-        assert len(summarizer.asked) == len(set(summarizer.asked))
+def test_old_tree_is_served_until_the_new_one_is_built(counting: Monograph, summarizer: CountingSummarizer) -> None:
+    counting.add([Document(text_of(number), id=f"n{number}") for number in range(60)])
+    assert counting.stats().tree.learned_from == 0  # type: ignore[union-attr]
+    before = [one for one in tree_of(counting) if one[0]]
+    summarizer.fail_at = len(summarizer.asked) + 2
+    assert counting.add([Document(text_of(number), id=f"n{number}") for number in range(60, 70)]).problems
+    assert [one for one in tree_of(counting) if one[0]] == before
+    assert counting.check() == []
+    summarizer.fail_at = float("inf")
+    assert counting.add([]).problems == ()
+    assert counting.stats().tree.learned_from == 70  # type: ignore[union-attr]
+    assert counting.tree.outline()[0].count == 70
+    assert counting.check() == []
+    assert len(summarizer.asked) == len(set(summarizer.asked))
 
 
 def test_an_empty_summary_is_refused(tmp_path: Path) -> None:
@@ -209,33 +220,30 @@ def test_chunks_of_one_hash_make_a_tree(tmp_path: Path, value: float) -> None:
         assert top.count == monograph.stats().chunks
 
 
-def test_a_thousand_identical_chunks_make_a_tree(tmp_path: Path) -> None:
-    summarizer = CountingSummarizer()
+def test_a_thousand_identical_chunks_make_a_tree(counting: Monograph, summarizer: CountingSummarizer) -> None:
     same = tuple(Passage("The same words again and again, and nothing else at all.") for _ in range(1_000))
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
-        monograph.add([Document(id="same", passages=same)])
-        assert monograph.check() == []
-        assert monograph.tree.outline()[0].count == 1_000
-        assert len(summarizer.asked) <= 7 + 20  # A summary of so many alike is made once.
-        monograph.tree.rebuild(ExtractiveSummarizer())
-        assert monograph.tree.outline()[0].text == "The same words again and again, and nothing else at all."
+    counting.add([Document(id="same", passages=same)])
+    assert counting.check() == []
+    assert counting.tree.outline()[0].count == 1_000
+    assert len(summarizer.asked) <= 7 + 20  # A summary of so many alike is made once.
+    counting.tree.rebuild(ExtractiveSummarizer())
+    assert counting.tree.outline()[0].text == "The same words again and again, and nothing else at all."
 
 
 @pytest.mark.parametrize(("count", "layers"), [(0, ()), (1, ()), (2, (1,)), (12, (1,)), (13, (2, 1))])
-def test_tiny_files_make_a_tree(tmp_path: Path, count: int, layers: tuple[int, ...]) -> None:
+def test_tiny_files_make_a_tree(counting: Monograph, count: int, layers: tuple[int, ...]) -> None:
     texts = [Document(text_of(number), id=f"t{number}") for number in range(count)]
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add(texts)
-        assert monograph.stats().tree.layers == layers  # type: ignore[union-attr]
-        assert len(monograph.search("boat and gull", 50, how="tree")) == count + sum(layers)
-        assert monograph.check() == []
-        monograph.remove([one.id for one in texts])
-        assert monograph.stats().tree.layers == ()  # type: ignore[union-attr]
-        assert monograph.search("boat and gull", 50, how="tree") == []
-        assert monograph.tree.outline() == []
-        assert monograph.check() == []
-        monograph.compact()
-        assert monograph.stats().memo == 0
+    counting.add(texts)
+    assert counting.stats().tree.layers == layers  # type: ignore[union-attr]
+    assert len(counting.search("boat and gull", 50, how="tree")) == count + sum(layers)
+    assert counting.check() == []
+    counting.remove([one.id for one in texts])
+    assert counting.stats().tree.layers == ()  # type: ignore[union-attr]
+    assert counting.search("boat and gull", 50, how="tree") == []
+    assert counting.tree.outline() == []
+    assert counting.check() == []
+    counting.compact()
+    assert counting.stats().memo == 0
 
 
 def test_a_file_has_no_tree_until_it_is_asked_for(tmp_path: Path) -> None:
@@ -284,15 +292,14 @@ def test_another_summarizer_needs_a_rebuild(tmp_path: Path) -> None:
         assert monograph.check() == []
 
 
-def test_another_embedder_grows_another_tree(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add([document(number) for number in range(60)])
-        monograph.vectors.rebuild(HashEmbedder(24))
-        assert monograph.check() == []
-        assert monograph.search("boat", 3, how=Tree(detail=0))[0].summary is not None
-        grown, planes = tree_of(monograph), planes_of(monograph)
-        monograph.tree.rebuild()
-        assert (tree_of(monograph), planes_of(monograph)) == (grown, planes)
+def test_another_embedder_grows_another_tree(counting: Monograph) -> None:
+    counting.add([document(number) for number in range(60)])
+    counting.vectors.rebuild(HashEmbedder(24))
+    assert counting.check() == []
+    assert counting.search("boat", 3, how=Tree(detail=0))[0].summary is not None
+    grown, planes = tree_of(counting), planes_of(counting)
+    counting.tree.rebuild()
+    assert (tree_of(counting), planes_of(counting)) == (grown, planes)
 
 
 def test_summaries_quote_their_documents(tmp_path: Path) -> None:
@@ -349,45 +356,41 @@ def test_a_summary_is_found_only_where_all_under_it_may_be(
         assert {hit.chunk.id for hit in found} <= allowed
 
 
-def test_tree_search_keeps_to_its_shares_and_budget(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add([document(number) for number in range(100)])
-        for detail, chunks in ((0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)):
-            hits = monograph.search("boat gull net", 8, how=Tree(detail=detail))
-            assert sum(hit.summary is None for hit in hits) == chunks
-            assert len(hits) == 8
-            assert [hit.rank for hit in hits] == list(range(8))
-            assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-        assert len(monograph.search("boat", 200, how=Tree(detail=0.1))) == 200  # Chunks fill up what summaries lack.
-        whole = monograph.search("boat gull net", 30, how="tree")
-        some = monograph.search("boat gull net", 30, how=Tree(budget=150))
-        assert 0 < sum(count_tokens([hit.text for hit in some])) <= 150
-        assert {hit.text for hit in some} < {hit.text for hit in whole}
-        shared = monograph.search("boat gull net", 30, how=Tree(detail=0.5, budget=600))
-        for summary in (False, True):
-            spent = sum(count_tokens([hit.text for hit in shared if (hit.summary is not None) == summary]))
-            assert 200 < spent <= 400
-        assert monograph.search("boat", 5, how=Tree(budget=0)) == []
-        assert monograph.search("boat", 0, how="tree") == []
-        for wrong in ({"detail": 1.5}, {"detail": -0.1}, {"budget": -1}):
-            with pytest.raises(InputError):
-                Tree(**wrong)
+def test_tree_search_keeps_to_its_shares_and_budget(hundred: Monograph) -> None:
+    for detail, chunks in ((0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)):
+        hits = hundred.search("boat gull net", 8, how=Tree(detail=detail))
+        assert sum(hit.summary is None for hit in hits) == chunks
+        assert len(hits) == 8
+        assert [hit.rank for hit in hits] == list(range(8))
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert len(hundred.search("boat", 200, how=Tree(detail=0.1))) == 200  # Chunks fill up what summaries lack.
+    whole = hundred.search("boat gull net", 30, how="tree")
+    some = hundred.search("boat gull net", 30, how=Tree(budget=150))
+    assert 0 < sum(count_tokens([hit.text for hit in some])) <= 150
+    assert {hit.text for hit in some} < {hit.text for hit in whole}
+    shared = hundred.search("boat gull net", 30, how=Tree(detail=0.5, budget=600))
+    for summary in (False, True):
+        spent = sum(count_tokens([hit.text for hit in shared if (hit.summary is not None) == summary]))
+        assert 200 < spent <= 400
+    assert hundred.search("boat", 5, how=Tree(budget=0)) == []
+    assert hundred.search("boat", 0, how="tree") == []
+    for wrong in ({"detail": 1.5}, {"detail": -0.1}, {"budget": -1}):
+        with pytest.raises(InputError):
+            Tree(**wrong)
 
 
-def test_an_outline_opens_layer_by_layer(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.add([document(number) for number in range(100)])
-        (top,) = monograph.tree.outline(layers=1)
-        assert top.layer == 3
-        assert all(child.layer == 2 and child.children == () for child in top.children)
-        assert sum(child.count for child in top.children) == top.count == monograph.stats().chunks
-        (child,) = monograph.tree.outline(top.children[0].id[:10], layers=2)
-        assert child.id == top.children[0].id
-        (leaf, *_) = child.children[0].children
-        assert monograph.fetch([leaf.id])[0].chunk.text == leaf.text
-        for name in ("abc", "nothing", "'; DROP TABLE nodes"):
-            with pytest.raises(NotFound):
-                monograph.tree.outline(name)
+def test_an_outline_opens_layer_by_layer(hundred: Monograph) -> None:
+    (top,) = hundred.tree.outline(layers=1)
+    assert top.layer == 3
+    assert all(child.layer == 2 and child.children == () for child in top.children)
+    assert sum(child.count for child in top.children) == top.count == hundred.stats().chunks
+    (child,) = hundred.tree.outline(top.children[0].id[:10], layers=2)
+    assert child.id == top.children[0].id
+    (leaf, *_) = child.children[0].children
+    assert hundred.fetch([leaf.id])[0].chunk.text == leaf.text
+    for name in ("abc", "nothing", "'; DROP TABLE nodes"):
+        with pytest.raises(NotFound):
+            hundred.tree.outline(name)
 
 
 DAMAGES = {
@@ -459,29 +462,28 @@ def test_a_plan_bounds_the_summaries(tmp_path_factory, first, written, gone) -> 
         assert again.cost.summaries == 0
 
 
-def test_an_unchanged_sync_makes_nothing(tmp_path: Path, folder: Path) -> None:
+def test_an_unchanged_sync_makes_nothing(
+    counting: Monograph, summarizer: CountingSummarizer, tmp_path: Path, folder: Path
+) -> None:
     for number in range(40):
         (folder / f"{number}.txt").write_text(text_of(number))
-    summarizer = CountingSummarizer()
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=summarizer) as monograph:
-        monograph.sync(folder)
-        before = len(summarizer.asked), monograph.tree.outline(layers=9)
-        log = tmp_path / "x.mono-wal"
-        written = log.stat().st_size
-        report = monograph.sync(folder)
-        assert (report.same, report.summarized) == (40, 0)
-        assert (len(summarizer.asked), monograph.tree.outline(layers=9)) == before
-        # The pages that hold the generation and the time of the last sync, and nothing else.
-        assert log.stat().st_size - written <= 2 * PAGE_FRAME
+    counting.sync(folder)
+    before = len(summarizer.asked), counting.tree.outline(layers=9)
+    log = tmp_path / "x.mono-wal"
+    written = log.stat().st_size
+    report = counting.sync(folder)
+    assert (report.same, report.summarized) == (40, 0)
+    assert (len(summarizer.asked), counting.tree.outline(layers=9)) == before
+    # The pages that hold the generation and the time of the last sync, and nothing else.
+    assert log.stat().st_size - written <= 2 * PAGE_FRAME
 
 
-def test_passages_that_change_places_keep_their_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_passages_that_change_places_keep_their_nodes(counting: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaves, "LEAVES_AT_ONCE", 2)
     passages = tuple(Passage(text_of(number), id=f"p{number}") for number in range(9))
-    with Monograph.open(tmp_path / "x.mono", HashEmbedder(16), summarizer=CountingSummarizer()) as monograph:
-        monograph.put([Document(id="one", passages=passages)])
-        before = tree_of(monograph)
-        monograph.put([Document(id="two", passages=passages[::-1])])
-        assert [one.id for one in monograph.documents()] == ["two"]
-        assert tree_of(monograph) == before
-        assert monograph.check() == []
+    counting.put([Document(id="one", passages=passages)])
+    before = tree_of(counting)
+    counting.put([Document(id="two", passages=passages[::-1])])
+    assert [one.id for one in counting.documents()] == ["two"]
+    assert tree_of(counting) == before
+    assert counting.check() == []
