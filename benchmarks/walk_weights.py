@@ -204,7 +204,7 @@ def _totals(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
 
 
 @njit(cache=True)
-def _scores(  # type: ignore[no-untyped-def]  # noqa: C901, PLR0913, PLR0917
+def _scores(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     own, found, first, target, mention, links, covers, document, gold, wanted, lifted, weights, starts, hops, covered
 ):
     total, seen = _totals(own, found, first, target, mention, links, weights, starts, hops, len(document))
