@@ -30,8 +30,10 @@ def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
     for entity in neighbourhood.entities:
         if entity.id in neighbourhood.centre:
             print_line(_name(entity.name), style="bold")
-            dates = f", {_dates_seen(entity)}" if entity.first_seen else ""
-            print_line(f"{_name(entity.kind)}, named in {_count(entity.chunks, 'chunk')}{dates}", style="dim")
+            first, last = entity.first_seen, entity.last_seen
+            seen = f", seen on {first}" if first == last else f", first seen on {first}, last on {last}"
+            count = _count(entity.chunks, "chunk") + (seen if first else "")
+            print_line(f"{_name(entity.kind)}, named in {count}", style="dim")
             if other_names := _others(entity):
                 print_line(f"also {other_names}")
             if entity.documents:
@@ -67,13 +69,6 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
             lines.append((_name(merge.other), _name(merge.name), why, merge.id))
         headings = ("name", "merged into", "why", "merge")
         print_table(headings, lines, folding=headings[:3])
-
-
-def _dates_seen(entity: Entity) -> str:
-    """Return the first and last date of the documents that name an entity, as text."""
-    if entity.first_seen == entity.last_seen:
-        return f"seen on {entity.first_seen}"
-    return f"first seen on {entity.first_seen}, last on {entity.last_seen}"
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import monograph.app
 from monograph import Document, Monograph
-from monograph.app.serve.pages import VIEWS
+from monograph.app.serve.application import VIEWS
 from monograph.errors import InputError
 from monograph.loopback import Credentials, listen
 from support.api_server import BASE, OPERATIONS, TOKEN, Client, serving

@@ -47,7 +47,10 @@ def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, titl
     program = "(() => {\n" + '"use strict";\n' + "\n".join(_asset(f"{name}.js") for name in _PARTS) + "})();"
     heading = shortened(title, TITLE_CHARACTERS).encode("utf-8", "replace").decode()
     parts = {
-        "policy": _policy([library, program], style),
+        "policy": (
+            f"default-src 'none'; script-src {_source(library)} {_source(program)}; style-src {_source(style)}; "
+            "base-uri 'none'; form-action 'none'"
+        ),
         "title": html.escape(heading.replace("\0", "")),
         "style": style,
         "data": data_of(neighbourhood, paths),
@@ -57,13 +60,8 @@ def picture_of(neighbourhood: Neighbourhood, paths: Sequence[Path] = (), *, titl
     return _PLACEHOLDER.sub(lambda match: parts[match.group(1)], _asset("page.html"))
 
 
-def _policy(scripts: Sequence[str], style: str) -> str:
-    """Return a content security policy that allows only these scripts and this style, by their hashes."""
-    allowed = " ".join(_source(script) for script in scripts)
-    return f"default-src 'none'; script-src {allowed}; style-src {_source(style)}; base-uri 'none'; form-action 'none'"
-
-
 def _source(text: str) -> str:
+    """Return the hash of a script or style, as a content security policy names what it allows."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import mimetypes
+import os
 from collections.abc import AsyncIterator, Sequence
 from itertools import chain
 from typing import Any
@@ -17,10 +19,13 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from monograph import __version__
-from monograph.app.serve import changing, graph, originals, pages, questions, reading, state
+from monograph.app import picture
+from monograph.app.serve import changing, graph, questions, reading, state
 from monograph.app.serve.operations import BASE, ERRORS, only_known
 from monograph.app.serve.replies import NoSuchAddress, TooLarge, TooSlow, failed
 from monograph.app.serve.served import Served
@@ -28,7 +33,16 @@ from monograph.errors import InputError, MonographError
 from monograph.loopback import Application, Credentials, Guarded
 from monograph.values.arguments import shown
 
-ROUTERS = tuple(module.router for module in (state, questions, reading, originals, graph, changing))
+ROUTERS = tuple(module.router for module in (state, questions, reading, graph, changing))
+
+VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
+"""Addresses of views; the same page answers each of them and then shows the view."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+)
+_KINDS = (".html", ".js", ".css", ".svg", ".png", ".json")
 
 MOST_BODY = 1_000_000
 """Maximum number of bytes of a JSON body."""
@@ -60,6 +74,18 @@ _HINTS = {
     "less": "give {le} or less",
 }
 """Hint for each error of pydantic, by the first word of its type."""
+
+
+class _Files(StaticFiles):
+    """Files of a package for browsers, without its Python modules."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        return super().lookup_path(path) if path.endswith(_KINDS) else ("", None)
+
+
+def is_open(method: str, path: str) -> bool:
+    """Whether an address returns no content of any file, so that no token is needed."""
+    return method in ("GET", "HEAD") and path != BASE and not path.startswith((f"{BASE}/", "/mcp"))
 
 
 class Api(FastAPI):
@@ -160,8 +186,17 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         response.delete_cookie(credentials.cookie_name, httponly=True, samesite="strict")
         return response
 
-    api.routes.extend([*(route for app in beside for route in app.routes), *pages.addresses()])
-    return Guarded(_Bounded(api), credentials, cookies=True, is_open=pages.is_open)
+    mimetypes.add_type("text/javascript", ".js")  # Before 3.12 Python used another media type.
+    page = _Files(packages=[(__package__ or "", "page")])
+
+    async def view(request: Request) -> Response:
+        return await page.get_response("index.html", request.scope)
+
+    api.routes.extend(route for app in beside for route in app.routes)
+    api.routes.extend(Route(path, view, methods=["GET"]) for path in VIEWS)
+    api.routes.append(Mount("/page", page))
+    api.routes.append(Mount("/picture", _Files(packages=[(picture.__name__, "")])))
+    return Guarded(_Bounded(api), credentials, cookies=True, is_open=is_open)
 
 
 class _Bounded:
@@ -174,10 +209,10 @@ class _Bounded:
         if scope["type"] != "http":
             await self._inner(scope, receive, send)
             return
-        is_page = pages.is_open(scope["method"], scope["path"])
+        is_page = is_open(scope["method"], scope["path"])
         extra = {
             **HEADERS,
-            "Content-Security-Policy": pages.POLICY if is_page else NOTHING,
+            "Content-Security-Policy": POLICY if is_page else NOTHING,
             "Cache-Control": "no-cache" if is_page else "no-store",
         }
         is_json = scope["path"].startswith(f"{BASE}/") and scope["path"] != f"{BASE}/upload"

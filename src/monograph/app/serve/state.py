@@ -13,7 +13,7 @@ from monograph.library import Monograph, Reader
 from monograph.read.limits import DEFAULT_LIMITS
 from monograph.search.strategies import strategies
 from monograph.settings import Settings
-from monograph.shelf import Archive, ShelfStats, only_file, whole_file
+from monograph.shelf import ShelfStats, only_file, whole_file
 from monograph.values import Finding, LedgerEntry, OutlineNode, Problem, Stats, Summary, SyncedSource
 
 MOST_LAYERS = 3
@@ -87,22 +87,13 @@ class Serving:
 @router.get("/settings")
 def settings(served: ServedFiles) -> Serving:
     """Return the served files and the settings of the server."""
-    files = tuple(_served_file(name, file) for name, file in served.files.items())
+    files = []
+    for name, file in served.files.items():
+        path = str(file.path.absolute()) if isinstance(file, Reader) else file.url
+        forgets, brief = isinstance(file, Monograph) and file.files.always_forget, file.brief()
+        files.append(ServedFile(name, path, brief.format, brief.documents, brief.has_tree, forgets, file.settings))
     ways, max_bytes = tuple(strategies()), DEFAULT_LIMITS.max_bytes
-    return Serving(__version__, served.write, served.model, served.agents, ways, max_bytes, files)
-
-
-def _served_file(name: str, file: Archive) -> ServedFile:
-    brief = file.brief()
-    return ServedFile(
-        name,
-        str(file.path.absolute()) if isinstance(file, Reader) else file.url,
-        brief.format,
-        brief.documents,
-        brief.has_tree,
-        isinstance(file, Monograph) and file.files.always_forget,
-        file.settings,
-    )
+    return Serving(__version__, served.write, served.model, served.agents, ways, max_bytes, tuple(files))
 
 
 @router.get("/costs")

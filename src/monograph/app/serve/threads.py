@@ -25,7 +25,7 @@ class Threads(Executor):
 
     def __init__(self, most: int, name: str) -> None:
         self._max_threads, self._name = most, name
-        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._calls: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._unfinished = 0
         self._lock = threading.Lock()
@@ -40,7 +40,7 @@ class Threads(Executor):
             if self._unfinished > len(self._threads) < self._max_threads:
                 self._threads.append(threading.Thread(target=self._run, name=self._name, daemon=True))
                 self._threads[-1].start()
-        self._calls.put(partial(self._complete, future, partial(call, *args, **kwargs)))
+        self._calls.put((future, partial(call, *args, **kwargs)))
         return future
 
     def close(self, seconds: float) -> None:
@@ -52,18 +52,16 @@ class Threads(Executor):
             thread.join(max(0.0, end - time.monotonic()))
 
     def _run(self) -> None:
-        while (call := self._calls.get()) is not None:
-            call()
-
-    def _complete(self, future: Future[Any], call: Callable[[], Any]) -> None:
-        try:
-            if future.set_running_or_notify_cancel():
-                future.set_result(call())
-        except BaseException as error:
-            future.set_exception(error)
-        finally:
-            with self._lock:
-                self._unfinished -= 1
+        while (next_call := self._calls.get()) is not None:
+            future, call = next_call
+            try:
+                if future.set_running_or_notify_cancel():
+                    future.set_result(call())
+            except BaseException as error:
+                future.set_exception(error)
+            finally:
+                with self._lock:
+                    self._unfinished -= 1
 
 
 async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
