@@ -283,7 +283,7 @@ def test_llama_index_components_read_a_shelf(url: str, shelf: Shelf, file: Monog
             assert [(one.node_id, one.score) for one in retriever.retrieve(QUESTION)] == wanted != []
             retriever.close()
     again = pickle.loads(pickle.dumps(HybridRetriever(url)._file))
-    assert again.open().search(QUESTION, 1)
+    assert again.monograph.search(QUESTION, 1)
     again.close()
     with pytest.raises(InputError, match="no tree"):
         TreeRetriever(shelf).retrieve(QUESTION)

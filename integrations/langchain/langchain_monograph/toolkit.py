@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from langchain_core.tools import BaseTool, BaseToolkit, StructuredTool, ToolException
+from pydantic import BaseModel
 
 from langchain_monograph.over_file import FileFields
-from monograph_tools import FileHandle, as_json, offered, wrong_arguments
+from monograph_tools import FileHandle, offered, wrong_arguments
 
 
 class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
@@ -28,7 +29,7 @@ class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
         """Return the tools for an agent. They return errors to it as text, with their hint."""
         return [
             StructuredTool.from_function(
-                tool.answering(as_json, _failed),
+                tool.answering(BaseModel.model_dump_json, _failed),
                 name=tool.name,
                 description=tool.description,
                 args_schema=tool.arguments(),

@@ -12,7 +12,6 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool as ServedTool
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import Resource, ToolAnnotations
-from pydantic import BaseModel
 
 import monograph as library
 from monograph import Reader
@@ -165,7 +164,7 @@ class UncheckedArguments(FuncMetadata):
 
 def _as_served_tool(tool: Tool) -> ServedTool:
     served = ServedTool.from_function(
-        tool.answering(_unchanged, _failed),
+        tool.answering(lambda reply: reply, _failed),
         name=tool.name,
         description=tool.description,
         annotations=_ANNOTATIONS[tool.effect],
@@ -177,10 +176,6 @@ def _as_served_tool(tool: Tool) -> ServedTool:
     )
     served.parameters = tool.arguments().model_json_schema()
     return served
-
-
-def _unchanged(reply: BaseModel) -> BaseModel:
-    return reply
 
 
 def _failed(message: str) -> NoReturn:

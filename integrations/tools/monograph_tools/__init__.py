@@ -24,7 +24,7 @@ _MODULES = {
         "COLLECTION Given FileHandle SPANS archive_of build_graph dense_hits opened reduce_texts require_query_vector"
         " whole_documents"
     ),
-    "monograph_tools.offering": "Tool as_json offered wrong_arguments",
+    "monograph_tools.offering": "Tool offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score most_diverse",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from monograph_tools.file_handle import require_query_vector as require_query_vector
     from monograph_tools.file_handle import whole_documents as whole_documents
     from monograph_tools.offering import Tool as Tool
-    from monograph_tools.offering import as_json as as_json
     from monograph_tools.offering import offered as offered
     from monograph_tools.offering import wrong_arguments as wrong_arguments
     from monograph_tools.scores import convention as convention

@@ -108,8 +108,3 @@ def wrong_arguments(error: ValidationError) -> str:
         for item in errors[:TOLD]
     ]
     return "; ".join(messages) + (f"; and {len(errors) - TOLD} more" if len(errors) > TOLD else "")
-
-
-def as_json(reply: BaseModel) -> str:
-    """Return a reply as JSON text."""
-    return reply.model_dump_json()

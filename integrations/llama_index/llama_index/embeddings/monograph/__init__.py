@@ -31,7 +31,9 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
     """
 
     def __init__(self, model: BaseEmbedding, name: str = "", dimension: int | None = None) -> None:
-        key = "llama-index/" + (name or f"{_kind(model)}/{model.model_name}")
+        # An inherited class_name() is the name of another model.
+        kind = model.class_name() if "class_name" in vars(type(model)) else type(model).__qualname__
+        key = "llama-index/" + (name or f"{kind}/{model.model_name}")
         super().__init__(key, model.get_text_embedding_batch, model.get_query_embedding, dimension)
 
 
@@ -82,9 +84,3 @@ class MonographEmbedding(BaseEmbedding):
 def as_embedder(model: BaseEmbedding) -> Embedder:
     """Return an embedding model of LlamaIndex as an embedder of Monograph; unwrap a :class:`MonographEmbedding`."""
     return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)
-
-
-def _kind(model: BaseEmbedding) -> str:
-    """Return ``class_name()`` of a model's class if the class itself defines it, else the class's Python name."""
-    kind = type(model)
-    return model.class_name() if "class_name" in vars(kind) else kind.__qualname__

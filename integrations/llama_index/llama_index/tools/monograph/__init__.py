@@ -8,7 +8,9 @@ with requires("LlamaIndex", "llama-index", __name__):
     from llama_index.core.tools import FunctionTool, ToolMetadata
     from llama_index.core.tools.tool_spec.base import SPEC_FUNCTION_TYPE, BaseToolSpec
 
-from monograph_tools import ClosesFile, FileHandle, Given, as_json, offered
+from pydantic import BaseModel
+
+from monograph_tools import ClosesFile, FileHandle, Given, offered
 
 __all__ = ["MonographToolSpec"]
 
@@ -32,7 +34,7 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
         self._tools = {tool.name: tool for tool in offered(self._file.monograph, notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():
-            setattr(self, name, tool.answering(as_json, _error_text))
+            setattr(self, name, tool.answering(BaseModel.model_dump_json, "error: {}".format))
 
     def to_tool_list(
         self,
@@ -46,7 +48,3 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
             for name, tool in self._tools.items()
         }
         return list(super().to_tool_list(spec_functions, {**metadata, **(func_to_metadata_mapping or {})}))
-
-
-def _error_text(fault: str) -> str:
-    return f"error: {fault}"

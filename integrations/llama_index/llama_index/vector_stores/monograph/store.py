@@ -35,15 +35,6 @@ if TYPE_CHECKING:
 
 dispatcher = instrument.get_dispatcher(__name__)
 
-DEFAULT_THRESHOLD = 0.5
-"""Default of ``mmr_threshold``, the same as in LlamaIndex."""
-
-MMR_PREFETCH_FACTOR = 4
-"""Number of candidates of maximal marginal relevance for each requested node."""
-
-MMR_ARGUMENTS = ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor")
-"""Keyword arguments of :meth:`EcoVectorStore.query`, which LlamaIndex calls ``vector_store_kwargs``."""
-
 PLACE = "query_embedding"
 """Parameter that takes a query's vector; named in error messages."""
 
@@ -279,7 +270,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         """
         from llama_index.vector_stores.monograph.events import SearchEvent
 
-        tools.refuse_unknown("EcoVectorStore.query", kwargs, MMR_ARGUMENTS)
+        tools.refuse_unknown("EcoVectorStore.query", kwargs, ("mmr_threshold", "mmr_prefetch_k", "mmr_prefetch_factor"))
         hits = self._hits(query, as_where(query.filters, query.node_ids, query.doc_ids), kwargs)
         dispatcher.event(SearchEvent.of(query.query_str or "", hits))
         return VectorStoreQueryResult(
@@ -326,14 +317,15 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         if {"mmr_prefetch_k", "mmr_prefetch_factor"} <= options.keys():
             raise ContradictoryArguments("mmr_prefetch_k and mmr_prefetch_factor are both given", "give one of them")
         k = query.similarity_top_k
-        factor = options.get("mmr_prefetch_factor", MMR_PREFETCH_FACTOR)
-        pool = self._dense(query, max(k, int(options.get("mmr_prefetch_k") or k * factor)), where)
+        # The defaults, 4 candidates for each requested node and a threshold of 0.5, are those of LlamaIndex.
+        candidates = int(options.get("mmr_prefetch_k") or k * options.get("mmr_prefetch_factor", 4))
+        pool = self._dense(query, max(k, candidates), where)
         vector = query.query_embedding
         if vector is None:
             tools.require_query_vector(self.monograph, "dense", PLACE)
             vector = self.monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
-        threshold = DEFAULT_THRESHOLD if threshold is None else threshold
+        threshold = 0.5 if threshold is None else threshold
         return tools.most_diverse(self.monograph, by_id, vector, k, threshold)
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
