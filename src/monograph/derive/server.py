@@ -153,17 +153,11 @@ class ServedModel:
             self.allow = None
 
     def _post(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Post a JSON object and return the JSON object of the reply.
-
-        Raises
-        ------
-        ModelUnavailable
-            If the server cannot be reached, refuses or is too slow, or if its reply is too large or no JSON object.
-        """
+        """Post a JSON object and return the JSON object of the reply. Raises ModelUnavailable."""
         return self._parse_object(self._send(asked))
 
     def _ask(self, asked: dict[str, Any]) -> Any:
-        """Post a JSON object and return the JSON value of the reply, such as a list. Raises as :meth:`_post`."""
+        """Post a JSON object and return the JSON value of the reply, such as a list. Raises ModelUnavailable."""
         reply = self._send(asked)
         with suppress(ValueError, RecursionError):
             return json.loads(reply)
@@ -174,15 +168,10 @@ class ServedModel:
         return self._retry(lambda: b"".join(self._pieces(self._open(body))))
 
     def _stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Post a JSON object and yield the events of the reply, one JSON object each.
+        """Post a JSON object and yield the events of the reply, one JSON object each. Raises ModelUnavailable.
 
-        It retries until a reply with status 200 begins. A server that replies all at once gives one event.
-
-        Raises
-        ------
-        ModelUnavailable
-            As for :meth:`_post`; also if the events break off before ``[DONE]``. A caller that has all it needs may
-            stop before.
+        It retries until a reply with status 200 begins. A server that replies all at once gives one event. Events that
+        break off before ``[DONE]`` are an error; a caller that has all it needs may stop before.
         """
         body = json.dumps(asked).encode()
         response = self._retry(lambda: self._open(body))

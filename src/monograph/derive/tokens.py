@@ -75,16 +75,10 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _split_at_special(text: str) -> Iterator[tuple[int, str, int | None]]:
-    """Yield (start, part, token) of a text split at special tokens; the token is None for a part between them.
-
-    Raises
-    ------
-    UnicodeEncodeError
-        If the text contains half of a surrogate pair, which has no tokens.
-    """
+    """Yield (start, part, token) of a text split at special tokens; the token is None for a part between them."""
     start = 0
     for part in _SPECIAL.split(text.replace("▁", " ")):
-        part.encode()
+        part.encode()  # Raises UnicodeEncodeError for half of a surrogate pair, which has no tokens.
         yield start, part, _SPECIAL_TOKENS.get(part)
         start += len(part)
 

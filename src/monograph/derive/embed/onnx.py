@@ -130,13 +130,7 @@ def _download(name: str) -> Path:
 
 
 def _read_pooling(folder: Path) -> str:
-    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file.
-
-    Raises
-    ------
-    ModelUnavailable
-        If the file cannot be read, or names another pooling than ``mean`` and ``cls``.
-    """
+    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file."""
     for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
         if not path.is_file():
             continue

@@ -219,13 +219,7 @@ class OpenAIEmbedder(ServedModel):
     def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
         """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
 
-        The reply has the OpenAI form: ``{"data": [{"index": 0, "embedding": [...]}, ...]}``. A vector may also be
-        base64 of float32. Vectors without an index are in the order of the texts.
-
-        Raises
-        ------
-        ModelUnavailable
-            If the reply does not have ``count`` finite vectors of one dimension.
+        Vectors without an index are in the order of the texts. A vector may be base64 of float32.
         """
         who = f"{self._model!r} at {self._url} returned"
         data = reply.get("data")

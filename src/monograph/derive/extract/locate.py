@@ -62,17 +62,23 @@ def fold(text: str) -> Folded:
             if folded.ends and folded.ends[-1] == index:
                 folded.ends[-1] = index + 1
             continue
-        plain = _fold_character(character)
-        if not plain and not _joins_digits(text, index):
-            continue
-        for number, letter in enumerate(plain or character):
+        plain = _fold_character(character) or (character if _joins_digits(text, index) else "")
+        for number, letter in enumerate(plain):
             letters.append(letter)
             folded.starts.append(index)
             folded.ends.append(index + 1)
-            folded.opens.append(number == 0 and _can_begin(text, index))
-            folded.closes.append(number == len(plain or character) - 1)
-    closes = [is_last and _can_end(text, end) for is_last, end in zip(folded.closes, folded.ends, strict=True)]
+            folded.opens.append(number == 0 and (_is_unspaced_at(text, index) or not _in_word(text, index - 1)))
+            folded.closes.append(number == len(plain) - 1)
+    closes = [
+        is_last and (not _in_word(text, end, "+#") or _is_unspaced_at(text, end))
+        for is_last, end in zip(folded.closes, folded.ends, strict=True)
+    ]
     return Folded(text, "".join(letters), folded.starts, folded.ends, folded.opens, closes)
+
+
+def _is_unspaced_at(text: str, index: int) -> bool:
+    """Return whether a character before or after an offset is of a script without spaces between words."""
+    return _UNSPACED.search(text, max(0, index - 1), index + 1) is not None
 
 
 @functools.lru_cache(maxsize=4096)
@@ -99,16 +105,6 @@ def _in_word(text: str, index: int, extra: str = "") -> bool:
         or unicodedata.category(character)[0] == "M"
         or _joins_digits(text, index)
     )
-
-
-def _can_begin(text: str, index: int) -> bool:
-    return bool(_UNSPACED.match(text[index])) or not _in_word(text, index - 1) or bool(_UNSPACED.match(text[index - 1]))
-
-
-def _can_end(text: str, end: int) -> bool:
-    if not _in_word(text, end, "+#"):
-        return True
-    return bool(_UNSPACED.match(text[end])) or bool(_UNSPACED.match(text[end - 1]))
 
 
 def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
