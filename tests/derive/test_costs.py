@@ -127,16 +127,15 @@ def test_costs_during_another_write_are_stored_by_the_next(tmp_path: Path) -> No
             assert server.calls == asked
 
 
-def test_read_only_file_records_no_costs(tmp_path: Path) -> None:
+def test_read_only_file_records_no_costs(server: ModelServer, tmp_path: Path) -> None:
     path = tmp_path / "x.mono"
     with Monograph.open(path, HashEmbedder()) as archive:
         archive.add(documents())
-    with ModelServer() as server:
-        model = OpenAICompatible(server.url, "scripted", retries=0)
-        with Monograph.open(path, HashEmbedder(), model=model, read_only=True) as archive:
-            archive.ask("Who wrote to Charles Babbage?")
-            assert server.calls > 0
-            assert archive.costs() == []
+    model = OpenAICompatible(server.url, "scripted", retries=0)
+    with Monograph.open(path, HashEmbedder(), model=model, read_only=True) as archive:
+        archive.ask("Who wrote to Charles Babbage?")
+        assert server.calls > 0
+        assert archive.costs() == []
 
 
 KEYS = st.builds(CallKey, st.sampled_from(["2026-11-22", "2026-11-23"]), st.sampled_from("ab"), st.just("answer"))
