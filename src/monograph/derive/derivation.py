@@ -19,7 +19,7 @@ from monograph.derive import describe
 from monograph.derive.embed.given import GivenVectors
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.derive.extract.pattern import PatternExtractor
-from monograph.derive.in_order import in_order
+from monograph.derive.ordered_threads import in_order
 from monograph.derive.tokens import count_tokens
 from monograph.errors import BusyFile, InvalidDocument, ModelUnavailable
 from monograph.models import Describer, Embedder, Extractor, Summarizer, is_paid

@@ -31,7 +31,13 @@ class Redaction:
         key = key.strip()
         self._secret = len(key) >= LEAST
         self._longest = LONGEST_FORM * len(key)
-        self._pattern = re.compile("|".join(_list_forms(key))) if key else None
+        plain = "".join(map(_character_pattern, key))
+        if self._secret:
+            cores = sorted(_within_base64(key))
+            forms = [plain, *(f"[A-Za-z0-9+/_-]{{0,4}}{core}[A-Za-z0-9+/_-]{{0,4}}={{0,2}}" for core in cores)]
+        else:
+            forms = [rf"(?<!\w)(?:{plain}|{re.escape(base64.b64encode(key.encode()).decode())})(?!\w)"]
+        self._pattern = re.compile("|".join(forms)) if key else None
 
     def in_error(self, text: str, room: int) -> str:
         """Return the first ``room`` characters of a text for an error message, with the key replaced."""
@@ -46,16 +52,6 @@ class Redaction:
     def in_answer(self, text: str) -> str:
         """Return an answer with the key replaced, since answers are stored, shown and quoted."""
         return text if self._pattern is None or not self._secret else self._pattern.sub(INSTEAD, text)
-
-
-def _list_forms(key: str) -> list[str]:
-    plain = "".join(map(_character_pattern, key))
-    if len(key) < LEAST:
-        return [rf"(?<!\w)(?:{plain}|{re.escape(base64.b64encode(key.encode()).decode())})(?!\w)"]
-    return [
-        plain,
-        *(f"[A-Za-z0-9+/_-]{{0,4}}{core}[A-Za-z0-9+/_-]{{0,4}}={{0,2}}" for core in sorted(_within_base64(key))),
-    ]
 
 
 def _character_pattern(character: str) -> str:

@@ -99,29 +99,23 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
     A term is a run of two to eight characters between particles that occurs more than once. A run that occurs only
     inside a longer one is left out.
     """
-    pieces = [
-        (piece.start() + offset, part)
-        for piece in _HAN.finditer(text)
-        for offset, part in _split_at_particles(piece.group())
-    ]
+    pieces = []
+    for run in _HAN.finditer(text):
+        start = run.start()
+        for part in _PARTICLES.split(run.group()):
+            if len(part) > 1:
+                pieces.append((start, part))
+            start += len(part) + 1
     room = min(MOST_TERMS, max(1, sum(len(part) for _, part in pieces) // CHARACTERS_A_TERM))
     counts = _count_repeated([part for _, part in pieces])
-    best = sorted(counts, key=lambda run: (-counts[run] * (len(run) - 1), run))[:room]
+    best = sorted(counts, key=lambda term: (-counts[term] * (len(term) - 1), term))[:room]
     yield from sorted(
         (start + match.start(), start + match.end())
-        for run in best
+        for term in best
         for start, part in pieces
-        if run in part
-        for match in re.finditer(run, part)
+        if term in part
+        for match in re.finditer(term, part)
     )
-
-
-def _split_at_particles(run: str) -> Iterator[tuple[int, str]]:
-    offset = 0
-    for part in _PARTICLES.split(run):
-        if len(part) > 1:
-            yield offset, part
-        offset += len(part) + 1
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:

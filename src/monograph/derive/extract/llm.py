@@ -9,8 +9,8 @@ from dataclasses import replace
 from monograph import spending
 from monograph.derive.extract.ground import ground
 from monograph.derive.extract.parse import parse
-from monograph.derive.in_order import in_order
 from monograph.derive.mark import mark_for
+from monograph.derive.ordered_threads import in_order
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
 from monograph.models import Extractor, LanguageModel
@@ -125,17 +125,15 @@ class LLMExtractor:
 
     def price(self, chunks: Sequence[Chunk]) -> tuple[int, int]:
         """Return the (calls, tokens) that these chunks take at most, by the tokenizer that cuts chunks."""
-        texts = [chunk.text[:MAX_TEXT] for chunk in chunks]
-        sent = [text for text in texts if any(character.isalnum() for character in text)]
-        prompt_tokens = count_tokens([PROMPT.format(mark=mark_for(text), text=text) for text in sent])
-        return len(sent), sum(prompt_tokens) + len(sent) * self._max_tokens
+        prompts = list(filter(None, map(_build_prompt, chunks)))
+        return len(prompts), sum(count_tokens(prompts)) + len(prompts) * self._max_tokens
 
     def _ask(self, chunk: Chunk) -> Extraction:
         """Return the model's extraction of a chunk, with a failure if it names nothing that the chunk contains."""
-        text = chunk.text[:MAX_TEXT]
-        if not any(character.isalnum() for character in text):
+        prompt = _build_prompt(chunk)
+        if not prompt:
             return Extraction()
-        completion = self._model.complete(PROMPT.format(mark=mark_for(text), text=text), self._max_tokens)
+        completion = self._model.complete(prompt, self._max_tokens)
         spending.note("extract", self._model.key, completion.tokens_in, completion.tokens_out)
         tokens = completion.tokens_in + completion.tokens_out
         extraction = ground(parse(completion.text), chunk.text)
@@ -143,3 +141,9 @@ class LLMExtractor:
             return replace(extraction, tokens=tokens)
         excerpt = " ".join(completion.text[:60].split())
         return Extraction(tokens=tokens, failure=f"the model's answer names nothing in the text: {excerpt!r}")
+
+
+def _build_prompt(chunk: Chunk) -> str:
+    """Return the prompt for a chunk; empty for a chunk without a letter or digit, which is not sent."""
+    text = chunk.text[:MAX_TEXT]
+    return PROMPT.format(mark=mark_for(text), text=text) if any(map(str.isalnum, text)) else ""

@@ -14,7 +14,6 @@ from monograph.errors import MissingExtra, ModelUnavailable
 from monograph.values import Chunk, Extraction, Mention
 
 if TYPE_CHECKING:
-    from spacy.language import Language
     from spacy.tokens import Doc, Span
 
 BATCH = 32
@@ -60,7 +59,12 @@ class SpacyExtractor:
             raise ModelUnavailable(f"spaCy cannot load the pipeline {name!r}: {error}", hint) from error
         self.spec = f"spacy:{name}"
         """Spec of this extractor."""
-        self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{_hash_files(self._pipeline)}"
+        digest = hashlib.sha256()
+        for path in sorted(path for path in self._pipeline.path.rglob("*") if path.is_file()):
+            digest.update(path.relative_to(self._pipeline.path).as_posix().encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        self.key = f"spacy/{self._pipeline.lang}_{self._pipeline.meta['name']}/{digest.hexdigest()[:16]}"
         """Name of the pipeline and a hash of its files."""
 
     def extract(self, chunks: Sequence[Chunk]) -> Iterator[Extraction]:
@@ -74,16 +78,6 @@ class SpacyExtractor:
                     mentions += _make_mention(span, kind or ("name" if span.text[:1].isupper() else "term"))
             mentions += _find_terms(document)
             yield Extraction(tuple(sorted(mentions, key=lambda mention: (mention.start, -mention.end))))
-
-
-def _hash_files(pipeline: Language) -> str:
-    """Return 16 hex digits that hash the names and bytes of a pipeline's files."""
-    digest = hashlib.sha256()
-    for path in sorted(path for path in pipeline.path.rglob("*") if path.is_file()):
-        digest.update(path.relative_to(pipeline.path).as_posix().encode())
-        with path.open("rb") as file:
-            digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:16]
 
 
 def _find_terms(document: Doc) -> Iterator[Mention]:
