@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from monograph import Limits, Monograph, decrypt, encrypt
+from monograph import Limits, Monograph, Report, decrypt, encrypt
 from monograph.errors import NotFound, WrongKey
 from monograph.store.check import words
 from monograph.store.documents import chunks, documents
@@ -39,9 +39,13 @@ from soak.process import Tell
 from soak.state import State, contents, differences
 
 
-def nothing(_: Path) -> list[str]:
+def nothing(*_: object) -> list[str]:
     """Nothing else is to be looked at."""
     return []
+
+
+MOST_OWN = 30
+"""Documents that are added one by one, above which more go than come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +58,59 @@ class Command:
     """
 
     name: str
-    work: Callable[[Path, Tell], None]
+    work: Callable[[Monograph, Tell], object]
     after: State
     erases: bool = False
     steady: bool = True
     beside: Callable[[Path], list[str]] = nothing
     beside_at_end: Callable[[Path], list[str]] = nothing
+    alone: Callable[[Path], None] | None = None
+    """What it does in place of ``work``, where no one may have the file open."""
+
+    def run(self, path: Path, tell: Tell) -> None:
+        """Do it, with a file that is opened for it."""
+        if self.alone is not None:
+            self.alone(path)
+            return
+        with opened(path) as monograph:
+            report = self.work(monograph, tell)
+        assert not isinstance(report, Report) or not report.problems, report
 
 
 @dataclass(slots=True)
 class Life:
-    """A file and its folder, what is known to be in them, and chance."""
+    """A file and its folder, what is known to be in them, and chance.
+
+    Where others write into the file, too, all names begin with ``name``, and only ``captains`` are set apart.
+    """
 
     path: Path
     chosen: Random
     state: State = field(default_factory=State)
+    name: str = ""
+    captains: tuple[str, ...] = CAPTAINS
+    drafts: int = 1_000
     number: int = 0
     moved: int = 0
 
     @property
     def folder(self) -> Path:
         """The folder that is synced; its name stays the same wherever it lies."""
-        return self.path.parent / f"place-{self.moved}" / "texts"
+        return self.path.parent / f"place-{self.moved}" / f"{self.name}texts"
+
+    @property
+    def copy(self) -> Path:
+        """The file that a backup makes."""
+        return self.path.with_name(f"{self.name}copy.mono")
 
     def next(self, prefix: str) -> str:
         """A name that nothing has yet."""
         self.number += 1
-        return f"{prefix}{self.number}"
+        return f"{self.name}{prefix}{self.number}"
 
     def draft(self) -> int:
         """A draft by chance."""
-        return self.chosen.randrange(1_000)
+        return self.chosen.randrange(self.drafts)
 
     def some(self, of: Mapping[str, Any], most: int) -> list[str]:
         """Some names by chance, at most so many."""
@@ -93,30 +119,21 @@ class Life:
 
 def first(life: Life) -> Command:
     """The file is made."""
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.add([everybody()])
-
-    return Command("first add", work, State())
+    return Command("first add", lambda monograph, _: monograph.add([everybody()]), State())
 
 
 def sync(life: Life) -> Command:
     """Files come, change and go; what is gone may be forgotten."""
     folder, after, forgotten = life.folder, _change_files(life), life.chosen.random() < 0.5
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            assert not monograph.sync(folder, forget=forgotten).problems
-
-    return Command("sync --forget" if forgotten else "sync", work, after)
+    name = "sync --forget" if forgotten else "sync"
+    return Command(name, lambda monograph, _: monograph.sync(folder, forget=forgotten), after)
 
 
 def _change_files(life: Life) -> State:
     files = dict(life.state.files)
     fresh = [f"{life.next('s')}.txt" for _ in range(life.chosen.randrange(1, 4))]
     drafts = {name: life.draft() for name in [*fresh, *life.some(files, 2)]}
-    gone = life.some(files, 2) if len(files) > 6 else []
+    gone = life.some(files, 4) if len(files) > 6 else []
     _write(life.folder, drafts, gone)
     return replace(life.state, files={key: draft for key, draft in (files | drafts).items() if key not in gone})
 
@@ -135,7 +152,7 @@ def watch(life: Life) -> Command:
     later = {f"{life.next('s')}.txt": life.draft()}
     after = replace(before.state, files=before.state.files | later)
 
-    def work(path: Path, _: Tell) -> None:
+    def work(monograph: Monograph, _: Tell) -> None:
         watching.QUIET_MS, watching.LONGEST_MS, watching.LOOK_MS = 10, 50, 100
         stop, begun = threading.Event(), threading.Event()
 
@@ -152,15 +169,14 @@ def watch(life: Life) -> Command:
                 pass
             stop.set()
 
-        with opened(path) as monograph:
-            ender = threading.Thread(target=end, args=(monograph,))
-            ender.start()
-            try:
-                for event in monograph.files.watch(folder, stop=stop):
-                    assert event.kind not in ("failed", "away"), event
-            finally:
-                stop.set()
-                ender.join()
+        ender = threading.Thread(target=end, args=(monograph,))
+        ender.start()
+        try:
+            for event in monograph.files.watch(folder, stop=stop):
+                assert event.kind not in ("failed", "away"), event
+        finally:
+            stop.set()
+            ender.join()
 
     return Command("watch", work, after)
 
@@ -171,11 +187,10 @@ def retry(life: Life) -> Command:
     _write(folder, {name: draft}, [])
     narrow = Limits(max_bytes=max(1, (folder / name).stat().st_size - 1))
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.sync(folder, limits=narrow)
-            monograph.files.retry()
-            monograph.sync(folder)
+    def work(monograph: Monograph, _: Tell) -> None:
+        monograph.sync(folder, limits=narrow)
+        monograph.files.retry()
+        monograph.sync(folder)
 
     return Command("retry", work, replace(life.state, files=life.state.files | {name: draft}))
 
@@ -188,11 +203,10 @@ def move(life: Life) -> Command:
     new.parent.mkdir()
     old.rename(new)
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            for root in monograph.files.sources():
-                monograph.files.move(root.root, new)
-            monograph.sync(new)
+    def work(monograph: Monograph, _: Tell) -> None:
+        for root in monograph.files.sources():
+            monograph.files.move(root.root, new)
+        monograph.sync(new)
 
     return Command("sources --move", work, life.state)
 
@@ -201,12 +215,11 @@ def remove_root(life: Life) -> Command:
     """A folder is followed no longer, and forgotten; then it is followed again."""
     folder = life.folder
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            for root in monograph.files.sources():
-                monograph.files.remove(root.root, forget=True)
-            monograph.sync(folder)
-            monograph.compact()
+    def work(monograph: Monograph, _: Tell) -> None:
+        for root in monograph.files.sources():
+            monograph.files.remove(root.root, forget=True)
+        monograph.sync(folder)
+        monograph.compact()
 
     return Command("sources --remove", work, life.state, erases=True, steady=False)
 
@@ -217,15 +230,15 @@ def add(life: Life) -> Command:
     drafts = {key: life.draft() for key in [*fresh, *life.some(life.state.own, 2)]}
     together = {life.next("a"): life.draft() for _ in range(life.chosen.choice((0, 0, 2, 12)))}
 
-    def work(path: Path, tell: Tell) -> None:
-        with opened(path) as monograph:
-            for key, draft in drafts.items():
-                report = monograph.add([document(key, draft)])
-                assert report.added + report.changed + report.same == 1
-                tell(key)
-            monograph.add([document(key, draft) for key, draft in together.items()])
-            for key in together:
-                tell(key)
+    def work(monograph: Monograph, tell: Tell) -> Report:
+        for key, draft in drafts.items():
+            report = monograph.add([document(key, draft)])
+            assert report.added + report.changed + report.same == 1
+            tell(key)
+        report = monograph.add([document(key, draft) for key, draft in together.items()])
+        for key in together:
+            tell(key)
+        return report
 
     return Command("add", work, replace(life.state, own=life.state.own | drafts | together))
 
@@ -237,10 +250,10 @@ def put(life: Life) -> Command:
     more = (life.chosen.randrange(10_000) for _ in range(life.chosen.randrange(1, 4)))
     parts = tuple(dict.fromkeys([*known.get(key, ()), *more]))
 
-    def work(path: Path, tell: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.put([passages(key, parts)])
-            tell(key)
+    def work(monograph: Monograph, tell: Tell) -> Report:
+        report = monograph.put([passages(key, parts)])
+        tell(key)
+        return report
 
     return Command("put", work, replace(life.state, parts=known | {key: parts}))
 
@@ -254,28 +267,25 @@ def remove_chunks(life: Life) -> Command:
     gone = life.chosen.choice(known[key])
     left = tuple(part for part in known[key] if part != gone)
     after = {name: left if name == key else parts for name, parts in known.items() if left or name != key}
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.remove_chunks([f"{key}.{gone}"])
-
-    return Command("remove_chunks", work, replace(life.state, parts=after))
+    state = replace(life.state, parts=after)
+    return Command("remove_chunks", lambda monograph, _: monograph.remove_chunks([f"{key}.{gone}"]), state)
 
 
 def remove(life: Life, *, forget: bool = False) -> Command:
     """Some documents go, or are forgotten."""
     own = life.state.own
-    gone = life.chosen.sample(sorted(own), min(len(own), life.chosen.randrange(1, 4)))
+    count = life.chosen.randrange(1, 4) + max(0, len(own) - MOST_OWN)
+    gone = life.chosen.sample(sorted(own), min(len(own), count))
     after = replace(life.state, own={key: draft for key, draft in own.items() if key not in gone})
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            known = {one.id for one in monograph.documents()}
-            left = [key for key in gone if key in known]
-            if left:
-                monograph.remove(left, forget=forget)
-            elif forget:
-                monograph.compact()  # What a forgetting that was cut off leaves to do.
+    def work(monograph: Monograph, _: Tell) -> Report | None:
+        known = {one.id for one in monograph.documents()}
+        left = [key for key in gone if key in known]
+        if left:
+            return monograph.remove(left, forget=forget)
+        if forget:
+            monograph.compact()  # What a forgetting that was cut off leaves to do.
+        return None
 
     return Command("remove --forget" if forget else "remove", work, after, erases=forget)
 
@@ -287,24 +297,15 @@ def forget(life: Life) -> Command:
 
 def compact(life: Life) -> Command:
     """What nothing uses is dropped."""
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.compact()
-
-    return Command("compact", work, life.state, erases=True)
+    return Command("compact", lambda monograph, _: monograph.compact(), life.state, erases=True)
 
 
 def rebuilt(life: Life, name: str, of: str, models: Mapping[str, Any], part: str) -> Command:
     """Another model, or the same again, with which a part of the archive is rebuilt; ``of`` names it in the state."""
     wanted = life.chosen.choice(sorted(models))
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            getattr(monograph, part).rebuild(models[wanted])
-
     changed: dict[str, Any] = {of: wanted}
-    return Command(name, work, replace(life.state, **changed))
+    after = replace(life.state, **changed)
+    return Command(name, lambda monograph, _: getattr(monograph, part).rebuild(models[wanted]), after)
 
 
 def reembed(life: Life) -> Command:
@@ -321,10 +322,9 @@ def build(life: Life) -> Command:
     """Half of the documents lose their part of the graph and their trigrams, and the graph is then built."""
     first = life.chosen.randrange(2)
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            _owe(monograph, first)
-            monograph.graph.build()
+    def work(monograph: Monograph, _: Tell) -> None:
+        _owe(monograph, first)
+        monograph.graph.build()
 
     return Command("build", work, life.state)
 
@@ -357,18 +357,17 @@ def keep_apart(life: Life) -> Command:
         return reextract(life)  # The other knows no names of several words.
     known = life.state.apart
     unite = bool(known) and life.chosen.random() < 0.5
-    captain = life.chosen.choice(CAPTAINS)
+    captain = life.chosen.choice(life.captains)
     pair = life.chosen.choice(sorted(known)) if unite else (captain, initials(captain))
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            if not unite:
-                monograph.graph.keep_apart(*pair)
-                return
-            try:
-                monograph.graph.unite(*pair)
-            except NotFound:
-                assert known  # It was taken back before the kill.
+    def work(monograph: Monograph, _: Tell) -> None:
+        if not unite:
+            monograph.graph.keep_apart(*pair)
+            return
+        try:
+            monograph.graph.unite(*pair)
+        except NotFound:
+            assert known  # It was taken back before the kill.
 
     return Command(
         "unite" if unite else "keep_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair})
@@ -378,22 +377,17 @@ def keep_apart(life: Life) -> Command:
 def repair(life: Life) -> Command:
     """A sound file is mended."""
 
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            assert monograph.check(repair=True) == []
+    def work(monograph: Monograph, _: Tell) -> None:
+        assert monograph.check(repair=True) == []
 
     return Command("check --repair", work, life.state)
 
 
 def backup(life: Life) -> Command:
     """A copy takes the place of an older one."""
-    copy, before = life.path.with_name("copy.mono"), replace(life.state)
-    wanted = before.texts()
-    drop_copy(copy)
-
-    def work(path: Path, _: Tell) -> None:
-        with opened(path) as monograph:
-            monograph.backup(copy, overwrite=True)
+    copy, wanted = life.copy, life.state.texts()
+    for one in (*copy.parent.glob(f"{copy.name}*"), *copy.parent.glob(f".{copy.name}*")):
+        one.unlink()  # An older copy, with what a kill left beside it.
 
     def whole(_: Path) -> list[str]:
         if not copy.exists():
@@ -408,26 +402,26 @@ def backup(life: Life) -> Command:
         with opened(path) as monograph, opened(copy) as other:
             return [f"the copy: {one}" for one in differences(contents(other), contents(monograph))]
 
-    return Command("backup", work, life.state, beside=whole, beside_at_end=there)
-
-
-def drop_copy(copy: Path) -> None:
-    """Remove a copy that is there, with what a kill left beside it."""
-    for one in (*copy.parent.glob(f"{copy.name}*"), *copy.parent.glob(f".{copy.name}*")):
-        one.unlink()
+    return Command(
+        "backup",
+        lambda monograph, _: monograph.backup(copy, overwrite=True),
+        life.state,
+        beside=whole,
+        beside_at_end=there,
+    )
 
 
 def recrypt(life: Life) -> Command:
     """A plain file is encrypted, an encrypted one is made plain."""
     encrypted = encryption.may_be_encrypted(life.path)
 
-    def work(path: Path, _: Tell) -> None:
+    def work(path: Path) -> None:
         try:
             decrypt(path, KEY) if encrypted else encrypt(path, KEY)
         except WrongKey:
             assert encryption.may_be_encrypted(path) is not encrypted  # It was done before the kill.
 
-    return Command("decrypt" if encrypted else "encrypt", work, life.state)
+    return Command("decrypt" if encrypted else "encrypt", nothing, life.state, alone=work)
 
 
 COMMANDS: tuple[Callable[[Life], Command], ...] = (

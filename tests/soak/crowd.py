@@ -16,7 +16,9 @@ from traceback import format_exc
 
 from monograph import Monograph, Report
 from monograph.errors import NotFound
-from soak.corpus import CAPTAINS, SUMMARIZERS, document, everybody, initials, name_of, opened, passages, text_of
+from soak import commands
+from soak.commands import Command, Life
+from soak.corpus import CAPTAINS, SUMMARIZERS, name_of, opened, text_of
 from soak.kills import exact, leaked
 from soak.plant import Alter
 from soak.process import Tell, Work, apart, side_by_side
@@ -25,8 +27,6 @@ from soak.tally import Fault, Tally
 
 READERS, WRITERS = 8, 4
 DRAFTS = 20
-MOST_OWN = 30
-"""Documents of a writer, after which it takes some out."""
 SECONDS = 120
 """Beyond the time that was given, after which a process hangs."""
 
@@ -54,12 +54,11 @@ def meet(folder: Path, seed: int, seconds: float, tell: Tell, alter: Alter | Non
     alter:
         Changes the file behind its back at the end: to show that this is found.
     """
-    tally, path = Tally(), folder / "crowd.mono"
+    tally, path, folders = Tally(), folder / "crowd.mono", list[Path]()
     state = _begin(path)
     end = time.monotonic() + seconds
-    works: list[Work] = [
-        partial(_write, path, folder / f"w{number}", f"{seed}/{number}", end) for number in range(WRITERS)
-    ]
+    own = State(summarizer=state.summarizer)
+    works: list[Work] = [partial(_write, path, number, own, f"{seed}/{number}", end) for number in range(WRITERS)]
     works += [partial(_read, path, f"{seed}/{number}", end) for number in range(WRITERS, WRITERS + READERS)]
 
     def blame(where: str, what: str) -> None:
@@ -75,11 +74,12 @@ def meet(folder: Path, seed: int, seconds: float, tell: Tell, alter: Alter | Non
     for outcome in side_by_side(works, len(works), hear):
         if outcome.how != "done":
             blame("a process of the crowd", f"{outcome.how}: {outcome.value}")
-        elif isinstance(outcome.value, State):
-            state = _together(state, outcome.value)
+        elif isinstance(outcome.value, Life):
+            state = _together(state, outcome.value.state)
+            folders.append(outcome.value.folder)
     if alter is not None:
         alter(path)
-    outcome = apart(lambda _: _at_the_end(path, state, [folder / f"w{number}" for number in range(WRITERS)]), SECONDS)
+    outcome = apart(lambda _: _at_the_end(path, state, sorted(folders)), SECONDS)
     for fault in outcome.value if outcome.how == "done" else [f"{outcome.how}: {outcome.value}"]:
         blame("at the end", fault)
     for fault in leaked(path, state):
@@ -114,128 +114,52 @@ def _at_the_end(path: Path, state: State, folders: list[Path]) -> list[str]:
     return exact(path, state) + unlike_a_fresh_build(path, state, [one for one in folders if any(one.iterdir())])
 
 
-class _Writer:
-    """One that writes documents of its own, and knows what is to be in the file of them."""
-
-    def __init__(self, monograph: Monograph, folder: Path, chosen: Random) -> None:
-        self.monograph = monograph
-        self.folder = folder
-        self.chosen = chosen
-        self.state = State()
-        self.number = 0
-
-    def acts(self) -> list[tuple[str, Callable[[], Report | None]]]:
-        """What it may do, the frequent more than once."""
-        return [
-            *(("add", self.add),) * 4, *(("sync", self.sync),) * 2, *(("put", self.put),) * 2, ("remove", self.remove),
-            ("remove --forget", self.forget), ("compact", self.compact), ("resummarize", self.resummarize),
-            ("keep_apart", self.keep_apart), ("backup", self.backup),
-        ]  # fmt: skip
-
-    def _fresh(self, prefix: str) -> str:
-        self.number += 1
-        return f"{self.folder.name}-{prefix}{self.number}"
-
-    def _drafts(self, known: dict[str, int], prefix: str, suffix: str = "") -> dict[str, int]:
-        names = [f"{self._fresh(prefix)}{suffix}" for _ in range(self.chosen.randrange(1, 4))]
-        names += self.chosen.sample(sorted(known), min(len(known), self.chosen.randrange(2)))
-        return {name: self.chosen.randrange(DRAFTS) for name in names}
-
-    def add(self) -> Report:
-        """Documents come and change."""
-        drafts = self._drafts(self.state.own, "a")
-        report = self.monograph.add([document(key, draft) for key, draft in drafts.items()])
-        self.state = replace(self.state, own=self.state.own | drafts)
-        return report
-
-    def sync(self) -> Report:
-        """Files come, change and go."""
-        drafts = self._drafts(self.state.files, "s", ".txt")
-        files = self.state.files | drafts
-        for name in self.chosen.sample(sorted(files), 3) if len(files) > MOST_OWN // 3 else []:
-            del files[name]
-            drafts.pop(name, None)
-            (self.folder / name).unlink(missing_ok=True)
-        for name, draft in drafts.items():
-            (self.folder / name).write_text(text_of(name, draft))
-        report = self.monograph.sync(self.folder)
-        self.state = replace(self.state, files=files)
-        return report
-
-    def put(self) -> Report:
-        """Passages are added to documents."""
-        known = self.state.parts
-        key = self.chosen.choice(sorted(known)) if len(known) > 3 else self._fresh("p")
-        parts = tuple(dict.fromkeys([*known.get(key, ()), self.chosen.randrange(20)]))
-        report = self.monograph.put([passages(key, parts)])
-        self.state = replace(self.state, parts=known | {key: parts})
-        return report
-
-    def remove(self, *, forget: bool = False) -> Report:
-        """Some documents go."""
-        own = dict(self.state.own)
-        gone = self.chosen.sample(sorted(own), min(len(own), 1 + max(0, len(own) - MOST_OWN)))
-        report = self.monograph.remove(gone, forget=forget)
-        self.state = replace(self.state, own={key: draft for key, draft in own.items() if key not in gone})
-        return report
-
-    def forget(self) -> Report:
-        """Some documents are forgotten."""
-        return self.remove(forget=True)
-
-    def compact(self) -> None:
-        """What nothing uses is dropped."""
-        self.monograph.compact()
-
-    def resummarize(self) -> Report:
-        """The tree is made anew."""
-        return self.monograph.tree.rebuild()
-
-    def keep_apart(self) -> None:
-        """Two names are set apart, or become one again."""
-        pair = (captain := CAPTAINS[int(self.folder.name[1:])], initials(captain))
-        if pair in self.state.apart:
-            self.monograph.graph.unite(*pair)
-        else:
-            self.monograph.graph.keep_apart(*pair)
-        self.state = replace(self.state, apart=self.state.apart ^ {pair})
-
-    def backup(self) -> None:
-        """A copy is made, and holds what this one has written."""
-        copy = self.folder.with_name(f"{self.folder.name}.mono")
-        self.monograph.backup(copy, overwrite=True)
-        with opened(copy) as other:
-            self.lost(other)
-
-    def lost(self, monograph: Monograph) -> None:
-        """Raise AssertionError if a file holds something else of this one's own than it is to hold."""
-        mine = {
-            name_of(one): monograph.document(one.id).text for one in monograph.documents()
-            if name_of(one).startswith(f"{self.folder.name}-")
-        }  # fmt: skip
-        wanted = {key: text for key, text in self.state.texts().items() if key != everybody().id}
-        assert mine == wanted, (
-            f"lost or not as written: {sorted(key for key in mine.keys() | wanted.keys() if mine.get(key) != wanted.get(key))}"
-        )
+def _again(life: Life) -> Command:
+    """The tree is made anew."""
+    model = life.state.summarizer
+    return commands.rebuilt(life, "resummarize", "summarizer", {model: SUMMARIZERS[model]}, "tree")
 
 
-def _write(path: Path, folder: Path, seed: str, end: float, tell: Tell) -> State:
-    folder.mkdir()
+ACTS: tuple[Callable[[Life], Command], ...] = (
+    *(commands.add,) * 4, *(commands.sync,) * 2, *(commands.put,) * 2, commands.remove_chunks, commands.remove, commands.forget,
+    commands.compact, _again, commands.keep_apart, commands.backup,
+)  # fmt: skip
+"""What a writer does, the frequent more than once."""
+
+
+def _write(path: Path, number: int, state: State, seed: str, end: float, tell: Tell) -> Life:
+    """Write documents of its own, and after each command look whether the file holds them."""
+    life = Life(path, Random(seed), state, f"w{number}-", (CAPTAINS[number],), DRAFTS)
+    life.folder.mkdir(parents=True)
     with opened(path) as monograph:
-        writer = _Writer(monograph, folder, Random(seed))
         while time.monotonic() < end:
-            name, act = writer.chosen.choice(writer.acts())
+            command = life.chosen.choice(ACTS)(life)
             try:
-                report = act()
-                writer.lost(monograph)
+                report = command.work(monograph, lambda _: None)
+                life.state = command.after
+                _refuse_lost(monograph, life)
+                if life.copy.exists() and command.name == "backup":
+                    with opened(life.copy) as copy:
+                        _refuse_lost(copy, life)
             except Exception:
-                tell(Said(name, "raised", format_exc()[-3_000:]))
-                return writer.state
-            problems = () if report is None else report.problems
+                tell(Said(command.name, "raised", format_exc()[-3_000:]))
+                return life
+            problems = report.problems if isinstance(report, Report) else ()
             lagging = [one for one in problems if "lacks the latest changes" in one.reason]
             fault = "; ".join(f"{one.uri}: {one.reason}" for one in problems if one not in lagging)
-            tell(Said(name, "done, the tree to follow" if lagging else "done", fault))
-        return writer.state
+            tell(Said(command.name, "done, the tree to follow" if lagging else "done", fault))
+        return life
+
+
+def _refuse_lost(monograph: Monograph, life: Life) -> None:
+    """Raise AssertionError if a file holds something else of a writer's own than it is to hold."""
+    mine = {
+        name_of(one): monograph.document(one.id).text for one in monograph.documents()
+        if name_of(one).startswith(life.name)
+    }  # fmt: skip
+    wanted = {key: text for key, text in life.state.texts().items() if key.startswith(life.name)}
+    lost = sorted(key for key in mine.keys() | wanted.keys() if mine.get(key) != wanted.get(key))
+    assert not lost, f"lost or not as written: {lost}"
 
 
 def _read(path: Path, seed: str, end: float, tell: Tell) -> None:

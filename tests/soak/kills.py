@@ -126,7 +126,7 @@ def _run_to_be_killed(life: Life, command: Command, usual: Usual) -> Outcome:
 
     def work(tell: Tell) -> int:
         count = die_at(commit if at_commit else 0, moment)
-        command.work(life.path, tell)
+        command.run(life.path, tell)
         return count()
 
     outcome = apart(work, SECONDS, None if at_commit else patience)
@@ -145,7 +145,7 @@ def _after(life: Life, command: Command, acknowledged: set[str], *, killed: bool
         elif life.state != State():
             return 0, ["the file is gone"]
         found += command.beside(life.path)
-        command.work(life.path, lambda _: None)
+        command.run(life.path, lambda _: None)
     found += exact(life.path, command.after)
     found += unlike_a_fresh_build(life.path, command.after, [life.folder] if command.after.files else [])
     return owed, found + command.beside(life.path) + command.beside_at_end(life.path)

@@ -84,7 +84,7 @@ def life(tmp_path: Path) -> commands.Life:
     life.folder.mkdir(parents=True)
     for make in (commands.first, commands.add, commands.sync, commands.resummarize):
         command = make(life)
-        apart(partial(command.work, life.path), 60)
+        apart(partial(command.run, life.path), 60)
         life.state = command.after
     return life
 

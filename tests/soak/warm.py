@@ -19,7 +19,7 @@ def warm() -> None:
         life.folder.mkdir(parents=True)
         for make in (first, add, sync, put, resummarize):
             command = make(life)
-            command.work(life.path, lambda _: None)
+            command.run(life.path, lambda _: None)
             life.state = command.after
         with opened(life.path) as monograph:
             assert list(searches(monograph)) == []
