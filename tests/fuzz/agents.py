@@ -14,12 +14,11 @@ from typing import Any
 
 from mcp import Client
 
-from fuzz.requests import CALLS, DEEP
-from monograph import Document, Monograph
-from monograph.derive.loading import load_summarizer
+from fuzz.requests import CALLS, DEEP, argument, meetings
+from monograph import Monograph
 from monograph.errors import InputError
 from monograph_mcp import make_server
-from support.bad_inputs import altered, number, shown, text, tree
+from support.bad_inputs import shown, text, tree
 
 CRASH = re.compile(r"Error executing tool \w*\Z")
 """What the library says where a tool raised something else than an error of its own."""
@@ -27,12 +26,7 @@ CRASH = re.compile(r"Error executing tool \w*\Z")
 
 def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
     """A call a case, in a session of its own."""
-    with Monograph.open(folder / "agents.mono", summarizer=load_summarizer("extractive")) as opened:
-        names = ("Anna Calder", "Tobias Renk", "Mrs Grubb")
-        opened.add(
-            Document(f"{names[at % 3]} met {names[at % 2]} in Riga, INV-{at}.", id=f"d{at}", metadata={"year": at})
-            for at in range(20)
-        )
+    with meetings(folder / "agents.mono") as opened:
         for at in itertools.count(first):
             name, arguments, wrong = _call(random.Random(f"{seed}/{at}"))
             yield f"{at}: {name} {shown(arguments)[:4_000]}", partial(_ask, opened, name, arguments, wrong)
@@ -64,18 +58,9 @@ def _call(chosen: random.Random) -> tuple[str, dict[str, Any], bool]:
     """A tool, its arguments, and whether there is one among them that it does not have."""
     call = chosen.choice(CALLS)
     arguments = {
-        key: _other(value, chosen) if chosen.random() < 0.4 else value for key, value in call["arguments"].items()
+        key: argument(value, chosen) if chosen.random() < 0.4 else value for key, value in call["arguments"].items()
     }
     wrong = chosen.random() < 0.2
     if wrong:
         arguments[chosen.choice(("filter", "top_k", "self", "archive", "", "x" + text(chosen)))] = tree(chosen)
     return call["name"], arguments, wrong
-
-
-def _other(value: Any, chosen: random.Random) -> Any:
-    """Another value of the kind, or of any."""
-    if chosen.random() < 0.2:
-        return tree(chosen)
-    if isinstance(value, int):
-        return number(chosen)
-    return text(chosen) if isinstance(value, str) else altered(value, chosen)

@@ -9,12 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
+from fuzz.typed import invoke, typed
 from monograph import Document, Monograph, strategies
-from monograph.app.cli import app
 from monograph.derive.loading import load_summarizer
-from monograph.errors import InputError
 from monograph.values import Answer, Context, Turn
 from support.answering import Whole
 from support.bad_inputs import number, scalar, shown, text, tree, written
@@ -157,17 +154,5 @@ def _command_line(path: Path, chosen: random.Random) -> Drawn:
         given.append(option)
         if option != "--json":
             given.append(str(_how(chosen)) if option == "--how" else str(_k(chosen)))
-    # A command's arguments are bytes without zeros, and no longer than so.
-    said = [
-        one.replace("\x00", " ").encode("utf-8", "surrogatepass")[:100_000].decode("utf-8", "surrogateescape")
-        for one in given
-    ]
-    return f"{command} {said!a}", partial(_invoke, [command, str(path), *said])
-
-
-def _invoke(arguments: list[str]) -> None:
-    result = CliRunner().invoke(app, arguments)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    if result.exit_code:
-        raise InputError(result.output)
+    said = [typed(one) for one in given]
+    return f"{command} {said!a}", partial(invoke, [command, str(path), *said])

@@ -113,15 +113,21 @@ class Served:
         assert code == 0, code
 
 
+def meetings(path: Path) -> Monograph:
+    """A new file in which some people meet; the caller closes it."""
+    names = ("Anna Calder", "Tobias Renk", "Mrs Grubb")
+    opened = Monograph.open(path, summarizer=load_summarizer("extractive"))
+    opened.add(
+        Document(f"{names[at % 3]} met {names[at % 2]} in Riga, INV-{at}.", id=f"d{at}", metadata={"year": at})
+        for at in range(20)
+    )
+    return opened
+
+
 def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
     """A line a case, and a ping after it."""
     path = folder / "requests.mono"
-    with Monograph.open(path, summarizer=load_summarizer("extractive")) as opened:
-        names = ("Anna Calder", "Tobias Renk", "Mrs Grubb")
-        opened.add(
-            Document(f"{names[at % 3]} met {names[at % 2]} in Riga, INV-{at}.", id=f"d{at}", metadata={"year": at})
-            for at in range(20)
-        )
+    meetings(path).close()
     served = Served(path, folder / "log")
     try:
         for at in itertools.count(first):
@@ -170,12 +176,12 @@ def _line(chosen: random.Random, at: int) -> tuple[bytes, Any]:
     if kind == 6:
         return _told({**request, "params": {**call, "arguments": altered(call["arguments"], chosen)}}, None)
     given = {
-        key: _argument(value, chosen) if chosen.random() < 0.5 else value for key, value in call["arguments"].items()
+        key: argument(value, chosen) if chosen.random() < 0.5 else value for key, value in call["arguments"].items()
     }
     return _told({**request, "params": {**call, "arguments": given}}, name)
 
 
-def _argument(value: Any, chosen: random.Random) -> Any:
+def argument(value: Any, chosen: random.Random) -> Any:
     """Another value of the kind, or of any."""
     if chosen.random() < 0.2:
         return tree(chosen)

@@ -21,29 +21,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzz.readers import made, mutations, survive
-from monograph import Document, Limits, Monograph, Settings
+from monograph import Limits, Monograph, Settings
 from monograph.derive.chunk import cut
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer
 from monograph.read.detect import detect
-from monograph.read.file import ReadTask, read_file
+from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
 from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
 from monograph.read.source import Address, Clock, Opened
-from monograph.values import Place, Problem, cite
+from monograph.values import Place, cite
 from support.models import HashEmbedder
 from support.paths import ROOT
 from support.properties import examples
+from support.reading import read
 from support.roots import root_at
 from support.tasks import KilledTask
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
-
-
-def read(path: Path, limits: Limits | None = None) -> tuple[list[Document], list[Problem]]:
-    parts = list(read_file(path, root_at(path.parent), limits or Limits()))
-    return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
 def write(path: Path, data: bytes | str) -> Path:

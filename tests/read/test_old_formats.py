@@ -11,17 +11,12 @@ import pytest
 
 from monograph import Limits
 from monograph.errors import SourceError
-from monograph.read.file import ReadTask, read_file
+from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
-from monograph.values import Document, Place, Problem
+from monograph.values import Place
 from support.old_office import msg, ods, xls
+from support.reading import read_bytes as read
 from support.roots import root_at
-
-
-def read(path: Path, data: bytes) -> tuple[list[Document], list[Problem]]:
-    path.write_bytes(data)
-    parts = list(read_file(path, root_at(path.parent)))
-    return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
 @pytest.mark.parametrize("suffix", ["xls", "ods"])

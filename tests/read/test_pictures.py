@@ -12,11 +12,10 @@ import pytest
 
 from monograph.read import image as images
 from monograph.read import pictures
-from monograph.read.file import read_file
 from monograph.read.limits import Limits
 from monograph.read.source import needs
-from monograph.values import Document, Problem, cite
-from support.roots import root_at
+from monograph.values import cite
+from support.reading import read
 
 pytest.importorskip("rapidocr", reason="the extra ocr is not installed")
 Pillow = pytest.importorskip("PIL.Image", reason="the extra ocr is not installed")
@@ -38,11 +37,6 @@ def png(image: Any) -> bytes:
     made = io.BytesIO()
     image.save(made, "png")
     return made.getvalue()
-
-
-def read(path: Path) -> tuple[list[Document], list[Problem]]:
-    parts = list(read_file(path, root_at(path.parent)))
-    return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
 @pytest.mark.parametrize("quarters", [0, 1, 2, 3])
