@@ -16,11 +16,14 @@ import threading
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 from monograph.errors import NotFound, SourceDamaged, SourceError, SourceTooSlow, SourceUnreadable
 from monograph.read.limits import Limits
 from monograph.regex import regex
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 PROCESSES = min(4, os.cpu_count() or 1)
 """Most child processes for one kind of work."""
@@ -138,12 +141,10 @@ class ChildPool:
     """
 
     def __init__(self, processes: int = 1, most_waiting: int = sys.maxsize) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # Child processes do not need it.
-
-        self.threads = ThreadPoolExecutor(processes, thread_name_prefix="child")
+        self._most_processes, self._most_waiting = processes, most_waiting
+        self.threads = self._new_threads()
         self._own = threading.local()  # Holds the process of each thread.
         self._children: list[ChildProcess] = []
-        self._most_waiting = most_waiting
         self._waiting = 0
         self._room = threading.Condition()
         self._closed = False
@@ -155,7 +156,7 @@ class ChildPool:
         self.close()
 
     def close(self) -> None:
-        """Kill the processes. Tasks that are not complete fail."""
+        """Kill the processes. Tasks that are not complete fail. A later call starts other processes."""
         with self._room:
             self._closed = True
             self._room.notify_all()
@@ -164,6 +165,13 @@ class ChildPool:
         self.threads.shutdown()
         for child in self._children:
             child.end()
+        self._children.clear()
+        self.threads, self._waiting, self._closed = self._new_threads(), 0, False
+
+    def _new_threads(self) -> ThreadPoolExecutor:
+        from concurrent.futures import ThreadPoolExecutor  # Child processes do not need it.
+
+        return ThreadPoolExecutor(self._most_processes, thread_name_prefix="child")
 
     def call(self, task: Task[Result]) -> Call[Result]:
         """Run a task in one of the processes, and return the call, which yields the parts of the result."""
