@@ -171,38 +171,44 @@ Parts pieces_of(const nb::list &given) {
 }
 
 // An arena, and the bytes of the centroids.
-struct HeldArena {
-    nb::bytes centroids;
-    Arena arena;
+struct HeldArena : Arena {
+    nb::bytes centroids_held;
 
-    explicit HeldArena(nb::bytes given) : centroids(std::move(given)), arena(centroids.data(), centroids.size()) {}
+    explicit HeldArena(const nb::bytes &given) : Arena(given.data(), given.size()), centroids_held(given) {}
     bool keep(std::int64_t cluster, const nb::list &bodies, std::size_t most) {
-        const std::size_t place = arena.place_of(cluster);
+        const std::size_t place = place_of(cluster);
         const Parts parts = pieces_of(bodies);
-        std::size_t size = arena.size();
-        for (const auto &part : parts) size += part.second;
-        if (size > most) return false; // Nothing is copied that finds no room.
-        return arena.keep(place, std::make_unique<Held>(parts, arena.centroids().d), most);
+        std::size_t needed = size();
+        for (const auto &part : parts) needed += part.second;
+        if (needed > most) return false; // Nothing is copied that finds no room.
+        return Arena::keep(place, std::make_unique<Held>(parts, centroids().d), most);
     }
-    void remember(const nb::list &bodies) { arena.remember(pieces_of(bodies)); }
+    void remember(const nb::list &bodies) { Arena::remember(pieces_of(bodies)); }
 };
 
 // A course, and what it looks at.
-struct HeldCourse {
-    nb::object arena, pool, allowed;
+struct HeldCourse : Course {
+    nb::object arena_held, pool_held, allowed_held;
     std::vector<nb::bytes> brought;
-    Course course;
 
-    HeldCourse(const nb::object &held, const Vector &query, const nb::object &results, std::size_t k, const Weights &weights,
-               double epsilon, std::int64_t window, std::int64_t most, const nb::object &bits)
-        : arena(held), pool(results), allowed(bits), course(begun(query, k, weights, epsilon, window, most)) {}
+    HeldCourse(const nb::object &arena, const Vector &query, const nb::object &results, std::size_t k, const Weights &weights,
+               double epsilon, std::int64_t window, std::int64_t most, const nb::object &allowed)
+        : Course(checked(arena, query), query.data(), nb::cast<Pool &>(results), k,
+                 {{weights.data(), weights.data() + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)),
+          arena_held(arena), pool_held(results), allowed_held(allowed) {}
 
+    static const Arena &checked(const nb::object &arena, const Vector &query) {
+        const auto &held = nb::cast<HeldArena &>(arena);
+        require_query(query);
+        require_dimension(held.centroids(), query.shape(0));
+        return held;
+    }
     std::int64_t run(std::int64_t loads) {
         nb::gil_scoped_release released;
-        return course.run(loads);
+        return Course::run(loads);
     }
     void bring(const nb::dict &clusters) {
-        const Arena &held = nb::cast<HeldArena &>(arena).arena;
+        const auto &held = nb::cast<HeldArena &>(arena_held);
         std::unordered_map<std::size_t, Parts> places;
         std::vector<nb::bytes> bytes;
         for (auto [name, bodies] : clusters) {
@@ -212,25 +218,15 @@ struct HeldCourse {
                 parts.emplace_back(body.data(), body.size());
             }
         }
-        course.bring(std::move(places));
+        Course::bring(std::move(places));
         brought.swap(bytes);
     }
     std::vector<std::int64_t> rank_by_value(std::size_t most, const nb::list &bodies) {
         const Parts pieces = pieces_of(bodies);
         // A microsecond or two: threads that were woken for it would find the lock taken again.
         std::optional<nb::gil_scoped_release> released;
-        if (course.pool.filled > FEW || pieces.size() > FEW) released.emplace();
-        return course.rank_by_value(most, pieces);
-    }
-
-  private:
-    Course begun(const Vector &query, std::size_t k, const Weights &weights, double epsilon, std::int64_t window, std::int64_t most) {
-        const Arena &held = nb::cast<HeldArena &>(arena).arena;
-        require_query(query);
-        require_dimension(held.centroids(), query.shape(0));
-        const double *first = weights.data();
-        return {
-            held, query.data(), nb::cast<Pool &>(pool), k, {{first, first + weights.shape(0)}, epsilon, window, most}, bitmap_of(allowed)};
+        if (pool.filled > FEW || pieces.size() > FEW) released.emplace();
+        return Course::rank_by_value(most, pieces);
     }
 };
 
@@ -662,7 +658,7 @@ void bind_courses(nb::module_ &module) {
         .def(nb::init<nb::bytes>(), nb::arg("centroids"))
         .def("keep", &HeldArena::keep, nb::arg("cluster"), nb::arg("bodies"), nb::arg("most") = std::numeric_limits<std::int64_t>::max())
         .def("remember", &HeldArena::remember, nb::arg("bodies"))
-        .def_prop_ro("size", [](const HeldArena &held) { return held.arena.size(); });
+        .def_prop_ro("size", &HeldArena::size);
     nb::class_<HeldCourse>(module, "Course")
         .def(nb::init<const nb::object &, const Vector &, const nb::object &, std::size_t, const Weights &, double, std::int64_t,
                       std::int64_t, const nb::object &>(),
@@ -670,15 +666,14 @@ void bind_courses(nb::module_ &module) {
              nb::arg("epsilon"), nb::arg("window"), nb::arg("most"), nb::arg("allowed").none() = nb::none())
         .def("run", &HeldCourse::run, nb::arg("loads") = std::numeric_limits<std::int64_t>::max())
         .def("bring", &HeldCourse::bring, nb::arg("clusters"))
-        .def(
-            "ahead", [](HeldCourse &held, std::size_t count) { return held.course.ahead(count); }, nb::arg("count"))
+        .def("ahead", &HeldCourse::ahead, nb::arg("count"))
         .def("rank_by_value", &HeldCourse::rank_by_value, nb::arg("most"), nb::arg("bodies"))
-        .def_prop_ro("spent", [](const HeldCourse &held) { return held.course.spent; })
-        .def_prop_ro("sure", [](const HeldCourse &held) { return held.course.sure(); })
-        .def_prop_ro("ranks", [](const HeldCourse &held) { return held.course.pool.ranks(held.course.k()); })
-        .def_prop_ro("firsts", [](const HeldCourse &held) { return held.course.firsts; })
-        .def_prop_ro("loads", [](const HeldCourse &held) { return held.course.loads; })
-        .def_prop_ro("compared", [](const HeldCourse &held) { return held.course.compared; });
+        .def_ro("spent", &HeldCourse::spent)
+        .def_prop_ro("sure", &HeldCourse::sure)
+        .def_prop_ro("ranks", [](const HeldCourse &course) { return course.pool.ranks(course.k()); })
+        .def_ro("firsts", &HeldCourse::firsts)
+        .def_ro("loads", &HeldCourse::loads)
+        .def_ro("compared", &HeldCourse::compared);
     module.attr("ENOUGH") = static_cast<std::int64_t>(Course::ENOUGH);
     module.attr("ALL") = static_cast<std::int64_t>(Course::ALL);
     module.attr("PAUSED") = static_cast<std::int64_t>(Course::PAUSED);
