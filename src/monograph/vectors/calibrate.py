@@ -179,13 +179,8 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
 class Recalls:
     """Computation of recalls of searches, for several k at once.
 
-    Parameters
-    ----------
-    kept:
-        (k, number of results that the search keeps). A true result among the kept ones counts as found, because the
-        final ranking is exact.
-    rows:
-        A number above every id.
+    ``kept`` are (k, number of results that the search keeps). A true result among the kept ones counts as found,
+    because the final ranking is exact. ``rows`` is above every id.
     """
 
     def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:

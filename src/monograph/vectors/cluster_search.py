@@ -73,16 +73,8 @@ class CodeSearch(Search):
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
         """Search clusters, and rank the results by 8-bit codes unless ties are wanted.
 
-        Clusters that are not in memory are read when they are needed, and cached if there is room.
-
-        Returns
-        -------
-        Whether the stop condition ended the search before every cluster was searched.
-
-        Raises
-        ------
-        DamagedBytes
-            If a cluster or a code is damaged.
+        Clusters that are not in memory are read when they are needed, and cached if there is room. Returns whether the
+        stop condition ended the search before every cluster was searched. Raises DamagedBytes.
         """
         query, arena = self.query, memory.arena(state)
         rule = rule_of(self.how.stop, query.k)
@@ -132,12 +124,7 @@ class GraphSearch(Search):
         """Search one cluster (body and graph; None if it is empty), and return whether the search ends.
 
         ``walks`` says whether to walk along its graph instead of comparing every entry. With a filter, every entry is
-        compared, because a walk visits only entries near the query, which may not be allowed.
-
-        Raises
-        ------
-        DamagedBytes
-            If the cluster is damaged.
+        compared, because a walk visits only entries near the query, which may not be allowed. Raises DamagedBytes.
         """
         k, allowed = self.query.k, self.query.allowed
         ranks: list[int] = []

@@ -53,13 +53,7 @@ class Column:
 
 
 class Columns:
-    """Columns of the chunks that have a vector, in one state of the file, loaded when a filter needs them.
-
-    Parameters
-    ----------
-    connection:
-        A read transaction.
-    """
+    """Columns of the chunks that have a vector, in one state of the file, loaded when a filter needs them."""
 
     def __init__(self, connection: Connection) -> None:
         self._chunks, self._memos = vectors.every(connection)

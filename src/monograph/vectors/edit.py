@@ -48,10 +48,7 @@ class Items:
     def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
         """Return the vectors of entries of clusters, each once, in order of memo row, decoded from 8-bit codes.
 
-        Raises
-        ------
-        DamagedBytes
-            If 8-bit codes are missing or damaged.
+        Raises DamagedBytes if 8-bit codes are missing or damaged.
         """
         memos = np.unique(np.concatenate([part.ids for part in entries]))
         coded = encode(memos[:0], np.empty((0, space.dimension), dtype=np.float32))
@@ -67,12 +64,7 @@ class Items:
     def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:
         """Yield (index of the centroid, entries to put into its cluster) for each part, in order.
 
-        Parameters
-        ----------
-        parts:
-            (index of the centroid, indexes of the vectors to encode).
-        centroids:
-            float32 (clusters, dimension).
+        ``parts`` are (index of the centroid, indexes of the vectors to encode).
         """
         if self.design.has_graphs:
             yield from ((index, self.coded.take(rows)) for index, rows in parts)
@@ -84,19 +76,7 @@ class Items:
 
 
 class ClusterEdit:
-    """Changes to a cluster. Nothing is written before :meth:`write`.
-
-    Parameters
-    ----------
-    connection:
-        A write transaction.
-    design:
-        The design of the index.
-    cluster:
-        Number of the cluster.
-    size:
-        Its size as stored in the file.
-    """
+    """Changes to a cluster, whose stored ``size`` is given. Nothing is written before :meth:`write`."""
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
         self._connection, self._design, self._cluster = connection, design, cluster

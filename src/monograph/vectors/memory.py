@@ -38,13 +38,9 @@ _FEW = 8
 class Centroids:
     """The centroids of an index, as searches compare a query with them.
 
-    Parameters
-    ----------
-    body:
-        8-bit codes of the centroids, stored like a cluster. Ids are the clusters' numbers, ascending. Codes are precise
-        enough, because only the order of the centroids matters. Empty without clusters.
-    graph:
-        The HNSW graph of the centroids, in the graph design; else None.
+    ``body`` has their 8-bit codes, stored like a cluster; it is empty without clusters. Ids are the clusters' numbers,
+    ascending. Codes are precise enough, because only the order of the centroids matters. ``graph`` is their HNSW graph,
+    in the graph design.
     """
 
     body: bytes = b""
@@ -94,14 +90,7 @@ class IndexState:
 class Memory:
     """Cache of an index's centroids, clusters, vectors and filters, for one version of the file.
 
-    Safe for use by many threads.
-
-    Parameters
-    ----------
-    space:
-        Number of the index in the file.
-    cache_bytes:
-        Most bytes of cached clusters; 0 caches none.
+    Safe for use by many threads. ``cache_bytes`` is the most bytes of cached clusters; 0 caches none.
     """
 
     def __init__(self, space: int, cache_bytes: int) -> None:

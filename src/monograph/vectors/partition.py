@@ -37,20 +37,8 @@ def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     """Return centroids of a set of vectors, of unit length.
 
     Mini-batch k-means with large batches: each round moves the centroids to the means of a new sample, which has 32
-    vectors for each cluster. The same seed and vectors give the same centroids.
-
-    Parameters
-    ----------
-    vectors:
-        float32 (n, dimension), at least one.
-    clusters:
-        Number of centroids, 1 or more; n if it is greater than n.
-    seed:
-        Seed of the sampling.
-
-    Returns
-    -------
-    float32 (at most ``clusters``, dimension).
+    vectors for each cluster. The same seed and vectors, float32 (n, dimension) with n > 0, give the same centroids:
+    float32 (min(clusters, n), dimension).
     """
     random = np.random.default_rng(seed)
     n = len(vectors)

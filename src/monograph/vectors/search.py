@@ -209,18 +209,9 @@ def compare_all(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoVectors:
-    """Vectors in memory, by ascending memo row.
+    """Vectors in memory, by ascending memo row: ``values`` as stored, ``units`` of unit length, (n, dimension) both.
 
-    Parameters
-    ----------
-    version:
-        Version of the index when they were loaded.
-    rows:
-        int64 (n,): memo rows.
-    values:
-        float32 (n, dimension), as stored.
-    units:
-        float32 (n, dimension), scaled to unit length.
+    ``version`` is that of the index when they were loaded.
     """
 
     version: int

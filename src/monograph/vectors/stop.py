@@ -231,16 +231,10 @@ class Calibration:
     points: tuple[Point, ...] = ()
 
     def point(self, k: int, target: float) -> Point | None:
-        """Return the cheapest point that reaches a recall, or else the point with the highest recall.
+        """Return the cheapest point that reaches a mean recall@k, or else the point with the highest recall.
 
-        None means to search every cluster: nothing was measured, or no point reaches a target of 1.
-
-        Parameters
-        ----------
-        k:
-            Number of results. Points of the next larger measured k are used, or of the largest.
-        target:
-            Mean recall@k to reach.
+        Points of the next larger measured k are used, or of the largest. None means to search every cluster: nothing
+        was measured, or no point reaches a target of 1.
         """
         measured = {point.k for point in self.points}
         nearest_k = min((measured_k for measured_k in measured if measured_k >= k), default=max(measured, default=0))

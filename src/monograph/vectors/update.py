@@ -213,9 +213,7 @@ class Update:
     def _reform(self, cluster: int, new_centroids: Float32) -> list[int]:
         """Replace a cluster by new centroids (none to dissolve it), and reassign its vectors and those near it.
 
-        Returns
-        -------
-        Numbers of the changed clusters.
+        Returns the numbers of the changed clusters.
         """
         index = int(np.searchsorted(self._names, cluster))
         old = self._vectors[index]
