@@ -184,31 +184,24 @@ def test_locked_database_raises_busy_file(filled: Path, key: str | None) -> None
 
 @pytest.mark.long
 def test_threads_read_whole_commits_while_one_writes(filled: Path, key: str | None) -> None:
-    errors: list[BaseException] = []
-    counts: list[int] = []
     done = threading.Event()
-    with Monograph.open(filled, key=key) as monograph:
+    with Monograph.open(filled, key=key) as monograph, ThreadPoolExecutor(6) as pool:
 
-        def read() -> None:
-            try:
-                while not done.is_set():
-                    counts.append(len(monograph.search("lighthouse keeper", 5)))
-            except BaseException as error:
-                errors.append(error)
+        def read() -> set[int]:
+            counts = set()
+            while not done.is_set():
+                counts.add(len(monograph.search("lighthouse keeper", 5)))
+            return counts
 
-        threads = [threading.Thread(target=read) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for number in range(15):
-            monograph.add([Document(f"another lighthouse {number}", id=f"new{number}")])
-            monograph.remove([f"d{number}"])
-        done.set()
-        for thread in threads:
-            thread.join()
+        readers = [pool.submit(read) for _ in range(6)]
+        try:
+            for number in range(15):
+                monograph.add([Document(f"another lighthouse {number}", id=f"new{number}")])
+                monograph.remove([f"d{number}"])
+        finally:
+            done.set()
+        assert set[int]().union(*(reader.result() for reader in readers)) == {5}
         assert monograph.check() == []
-    assert errors == []
-    assert counts
-    assert set(counts) == {5}
 
 
 def test_forked_process_gets_its_own_connections(filled: Path, key: str | None) -> None:

@@ -163,27 +163,29 @@ def test_changed_byte_is_found_or_harmless(
     assert len(verdicts["found"]) > count // 2
 
 
-@pytest.mark.long
-def test_changed_byte_in_an_encrypted_file_is_found(embedder: Embedder, tmp_path: Path) -> None:
+@pytest.fixture
+def locked(tmp_path: Path, embedder: Embedder) -> Path:
     pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
-    whole = made(tmp_path / "locked.mono", embedder, key="a key")
-    with Monograph.open(whole, embedder, key="a key") as monograph:
+    return made(tmp_path / "locked.mono", embedder, key="a key")
+
+
+@pytest.mark.long
+def test_changed_byte_in_an_encrypted_file_is_found(locked: Path, embedder: Embedder, tmp_path: Path) -> None:
+    with Monograph.open(locked, embedder, key="a key") as monograph:
         assert monograph.check() == []
         truth = seen(monograph)
-    verdicts = [judged(copy, embedder, truth, "a key") for _, copy in flipped(whole, tmp_path, 12, seed=5, key="a key")]
+    copies = flipped(locked, tmp_path, 12, seed=5, key="a key")
+    verdicts = [judged(copy, embedder, truth, "a key") for _, copy in copies]
     assert "MISSED" not in verdicts
     assert verdicts.count("found") > 6
 
 
-def test_changed_page_of_an_encrypted_file_is_found(embedder: Embedder, tmp_path: Path) -> None:
-    pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
-    path = made(tmp_path / "locked.mono", embedder, key="a key")
-    data = bytearray(path.read_bytes())
+def test_changed_page_of_an_encrypted_file_is_found(locked: Path) -> None:
+    data = bytearray(locked.read_bytes())
     data[len(data) // 2] ^= 1
-    path.write_bytes(data)
-    with Monograph.open(path, key="a key") as monograph:
-        findings = monograph.check()
-    assert ("file", False) in {(one.table, one.repairable) for one in findings}
+    locked.write_bytes(data)
+    with Monograph.open(locked, key="a key") as monograph:
+        assert ("file", False) in {(one.table, one.repairable) for one in monograph.check()}
 
 
 def mended(copy: Path, embedder: Embedder, truths: list[Any]) -> str:

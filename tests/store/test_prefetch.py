@@ -203,7 +203,6 @@ def test_missing_rows_may_be_announced(tmp_path: Path) -> None:
         ahead.keys(connection, ["none", ""])
         ahead.called(connection, ["none"])
         ahead.leads(connection, [1, 9_999])
-        ahead.subjects(connection)
         ahead.terms(connection, ["none"], "[1, 9]")
         ahead.lengths(connection, [1])
         ahead.starts(connection, [1, 9_999])

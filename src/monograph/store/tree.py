@@ -11,7 +11,7 @@ from monograph.store.documents.filters import Allowed
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
-from monograph.store.file.rows import column, integer, lookup, scalar, text, whole
+from monograph.store.file.rows import column, group, integer, lookup, scalar, text, whole
 from monograph.values import Quote, SummaryText
 
 
@@ -147,7 +147,7 @@ def remove(connection: Connection, nodes: Sequence[int]) -> None:
 def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], children: Sequence[int]) -> int:
     """Store a summary, (layer, rank, key, gist, vector, nearest), over its children, and return its row."""
     query = "INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node"
-    node = int(connection.execute(query, summary).fetchone()[0])
+    node = integer(connection, query, *summary)
     connection.executemany("UPDATE nodes SET parent = ? WHERE node = ?", ((node, child) for child in children))
     return node
 
@@ -215,9 +215,8 @@ def roots(connection: Connection) -> list[int]:
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
     """Return the children of each node, in order of rank and key, by node row."""
-    by_parent: dict[int | None, list[NodeRow]] = {}
-    for row in _load_nodes(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes):
-        by_parent.setdefault(row.parent, []).append(row)
+    rows = _load_nodes(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes)
+    by_parent = group((row.parent, row) for row in rows)
     return {node: by_parent.get(node, []) for node in nodes}
 
 
@@ -254,11 +253,9 @@ def of_vectors(
 ) -> dict[int, list[tuple[int, bytes]]]:
     """Return (node, key) of the summaries that have each vector, by memo row; skip the nodes in ``barred``."""
     skipped = set(barred)
-    by_memo: dict[int, list[tuple[int, bytes]]] = {row: [] for row in memos}
-    for row, node, key in lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos):
-        if node not in skipped:
-            by_memo[row].append((node, key))
-    return by_memo
+    rows = lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos)
+    by_memo = group((row, (node, key)) for row, node, key in rows if node not in skipped)
+    return {row: by_memo.get(row, []) for row in memos}
 
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
@@ -283,16 +280,11 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
     """Return the rows of the summaries above each chunk, from the lowest layer up, by chunk row."""
-    by_chunk: dict[int, list[int]] = {}
-    for row, node in connection.execute(
-        """WITH RECURSIVE up(chunk, node, layer) AS (
+    query = """WITH RECURSIVE up(chunk, node, layer) AS (
             SELECT n.chunk, n.parent, 1 FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value
             UNION ALL SELECT u.chunk, n.parent, u.layer + 1 FROM up AS u CROSS JOIN nodes AS n WHERE n.node = u.node)
-        SELECT chunk, node FROM up WHERE node IS NOT NULL ORDER BY chunk, layer""",
-        (json.dumps(list(chunks)),),
-    ):
-        by_chunk.setdefault(row, []).append(node)
-    return by_chunk
+        SELECT chunk, node FROM up WHERE node IS NOT NULL ORDER BY chunk, layer"""
+    return group(connection.execute(query, (json.dumps(list(chunks)),)).fetchall())
 
 
 def from_the_top(connection: Connection, most: int) -> list[int]:

@@ -13,7 +13,7 @@ from monograph.store.check.rules import DELETE, Checked, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file.checksums import checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
-from monograph.store.file.rows import loaded_object
+from monograph.store.file.rows import integer, loaded_object
 from monograph.store.graph.assertions import STORED, TABLES, AssertionOrigin, imply_node
 
 _ADD_AGAIN = "remove it, then sync or add it again"
@@ -35,7 +35,7 @@ def _make_readable(checked: Checked) -> None:
     """
     connection = checked.connection
     for row in sorted(checked.damaged):
-        (characters,) = connection.execute("SELECT characters FROM documents WHERE document = ?", (row,)).fetchone()
+        characters = integer(connection, "SELECT characters FROM documents WHERE document = ?", row)
         for table, condition, columns in _DOCUMENT_TEXTS:
             for column in columns:
                 query = f"SELECT rowid, CAST({column} AS BLOB) FROM {table} WHERE {condition} AND {column} IS NOT NULL"
@@ -62,7 +62,6 @@ _JSON: dict[str, Callable[[str], object]] = {
     "sections": documents.loaded_sections,
 }
 """Columns that hold JSON, and the function that decodes each."""
-
 
 _MISNUMBERED = """SELECT place, block FROM (
         SELECT block, document << 24 | row_number() OVER (PARTITION BY document ORDER BY block) - 1 AS place
@@ -142,7 +141,6 @@ _UNKNOWN = "source IS NOT NULL AND source NOT IN (SELECT source FROM sources)"
 _RENAMED = f"s.source IN (SELECT source FROM documents AS d WHERE d.source = s.source AND NOT {_BEGINS})"
 _BELOW = "(t.uri = r.name OR substr(t.uri, 1, length(r.name) + 1) = r.name || '/')"
 
-
 _FIND_SOURCES = (
     f"""UPDATE OR IGNORE sources AS s
     SET source = (SELECT min(source) FROM documents AS d WHERE {_UNKNOWN} AND {_BEGINS})
@@ -172,7 +170,6 @@ SOURCES = (
 
 # Previous versions.
 
-
 VERSIONS = (
     Rule("versions", "a previous version of document {} does not match its checksum",
          lambda checked: (f"{name!r} (row {row})" for row, name in versions.wrong(checked.connection)), None,
@@ -187,7 +184,6 @@ VERSIONS = (
 # Assertions.
 
 _TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
-
 
 # Texts are compared as bytes.
 _FAILS_CHECKSUM = {

@@ -23,11 +23,6 @@ _PERSON = ENTITY_KINDS.index("person")
 # Values of the memo, and vectors.
 
 
-def _find_wrong_values(checked: Checked) -> Iterator[str]:
-    for kind, count in memo.count_wrong(checked.connection).items():
-        yield f"{count} memo values ({kind})"
-
-
 def _disown_wrong_values(checked: Checked) -> None:
     """Delete memo values that fail their checksum, so that they are derived again.
 
@@ -60,7 +55,9 @@ LENGTHS = Rule(
 )
 
 VALUES = (
-    Rule("memo", "{} do not match their checksum", _find_wrong_values, _disown_wrong_values),
+    Rule("memo", "{} do not match their checksum",
+         lambda checked: (f"{n} memo values ({kind})" for kind, n in memo.count_wrong(checked.connection).items()),
+         _disown_wrong_values),
     Rule("memo", "{} rows whose number is out of range",
          f"memo NOT BETWEEN 0 AND {vectors.MOST_ROWS - 1}"),
     Rule("extractions", "{} extractions in the memo that cannot be read",
@@ -77,10 +74,7 @@ VALUES = (
 
 # The graph.
 
-
 _ONE_WAY = "NOT EXISTS (SELECT 1 FROM apart AS b WHERE b.key = {0}.full AND b.full = {0}.key)"
-
-
 _ARE_STORED = "{0}.key IN (SELECT key FROM names) AND {0}.full IN (SELECT key FROM names)"
 _BOTH_WAYS = (
     "DELETE FROM apart WHERE NOT (is_utf8(CAST(key AS BLOB)) AND is_utf8(CAST(full AS BLOB)))",

@@ -30,6 +30,18 @@ Columns: TypeAlias = tuple[
 BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {BY_FILE:d}"
 """SQL condition that the date of a document ``d`` comes from the document itself, not from its file."""
+SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
+    sha256, characters"""
+"""Columns of a document, or of a previous version, that its checksum covers, besides the text."""
+SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
+    CASE WHEN m.key = given_key(m.value) THEN m.key END"""
+"""Columns of a chunk ``c`` with its vector ``m`` that the checksum covers.
+
+The key is that of a vector that the caller supplied. Vectors derived from the text are not content: they can be derived
+again.
+"""
+_BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
+"""Query for the blocks of a text as bytes: each may be damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +244,6 @@ def titled(connection: Connection, row: int) -> tuple[str, str]:
     return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for block in blocks)
 
 
-_BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
-"""Query for the blocks of a text as bytes: each may be damaged."""
-
-
 def load(connection: Connection, row: DocumentRow) -> Document:
     """Return a whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
     with decoding(connection, f"row {row.row} of documents"):
@@ -300,18 +308,6 @@ def stored_checksum(connection: Connection, row: int) -> int:
         FROM chunks AS c LEFT JOIN vectors AS v USING (chunk) LEFT JOIN memo AS m USING (memo)
         WHERE c.document = ? ORDER BY c.ordinal, c.chunk"""  # noqa: S608 - a constant
     return content_checksum(values, text, connection.execute(chunks_query, (row,)).fetchall())
-
-
-SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
-    sha256, characters"""
-"""Columns of a document, or of a previous version, that its checksum covers, besides the text."""
-SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
-    CASE WHEN m.key = given_key(m.value) THEN m.key END"""
-"""Columns of a chunk ``c`` with its vector ``m`` that the checksum covers.
-
-The key is that of a vector that the caller supplied. Vectors derived from the text are not content: they can be derived
-again.
-"""
 
 
 def seal(connection: Connection, row: int) -> None:

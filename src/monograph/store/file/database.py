@@ -483,7 +483,12 @@ def uri_of(path: Path, *, read_only: bool) -> str:
 
 
 def _set_up(connection: Connection) -> Connection:
-    connection.create_function("casefold", 1, _casefold, deterministic=True)
+
+    def casefold(text: bytes | None) -> str | None:
+        return None if text is None else text.decode("utf-8", "replace").casefold()
+
+    # SQLite's lower() knows only ASCII. The text is given as bytes: invalid UTF-8 must not end a search.
+    connection.create_function("casefold", 1, casefold, deterministic=True)
     connection.create_function("is_utf8", 1, is_utf8, deterministic=True)
     checksums.register(connection)
     # Triggers in a file from elsewhere must not call the functions that are registered here.
@@ -498,11 +503,6 @@ def _set_up(connection: Connection) -> Connection:
     # Encrypted files are never mapped; a page that is not in the cache takes 30 µs to decrypt again.
     connection.execute(f"PRAGMA cache_size = {-32768 if encryption.is_encrypted(connection) else -8192:d}")
     return connection
-
-
-def _casefold(text: bytes | None) -> str | None:
-    """Return the text case-folded; SQLite's lower() knows only ASCII. Bytes: invalid UTF-8 must not end a search."""
-    return None if text is None else text.decode("utf-8", "replace").casefold()
 
 
 @contextmanager

@@ -69,6 +69,14 @@ def integer(connection: sqlite3.Connection, query: str, *parameters: object) -> 
     return int(scalar(connection, query, *parameters) or 0)
 
 
+def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Return the second values of pairs by their first, both in the order of the pairs."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
     """Return the row number for a new row, one above the highest. Call it in a write transaction.
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 from monograph.store.file import memo, schema
 from monograph.store.file.database import Connection
+from monograph.store.file.rows import integer
 from monograph.store.graph import names
 
 _GROUPS = {
@@ -22,19 +23,15 @@ _GROUPS = {
 
 def counts(connection: Connection) -> dict[str, int]:
     """Return counts for :class:`monograph.values.Stats`, by field name; ``file_bytes`` excludes the write-ahead log."""
-
-    def number(query: str) -> int:
-        return int(connection.execute(query).fetchone()[0] or 0)
-
     entities, merged = names.count(connection)
     tables = ("documents", "sources", "chunks", "vectors", "memo", "mentions")
-    return {table: number(f"SELECT count(*) FROM {table}") for table in tables} | {  # noqa: S608 - constants
+    return {table: integer(connection, f"SELECT count(*) FROM {table}") for table in tables} | {  # noqa: S608 - constants
         "memo_unused": memo.count_unused(connection),
-        "terms": number("SELECT count(*) FROM vocabulary"),
+        "terms": integer(connection, "SELECT count(*) FROM vocabulary"),
         "entities": entities,
         "merged": merged,
-        "characters": number("SELECT sum(characters) FROM documents"),
-        "file_bytes": number("PRAGMA page_count") * number("PRAGMA page_size"),
+        "characters": integer(connection, "SELECT sum(characters) FROM documents"),
+        "file_bytes": integer(connection, "PRAGMA page_count") * integer(connection, "PRAGMA page_size"),
         "format": schema.format_of(connection),
     }
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import integer, loaded_object, lookup, select, text
+from monograph.store.file.rows import group, integer, loaded_object, lookup, select, text
 from monograph.values import AssertedNode, AssertedRelation, Assertions, Float32
 from monograph.values.graph import NODE_LABEL
 
@@ -43,7 +43,6 @@ class AssertionOrigin(NamedTuple):
 
 NOBODY = AssertionOrigin(None, None)
 
-
 _OF_ORIGIN = "id = ? AND document IS ? AND chunk IS ?"
 """SQL condition that a row is an origin's assertion of a node."""
 
@@ -68,10 +67,8 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
         rows = connection.execute(_NODES).fetchall()
     else:
         rows = list(select(connection, f"{_NODES} WHERE t.id IN", list(dict.fromkeys(ids))))
-    by_id: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=itemgetter(0)):
-        by_id.setdefault(row[1], []).append(row)
-    return {name: _merge_node(text(name), group) for name, group in by_id.items()}
+    by_id = group((row[1], row) for row in sorted(rows, key=itemgetter(0)))
+    return {name: _merge_node(text(name), node_rows) for name, node_rows in by_id.items()}
 
 
 def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
@@ -98,10 +95,8 @@ def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple
         queries = (f"{_RELATIONS} WHERE t.{end} IN" for end in ("source", "target"))
         unique_ids = list(dict.fromkeys(ids))
         rows = list({row for query in queries for row in select(connection, query, unique_ids)})
-    by_ends: dict[Ends, list[Row]] = {}
-    for row in sorted(rows, key=itemgetter(0)):
-        by_ends.setdefault(Ends(*row[1:4]), []).append(row)
-    return tuple(_merge_relation(ends, group) for ends, group in by_ends.items())
+    by_ends = group((Ends(*row[1:4]), row) for row in sorted(rows, key=itemgetter(0)))
+    return tuple(_merge_relation(ends, edge_rows) for ends, edge_rows in by_ends.items())
 
 
 def _merge_relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
@@ -139,10 +134,8 @@ def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
 
 def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
     """Return the keys of the names of each given node, by node id; a node may have several names."""
-    keys_by_id: dict[str, set[str]] = {}
-    for name, key in select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids):
-        keys_by_id.setdefault(name, set()).add(key)
-    return keys_by_id
+    keys_by_id = group(select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids))
+    return {name: set(keys) for name, keys in keys_by_id.items()}
 
 
 def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
@@ -150,15 +143,14 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
 
     A key with relations to more than ``most`` other keys is left out.
     """
-    neighbours: dict[str, set[str]] = {}
-    if not is_empty(connection):
-        given_keys = list(dict.fromkeys(keys))
-        for end, other_end in (("source", "target"), ("target", "source")):
-            tables = f"""asserted_nodes AS n CROSS JOIN asserted_relations AS r CROSS JOIN asserted_nodes AS o
-                WHERE n.key = w.value AND r.{end} = n.id AND o.id = r.{other_end} AND o.id != n.id"""
-            for key, other_key in lookup(connection, "DISTINCT n.key, o.key", tables, given_keys):
-                neighbours.setdefault(key, set()).add(other_key)
-    others = ((key, sorted(other_keys - {key})) for key, other_keys in neighbours.items())
+    if is_empty(connection):
+        return {}
+    pairs, given_keys = [], list(dict.fromkeys(keys))
+    for end, other_end in (("source", "target"), ("target", "source")):
+        tables = f"""asserted_nodes AS n CROSS JOIN asserted_relations AS r CROSS JOIN asserted_nodes AS o
+            WHERE n.key = w.value AND r.{end} = n.id AND o.id = r.{other_end} AND o.id != n.id"""
+        pairs += lookup(connection, "DISTINCT n.key, o.key", tables, given_keys)
+    others = ((key, sorted(set(other_keys) - {key})) for key, other_keys in group(pairs).items())
     return {key: other_keys for key, other_keys in others if len(other_keys) <= most}
 
 

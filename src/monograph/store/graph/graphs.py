@@ -19,7 +19,7 @@ from monograph.dates.span import TimeSpan
 from monograph.store.documents.documents import TOLD, loaded_span, newest
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import column, integer, lookup, select
+from monograph.store.file.rows import column, group, integer, lookup, select
 from monograph.store.graph.names import Uses
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
@@ -145,11 +145,8 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that mention each name, by name; without the names that none mentions."""
-    by_name: dict[int, list[int]] = {}
     tables = f"mentions AS m WHERE m.name = w.value AND {allowed.on_each('m.chunk')}"
-    for name, chunk in lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters):
-        by_name.setdefault(name, []).append(chunk)
-    return by_name
+    return group(lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters))
 
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
@@ -271,11 +268,8 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
     """Return the rows of the first chunks of each document, at most ``most``, in reading order, by document row."""
-    by_document: dict[int, list[int]] = {}
     tables = "chunks AS c WHERE c.document = w.value AND c.ordinal < ? ORDER BY c.document, c.ordinal"
-    for document, chunk in lookup(connection, "c.document, c.chunk", tables, documents, most):
-        by_document.setdefault(document, []).append(chunk)
-    return by_document
+    return group(lookup(connection, "c.document, c.chunk", tables, documents, most))
 
 
 def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlace]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from monograph.store.documents.filters import EVERYTHING, Allowed, barred
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
-from monograph.store.file.rows import column, integer, lookup, scalar
+from monograph.store.file.rows import column, group, integer, lookup, scalar
 from monograph.values import Float32
 
 STORED = np.dtype("<f4")
@@ -80,11 +80,10 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that have each memo row as their vector, ascending, by memo row."""
-    by_memo: dict[int, list[int]] = {memo: [] for memo in memos}
+    unique_memos = dict.fromkeys(memos)
     tables = f"vectors AS v WHERE v.memo = w.value AND {allowed.on_each('v.chunk')} ORDER BY v.chunk"
-    for memo, chunk in lookup(connection, "v.memo, v.chunk", tables, by_memo, *allowed.parameters):
-        by_memo[memo].append(chunk)
-    return by_memo
+    by_memo = group(lookup(connection, "v.memo, v.chunk", tables, unique_memos, *allowed.parameters))
+    return {memo: by_memo.get(memo, []) for memo in unique_memos}
 
 
 def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:

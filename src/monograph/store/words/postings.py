@@ -91,8 +91,9 @@ class Postings:
         totals: tuple[float, float] = self._totals if counts is None else (counts.chunks, counts.words)
         having = None if counts is None else [counts.having[word] for word in words]
         lengths = self._counted.lengths_of(connection, self._words.blocks(words))
-        rows = self._counted.allowed
-        allowed_chunks = None if allowed == EVERYTHING else rows.every(connection, allowed, self._totals[0])
+        allowed_chunks = None
+        if allowed != EVERYTHING:
+            allowed_chunks = self._counted.allowed_rows(connection, allowed, self._totals[0])
         limit = k if allowed_chunks is not None or allowed == EVERYTHING else 4 * k
         matching: list[tuple[int, float]] = []
         seen = 0
@@ -101,7 +102,7 @@ class Postings:
             if best is None or limit == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best
-            allowed_rows = rows.among(connection, allowed, [row for row, _ in best[seen:]])
+            allowed_rows = self._counted.allowed_among(connection, allowed, [row for row, _ in best[seen:]])
             matching += [pair for pair in best[seen:] if pair[0] in allowed_rows]
             if len(matching) >= k or len(best) < limit:
                 return [pair for pair in matching if pair[1] >= matching[min(k, len(matching)) - 1][1]]
@@ -116,8 +117,8 @@ class Counted:
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
         self.ahead = ahead or Prefetcher()
-        self.allowed = AllowedRows()
-        """Chunks that filters allow."""
+        self._rows_by_filter: dict[Allowed, npt.NDArray[np.int64]] = {}
+        self._tested_counts: dict[Allowed, int] = {}
         self.exact: dict[str, int] = {}
         """Exact counts of words."""
         self.common: set[str] = set()
@@ -138,6 +139,28 @@ class Counted:
         for block, counts in terms.lengths(connection, missing):
             cached[block] = block, counts, _inverted.shortest(counts)
         return [cached[block] for block in blocks if block in cached]
+
+    def allowed_rows(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
+        """Return all allowed chunks of the ``total`` chunks, ascending; None while testing single chunks is cheaper.
+
+        They are read once the tests of single chunks have taken as long as that would take.
+        """
+        rows = self._rows_by_filter.get(allowed)
+        if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
+            rows = filters.rows(connection, allowed)
+            cached = self._rows_by_filter.values()
+            if len(cached) >= MOST or sum(map(len, cached)) + len(rows) > MOST_ROWS:
+                self._rows_by_filter = {}
+            if len(rows) <= MOST_ROWS:
+                self._rows_by_filter[allowed] = rows
+        return rows
+
+    def allowed_among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
+        """Return the given chunks that are allowed."""
+        if len(self._tested_counts) >= MOST and allowed not in self._tested_counts:
+            self._tested_counts = {}
+        self._tested_counts[allowed] = self._tested_counts.get(allowed, 0) + len(rows)
+        return filters.among(connection, allowed, rows)
 
 
 def read(
@@ -181,33 +204,3 @@ def read(
     chunks |= exact | dict.fromkeys(common, most)
     chunks = {word: count for word, count in chunks.items() if count}
     return Postings(chunks, frozenset(exact).intersection(chunks), reader, sums, cache)
-
-
-class AllowedRows:
-    """Cache of the chunks that filters allow, in one state of a file.
-
-    All allowed chunks of a filter are read once the tests of single chunks have taken as long as that would take.
-    """
-
-    def __init__(self) -> None:
-        self._rows_by_filter: dict[Allowed, npt.NDArray[np.int64]] = {}
-        self._tested_counts: dict[Allowed, int] = {}
-
-    def every(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
-        """Return all allowed chunks of the ``total`` chunks, ascending; None while testing single chunks is cheaper."""
-        rows = self._rows_by_filter.get(allowed)
-        if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
-            rows = filters.rows(connection, allowed)
-            cached = self._rows_by_filter.values()
-            if len(cached) >= MOST or sum(map(len, cached)) + len(rows) > MOST_ROWS:
-                self._rows_by_filter = {}
-            if len(rows) <= MOST_ROWS:
-                self._rows_by_filter[allowed] = rows
-        return rows
-
-    def among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
-        """Return the given chunks that are allowed."""
-        if len(self._tested_counts) >= MOST and allowed not in self._tested_counts:
-            self._tested_counts = {}
-        self._tested_counts[allowed] = self._tested_counts.get(allowed, 0) + len(rows)
-        return filters.among(connection, allowed, rows)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from monograph.store.documents.documents import BLOCK_CHARACTERS
 from monograph.store.file import encryption
 from monograph.store.file.errors import path_of, sqlite_errors
+from monograph.store.file.rows import integer
 from monograph.store.file.schema import BLOCK_BITS
 from monograph.store.vectors.clusters import code_place
 from monograph.store.words.pages import FilePages, descriptor_of, is_of
@@ -99,10 +100,6 @@ class Prefetcher:
         self._announce_rows(connection, "names", rows, small=True)
         heads = self._query_new(connection, "SELECT head FROM names WHERE name = ?1 AND head IS NOT NULL", rows)
         self._announce_rows(connection, "names", heads, small=True)
-
-    def subjects(self, connection: Connection) -> None:
-        """Announce the whole index ``subjects_by_document``."""
-        self._announce_ranges(connection, "subjects_by_document", [((), ())])
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
         """Announce names by key, and the index entries of the documents that are about them."""
@@ -207,8 +204,8 @@ class Prefetcher:
                     self._pages = None if descriptor is None else FilePages.of(descriptor)
                     self._file = None if descriptor is None else os.fstat(descriptor)
                 if tree not in self._roots:
-                    row = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (tree,)).fetchone()
-                    self._roots[tree] = 0 if row is None else int(row[0])
+                    query = "SELECT rootpage FROM sqlite_schema WHERE name = ?"
+                    self._roots[tree] = integer(connection, query, tree)
                 if self._pages is not None and self._roots[tree]:
                     any_missing = self._pages.announce(levels(self._pages, self._roots[tree]))
                     self._in_memory = 0 if any_missing else self._in_memory + 1

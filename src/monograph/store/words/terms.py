@@ -20,7 +20,7 @@ from monograph.store.documents import filters
 from monograph.store.documents.filters import EVERYTHING, Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import lookup, scalar, select
+from monograph.store.file.rows import integer, lookup, scalar, select
 from monograph.text_pass import compiled
 
 _UNSPACED = regex(
@@ -41,6 +41,7 @@ _CHUNKS_PER_ROW = 2_000
 _LONGEST_LENGTH = 0xFFFF
 """Length that is stored for chunks with this many words or more."""
 _LENGTH_TYPE = np.dtype("<u2")
+_INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
 
 
@@ -89,16 +90,10 @@ def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> 
     """Index chunks: their words, their lengths and, with ``trigrams``, their trigrams."""
     remaining = iter(entries)
     while batch := [(entry.chunk, *indexed(entry)) for entry in islice(remaining, _CHUNKS_PER_BATCH)]:
-        connection.executemany(
-            "INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)",
-            ((chunk, title, text) for chunk, title, text, _ in batch),
-        )
+        connection.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (row[:3] for row in batch))
         _store_lengths(connection, (chunk for chunk, *_ in batch))
         if trigrams:
             connection.executemany(_INSERT_TRIGRAMS, ((chunk, folded) for chunk, _, _, folded in batch))
-
-
-_INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 
 
 def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
@@ -115,15 +110,11 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
     """Delete chunks from the index; each entry must be as it was added."""
     rows = [entry.chunk for entry in entries]
     indexed_trigrams = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
-    for entry in entries:
-        title, text, folded = indexed(entry)
-        connection.execute(
-            "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)", (entry.chunk, title, text)
-        )
-        if entry.chunk in indexed_trigrams:
-            connection.execute(
-                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", (entry.chunk, folded)
-            )
+    removed = [(entry.chunk, *indexed(entry)) for entry in entries]
+    delete = "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)"
+    connection.executemany(delete, (row[:3] for row in removed))
+    trigrams = ((chunk, folded) for chunk, _, _, folded in removed if chunk in indexed_trigrams)
+    connection.executemany("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", trigrams)
     _store_lengths(connection, rows)
 
 
@@ -153,8 +144,8 @@ def keeps_removed(connection: Connection) -> bool:
     above the merged one: two zero bytes each at the end of the structure record.
     """
     tables = ("words_data", "trigrams_data")
-    layouts = (connection.execute(f"SELECT block FROM {table} WHERE id = 10").fetchone() for table in tables)  # noqa: S608
-    return any(row is not None and bytes(row[0]).endswith(b"\0\0") for row in layouts)
+    layouts = (scalar(connection, f"SELECT block FROM {table} WHERE id = 10") for table in tables)  # noqa: S608
+    return any(bytes(layout or b"").endswith(b"\0\0") for layout in layouts)
 
 
 def varints(data: bytes) -> Iterator[int]:
@@ -232,7 +223,7 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that match each word, as :func:`any_of`; words that no chunk matches are left out."""
     query = "SELECT count(*) FROM words WHERE words MATCH ?"
-    counts = {word: connection.execute(query, (any_of(word),)).fetchone()[0] for word in words}
+    counts = {word: integer(connection, query, any_of(word)) for word in words}
     return {word: number for word, number in counts.items() if number}
 
 
