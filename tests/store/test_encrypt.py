@@ -154,22 +154,6 @@ print(json.dumps([looked, {{kind: sorted(found) for kind, found in seen.items()}
 """
 
 
-def traces_in_bytes(tmp_path: Path, key: str | None) -> tuple[int, dict[str, list[str]]]:
-    """Work on a file in a process of its own; which traces of the text lay where, whenever it was looked."""
-    for name in ("files", "temporary", "sources"):
-        (tmp_path / name).mkdir()
-    for number in range(12):
-        (tmp_path / "sources" / f"{number}.md").write_text(f"# File {number}\n\n{SECRET}\n\n{SECRET} again {number}.")
-    words = json.dumps([trace.decode() for trace in TRACES])
-    command = [sys.executable, "-c", WORK.format(tests=str(TESTS)), str(tmp_path / "files"), json.dumps(key), words]
-    environment = {**os.environ, "SQLITE_TMPDIR": str(tmp_path / "temporary")}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    looked, seen = json.loads(done.stdout)
-    return int(looked), dict(seen)
-
-
 def held_open(process: int) -> set[str]:
     """What another process has open; it may close some while it is looked at."""
     found = set()
@@ -186,8 +170,18 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open
 @needs_proc
 @pytest.mark.parametrize("key", [None, KEY], ids=["plain", "encrypted"])
 def test_encrypted_store_writes_no_text_to_disk(tmp_path: Path, key: str | None) -> None:
-    """The plain file shows that the search of the bytes finds what there is to be found."""
-    looked, seen = traces_in_bytes(tmp_path, key)
+    """Work on a file in a process of its own. The plain file shows that the search of the bytes finds what is there."""
+    for name in ("files", "temporary", "sources"):
+        (tmp_path / name).mkdir()
+    for number in range(12):
+        (tmp_path / "sources" / f"{number}.md").write_text(f"# File {number}\n\n{SECRET}\n\n{SECRET} again {number}.")
+    words = json.dumps([trace.decode() for trace in TRACES])
+    command = [sys.executable, "-c", WORK.format(tests=str(TESTS)), str(tmp_path / "files"), json.dumps(key), words]
+    environment = {**os.environ, "SQLITE_TMPDIR": str(tmp_path / "temporary")}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    looked, seen = json.loads(done.stdout)
     assert looked > 20
     if key is None:
         for kind in ("a.mono", "b.mono", "-wal", "temporary"):
