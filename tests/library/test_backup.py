@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import stat
@@ -18,6 +17,7 @@ import pytest
 from monograph import Document, Monograph, Progress
 from monograph.errors import BusyFile, DamagedFile, InputError, NotAMonograph
 from monograph.store.file.database import Database
+from support.forks import run
 from support.models import HashEmbedder
 from support.paths import TESTS
 
@@ -286,26 +286,17 @@ def test_backup_of_a_damaged_file_raises(path: Path, tmp_path: Path, key: str | 
     assert ids(tmp_path / "backup.mono", key) == ids(path, key)
 
 
-def monograph(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "monograph.app.cli", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"})
-
-
 @pytest.mark.long
 def test_backup_command_writes_a_copy(
     path: Path, tmp_path: Path, key: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MONOGRAPH_KEY", key or "")
     copy = tmp_path / "copy.mono"
-    done = monograph("backup", path, copy, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {"copy": str(copy), "bytes": copy.stat().st_size}
-    again = monograph("backup", path, copy)
-    assert again.returncode == 2
-    assert f"error: {copy} exists already" in again.stderr
-    assert "--overwrite" in again.stderr
-    told = monograph("backup", path, copy, "--overwrite")
-    assert told.returncode == 0
-    assert told.stdout.startswith(f"{copy}: ")
-    assert monograph("backup", tmp_path / "none.mono", copy).returncode == 1
+    monkeypatch.setenv("COLUMNS", "200")
+    assert json.loads(run("backup", path, copy, "--json")) == {"copy": str(copy), "bytes": copy.stat().st_size}
+    again = run("backup", path, copy, code=2)
+    assert f"error: {copy} exists already" in again
+    assert "--overwrite" in again
+    assert run("backup", path, copy, "--overwrite").startswith(f"{copy}: ")
+    run("backup", tmp_path / "none.mono", copy, code=1)
     assert ids(copy, key) == ids(path, key)

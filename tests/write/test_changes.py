@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -60,14 +60,8 @@ def parcel(given: Sequence[Document], file: str | None, state: int = 0, **more: 
         return Parcel(None, tuple(given), **more)
     uri = f"folder/{file}"
     source = SourceRow(uri, "folder", bytes([state]) * 32, 10, 1_000 + state)
-    return Parcel(
-        source,
-        tuple(
-            replace(one, text="", uri=f"{uri}!/{one.id}") if one.passages else replace(one, uri=f"{uri}!/{one.id}")
-            for one in given
-        ),
-        **more,
-    )
+    of_file = (replace(one, text="" if one.passages else one.text, uri=f"{uri}!/{one.id}") for one in given)
+    return Parcel(source, tuple(of_file), **more)
 
 
 @st.composite
@@ -84,12 +78,8 @@ def entangled(draw: st.DrawFn) -> History:
         last=st.booleans(),
         broken=st.booleans(),
     )
-    batch = st.builds(
-        Batch,
-        st.lists(parcels, min_size=1, max_size=5).map(tuple),
-        st.just(()) | st.lists(some, min_size=1, max_size=2).map(tuple),
-        st.booleans(),
-    )
+    meanwhile = st.just(()) | st.lists(some, min_size=1, max_size=2).map(tuple)
+    batch = st.builds(Batch, st.lists(parcels, min_size=1, max_size=5).map(tuple), meanwhile, st.booleans())
     return History(tuple(draw(st.lists(batch, min_size=1, max_size=3))), paid)
 
 
@@ -104,27 +94,24 @@ def apart(draw: st.DrawFn) -> tuple[History, History]:
         made = [draw(documents(st.just(name), own=True, with_vectors=paid)) for name in some]
         rounds.append([parcel([one], one.id if one.id in ("d1", "d3") else None) for one in made])
     whole = tuple(Batch(tuple(some)) for some in rounds)
-    cut = tuple(Batch(tuple(part)) for some in rounds for part in _cut(some, draw(st.sampled_from([1, 1, 2, 3]))))
-    return History(whole, paid), History(cut, paid)
-
-
-def _cut(parcels: Sequence[Parcel], size: int) -> Iterator[Sequence[Parcel]]:
-    return (parcels[first : first + size] for first in range(0, len(parcels), size))
+    cut = []
+    for parcels in rounds:
+        size = draw(st.sampled_from([1, 1, 2, 3]))
+        cut += [Batch(tuple(parcels[first : first + size])) for first in range(0, len(parcels), size)]
+    return History(whole, paid), History(tuple(cut), paid)
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Path]:
     """Files without documents, to be copied, by whether vectors cost something."""
     folder = tmp_path_factory.mktemp("empty")
-    made = {}
-    for paid in (False, True):
-        path = folder / f"{paid}.mono"
-        made_with = Settings(chunk_tokens=16, chunk_overlap=0)
-        with Monograph.open(path, embedder(paid), settings=made_with) as monograph:
+    made = {paid: folder / f"{paid}.mono" for paid in (False, True)}
+    for paid, path in made.items():
+        chosen = Settings(chunk_tokens=16, chunk_overlap=0)
+        with Monograph.open(path, embedder(paid), settings=chosen) as monograph:
             monograph.add([])
             with monograph._file.database.write() as connection:
                 sources.put_root(connection, Root("folder", str(folder / "folder")))
-        made[paid] = path
     return made
 
 
@@ -202,15 +189,6 @@ def one_by_one(connection: Connection, pipeline: Pipeline, batch: Sequence[Ready
 store_together = writer.store
 
 
-def together(empty: dict[bool, Path], folder: Path, history: History) -> tuple[Stored, Stored]:
-    """What a history leaves, and what it leaves where parcels are stored one after the other."""
-    here = run(Path(shutil.copy(empty[history.paid], folder / "together.mono")), history)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(writer, "store", one_by_one)
-        alone = run(Path(shutil.copy(empty[history.paid], folder / "alone.mono")), history)
-    return here, alone
-
-
 def compare_groupings(empty: dict[bool, Path], folder: Path, histories: tuple[History, History]) -> None:
     whole, cut = (
         run(Path(shutil.copy(empty[history.paid], folder / f"{place}.mono")), history)
@@ -221,22 +199,18 @@ def compare_groupings(empty: dict[bool, Path], folder: Path, histories: tuple[Hi
     assert sorted(whole.texts) == sorted(cut.texts)
 
 
-Folders = Callable[[], Path]
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
-    return lambda: tmp_path_factory.mktemp("rows")
-
-
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
 @settings(max_examples=examples(60))
 @given(history=entangled())
 def test_rows_equal_those_of_parcels_stored_one_by_one(
-    empty: dict[bool, Path], folders: Folders, history: History
+    empty: dict[bool, Path], tmp_path_factory: pytest.TempPathFactory, history: History
 ) -> None:
-    here, alone = together(empty, folders(), history)
+    folder = tmp_path_factory.mktemp("rows")
+    here = run(Path(shutil.copy(empty[history.paid], folder / "together.mono")), history)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "store", one_by_one)
+        alone = run(Path(shutil.copy(empty[history.paid], folder / "alone.mono")), history)
     assert here.faults == alone.faults == []
     assert here.rows == alone.rows
     assert here.numbered == alone.numbered
@@ -249,9 +223,9 @@ def test_rows_equal_those_of_parcels_stored_one_by_one(
 @settings(max_examples=examples(60))
 @given(histories=apart())
 def test_rows_do_not_depend_on_batches(
-    empty: dict[bool, Path], folders: Folders, histories: tuple[History, History]
+    empty: dict[bool, Path], tmp_path_factory: pytest.TempPathFactory, histories: tuple[History, History]
 ) -> None:
-    compare_groupings(empty, folders(), histories)
+    compare_groupings(empty, tmp_path_factory.mktemp("rows"), histories)
 
 
 @pytest.mark.parametrize("paid", [False, True])
@@ -263,13 +237,13 @@ def test_rows_do_not_depend_on_batches(
     ],
 )
 def test_known_name_gets_its_missing_embedding(
-    empty: dict[bool, Path], folders: Folders, later: Document, *, paid: bool
+    empty: dict[bool, Path], tmp_path: Path, later: Document, *, paid: bool
 ) -> None:
     first = parcel([Document("the bill INV-2031 was paid by A. Calder", id="first")], None)
     second = parcel([later], None)
     whole, cut = History((Batch((first, second)),), paid), History((Batch((first,)), Batch((second,))), paid)
-    compare_groupings(empty, folders(), (whole, cut))
-    found = run(Path(shutil.copy(empty[paid], folders() / "x.mono")), cut)
+    compare_groupings(empty, tmp_path, (whole, cut))
+    found = run(Path(shutil.copy(empty[paid], tmp_path / "x.mono")), cut)
     codes = {name: code for name, _, code, *_ in found.rows["names"]}
     assert (codes["inv 2031"] is not None) == (later.title == "INV-2031")
 
