@@ -285,12 +285,7 @@ def test_invalid_numbers_on_the_command_line_are_refused(filled: Monograph, fold
     (folder / "a.html").write_text("<p>A text of another kind.</p>")
     new = folder.parent / "typed.mono"
     run("sync", new, folder, "--max-bytes", HUGE, "--max-seconds", "1e300")
-    for option, value in (
-        ("--max-seconds", "nan"),
-        ("--max-seconds", "inf"),
-        ("--max-seconds", 0),
-        ("--max-bytes", -1),
-    ):
+    for option, value in (*(("--max-seconds", seconds) for seconds in ("nan", "inf", 0)), ("--max-bytes", -1)):
         for command in (("sync", new, folder), ("retry", new), ("watch", new, folder)):
             said = run(*command, option, value, code=2)
             assert option[2:].replace("-", "_") in said and said.startswith("error:")

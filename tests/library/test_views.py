@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph, Passage, Reader, Settings, Snapshot, Tree, View
+from monograph import Document, Hit, Monograph, Passage, Reader, Settings, Snapshot, Tree, View
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.errors import (
     ClosedFile,
@@ -91,6 +91,10 @@ class Echo:
 
 def parts_of(archive: Reader) -> dict[str, object]:
     return {"Monograph": archive, "Files": archive.files, "EntityGraph": archive.graph, "SummaryTree": archive.tree}
+
+
+def owners_of(hits: Sequence[Hit]) -> set[Any]:
+    return {hit.metadata["owner"] for hit in hits}
 
 
 def public(part: object) -> set[str]:
@@ -251,12 +255,8 @@ def test_snapshots_lack_all_that_writes(tmp_path: Path) -> None:
         for snapshot in (past, past.within(ANN), archive.within(ANN).as_of("2100")):
             for name, part in parts_of(snapshot).items():
                 assert public(part) == WORKS[name] - WRITES.get(name, set())
-            assert {type(one) for one in parts_of(snapshot).values()} == {
-                Snapshot,
-                OriginalFiles,
-                GraphReader,
-                TreeReader,
-            }
+            kinds = {type(one) for one in parts_of(snapshot).values()}
+            assert kinds == {Snapshot, OriginalFiles, GraphReader, TreeReader}
 
 
 def test_front_ends_name_the_method_of_the_file(tmp_path: Path) -> None:
@@ -320,15 +320,10 @@ def test_view_equals_a_file_of_its_documents(shared_file: Monograph, tmp_path: P
 
 def test_view_shows_summaries_of_its_chunks_only(tmp_path: Path) -> None:
     # What one says is far from what the other does: segments of one are among those of both.
-    ours = [
-        Document(f"The cat {word} sleeps on the mat.", id=f"a{n}", metadata=ANN) for n, word in enumerate("xyzuvw" * 4)
-    ]
-    theirs = [
-        Document(
-            f"Zorblax share prices {n} rose in the bond market by {n} points.", id=f"b{n}", metadata={"owner": "b"}
-        )
-        for n in range(24)
-    ]
+    cats = (f"The cat {word} sleeps on the mat." for word in "xyzuvw" * 4)
+    bonds = (f"Zorblax share prices {n} rose in the bond market by {n} points." for n in range(24))
+    ours = [Document(text, id=f"a{n}", metadata=ANN) for n, text in enumerate(cats)]
+    theirs = [Document(text, id=f"b{n}", metadata={"owner": "b"}) for n, text in enumerate(bonds)]
     with Monograph.open(tmp_path / "x.mono", summarizer=ExtractiveSummarizer()) as archive:
         archive.add([*ours, *theirs])
         view = archive.within(ANN)
@@ -354,16 +349,10 @@ def test_view_shows_summaries_of_its_chunks_only(tmp_path: Path) -> None:
 
 
 def test_view_skips_documents_partly_outside(monograph: Monograph) -> None:
-    monograph.add(
-        [
-            Document(
-                id="mixed", metadata=ANN, passages=(Passage("mine", "m1"), Passage("hers", "m2", {"owner": "eve"}))
-            ),
-            Document(id="whole", metadata={"owner": "eve"}, passages=(Passage("ours", "w1", ANN),)),
-            Document("", id="empty", metadata=ANN),
-            Document("", id="hers", metadata={"owner": "eve"}),
-        ]
-    )
+    eve = {"owner": "eve"}
+    mixed = Document(id="mixed", metadata=ANN, passages=(Passage("mine", "m1"), Passage("hers", "m2", eve)))
+    whole = Document(id="whole", metadata=eve, passages=(Passage("ours", "w1", ANN),))
+    monograph.add([mixed, whole, Document("", id="empty", metadata=ANN), Document("", id="hers", metadata=eve)])
     view = monograph.within(ANN)
     assert [one.id for one in view.documents()] == ["empty", "whole"]
     assert [one.chunk.id for one in view.fetch()] == ["w1"]
@@ -395,15 +384,11 @@ def test_within_needs_a_valid_filter(shared_file: Monograph) -> None:
 
 def test_filter_caches_of_view_and_file_are_separate(shared_file: Monograph) -> None:
     where = {"day": {"!=": 1}}
-    for _ in range(3):
-        for how in ("dense", "lexical", "hybrid", "tree"):
-            assert {hit.metadata["owner"] for hit in shared_file.within(ANN).search("Babbage", 100, how, where)} == {
-                "ann"
-            }
-            assert {hit.metadata["owner"] for hit in shared_file.search("Babbage", 100, how, where)} == {"ann", "bob"}
-            assert {
-                hit.metadata["owner"] for hit in shared_file.within({"owner": "bob"}).search("Babbage", 9, how)
-            } == {"bob"}
+    ann, bob = shared_file.within(ANN), shared_file.within({"owner": "bob"})
+    for how in ("dense", "lexical", "hybrid", "tree") * 3:
+        assert owners_of(ann.search("Babbage", 100, how, where)) == {"ann"}
+        assert owners_of(shared_file.search("Babbage", 100, how, where)) == {"ann", "bob"}
+        assert owners_of(bob.search("Babbage", 9, how)) == {"bob"}
 
 
 @pytest.mark.parametrize("native", [True, False])
@@ -425,7 +410,7 @@ def test_view_ranks_very_common_words_as_its_own_file(
         for how in ("lexical", "hybrid", "tfidf"):
             for where in (None, {"owner": {"!=": "x"}}):
                 hits = view.search(question, 50, how, where)
-                assert {hit.metadata["owner"] for hit in hits} <= {"ann"}
+                assert owners_of(hits) <= {"ann"}
                 assert len(hits) == 50 or question in ("zorblax", "lathe XK-427")
 
 
@@ -555,22 +540,25 @@ def test_view_is_closed_with_its_file(tmp_path: Path) -> None:
         archive.within(ANN)
 
 
-def test_view_of_a_read_only_file_can_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "x.mono"
-    with Monograph.open(path) as archive:
+@pytest.fixture
+def of_people(tmp_path: Path) -> Path:
+    """A file of the documents of two people, to be changed."""
+    with Monograph.open(tmp_path / "x.mono") as archive:
         archive.add(people())
-    with Monograph.open(path, read_only=True) as archive:
+    return tmp_path / "x.mono"
+
+
+def test_view_of_a_read_only_file_can_be_read(of_people: Path) -> None:
+    with Monograph.open(of_people, read_only=True) as archive:
         view = archive.within(ANN)
-        assert {hit.metadata["owner"] for hit in view.search("Babbage", 100)} == {"ann"}
+        assert owners_of(view.search("Babbage", 100)) == {"ann"}
         with pytest.raises(MonographError, match="reading only"):
             view.add([Document("x", id="y")])
 
 
-def test_view_is_pickled_with_its_file(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono") as archive:
-        archive.add(people())
-        with pickle.loads(pickle.dumps(archive.within(ANN))) as again:
-            assert again.listed().count == 12
+def test_view_is_pickled_with_its_file(of_people: Path) -> None:
+    with Monograph.open(of_people) as archive, pickle.loads(pickle.dumps(archive.within(ANN))) as again:
+        assert again.listed().count == 12
 
 
 def test_view_does_not_read_files_with_documents_outside(monograph: Monograph, folder: Path) -> None:
@@ -628,37 +616,26 @@ VERBS = ("met", "wrote to", "left")
 def libraries(draw: st.DrawFn) -> tuple[list[Document], list[Document]]:
     """(documents of a view, documents beside it that have a secret each)."""
 
-    def said(words: Sequence[str]) -> str:
-        sentences = draw(st.integers(1, 3))
-        drawn = [
-            f"{draw(st.sampled_from(words))} {draw(st.sampled_from(VERBS))} {draw(st.sampled_from(words))} in "
-            f"{draw(st.sampled_from(PLACES))}."
-            for _ in range(sentences)
-        ]
-        return " ".join(drawn)
+    def one_of(*values: Any) -> Any:
+        return draw(st.sampled_from(values))
+
+    def said(*words: str) -> str:
+        count = draw(st.integers(1, 3))
+        return " ".join(
+            f"{one_of(*words)} {one_of(*VERBS)} {one_of(*words)} in {one_of(*PLACES)}." for _ in range(count)
+        )
 
     inside = [
-        Document(
-            said(PEOPLE),
-            id=f"in{n}",
-            title=draw(st.sampled_from(("", "Oslo", "Ada (poet)"))),
-            uri=f"u{n}",
-            metadata=ANN,
-        )
+        Document(said(*PEOPLE), id=f"in{n}", title=one_of("", "Oslo", "Ada (poet)"), uri=f"u{n}", metadata=ANN)
         for n in range(draw(st.integers(0, 4)))
     ]
     outside = []
     for n in range(draw(st.integers(1, 4))):
-        secret = draw(st.sampled_from(SECRETS))
-        outside.append(
-            Document(
-                f"{said((*PEOPLE, secret, f'{secret} Ada'))} {secret} knows Ada. Ada ({secret[0]}A) is {secret} Ada.",
-                id=f"{secret}{n}",
-                title=draw(st.sampled_from(("Oslo", f"Ada ({secret.lower()})", f"{secret} in Oslo"))),
-                uri=f"{secret}/{n}",
-                metadata={"owner": draw(st.sampled_from(("bob", None, f"{secret}"))), secret: secret},
-            )
-        )
+        secret = one_of(*SECRETS)
+        text = f"{said(*PEOPLE, secret, f'{secret} Ada')} {secret} knows Ada. Ada ({secret[0]}A) is {secret} Ada."
+        title = one_of("Oslo", f"Ada ({secret.lower()})", f"{secret} in Oslo")
+        metadata = {"owner": one_of("bob", None, secret), secret: secret}
+        outside.append(Document(text, id=f"{secret}{n}", title=title, uri=f"{secret}/{n}", metadata=metadata))
     return inside, outside
 
 
@@ -679,21 +656,19 @@ def test_random_files_show_nothing_outside_a_view(
         view = archive.within(ANN)
         no_secret(view, SECRETS, ("Who met Ada in Oslo?", "What is this about?"), ("Ada", "Oslo", "Grace", "in0"))
         assert view.documents() == alone.documents()
-        assert (
-            view.fetch() == []
-            if not inside
-            else [one.chunk for one in view.fetch()] == [one.chunk for one in alone.fetch()]
-        )
-        called = {one.id: (one.name, one.chunks, one.documents) for one in alone.graph.entities(1000)}
-        assert {one.id: (one.name, one.chunks, one.documents) for one in view.graph.entities(1000)} == called
+        assert [one.chunk for one in view.fetch()] == [one.chunk for one in alone.fetch()]
+        called = [
+            {one.id: (one.name, one.chunks, one.documents) for one in part.graph.entities(1000)}
+            for part in (view, alone)
+        ]
+        assert called[0] == called[1]
         for how in ("lexical", "dense", "graph"):
             found = {hit.chunk.id for hit in view.search("Ada Oslo", 100, how)}
             assert found <= {one.chunk.id for one in alone.fetch()}
 
 
-def test_stored_answers_belong_to_their_view(tmp_path: Path) -> None:
-    with Monograph.open(tmp_path / "x.mono", model=Echo()) as archive:
-        archive.add(people())
+def test_stored_answers_belong_to_their_view(of_people: Path) -> None:
+    with Monograph.open(of_people, model=Echo()) as archive:
         whole = archive.ask("Where is Charles Babbage?", k=100)
         assert "Zorblax" in whole.text
         answer = archive.within(ANN).ask("Where is Charles Babbage?", k=100)
@@ -712,12 +687,10 @@ def test_stored_answers_belong_to_their_view(tmp_path: Path) -> None:
         "DELETE FROM names",
     ],
 )
-def test_damage_in_a_view_raises_errors_of_ours(tmp_path: Path, damage: str) -> None:
-    with Monograph.open(tmp_path / "x.mono") as archive:
-        archive.add(people())
-    with closing(raw_sql.connected(tmp_path / "x.mono")) as connection:
+def test_damage_in_a_view_raises_errors_of_ours(of_people: Path, damage: str) -> None:
+    with closing(raw_sql.connected(of_people)) as connection:
         connection.execute(damage)
-    with Monograph.open(tmp_path / "x.mono") as archive:
+    with Monograph.open(of_people) as archive:
         view = archive.within(ANN)
         failed = 0
         for read in (
