@@ -51,20 +51,11 @@ _HEADS = ",:;–—|("
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Summaries for a context.
+    """Summaries for a context, as hits in the order in which they are to be included.
 
-    Parameters
-    ----------
-    hits:
-        The hits of the search, or the beginnings of the documents that a question about a whole refers to.
-    summaries:
-        Hits that are summaries, in the order in which they are to be included.
-    share:
-        Maximum share of the budget for the summaries.
-    whole:
-        Whether the question is about a whole: then the summaries come first.
-    opening:
-        Whether ``hits`` are beginnings of documents, to be read in order.
+    ``hits`` are those of the search, or the beginnings of the documents that a question about a whole refers to, to be
+    read in order: then ``opening`` is True. ``share`` is the largest share of the budget for the summaries. If the
+    question is about a whole, ``whole`` is True, and the summaries come first.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -173,9 +164,8 @@ def quotable(
 ) -> dict[int, Summary]:
     """Return by node the part of each summary that the filter (and ``documents``, if given) permits.
 
-    A summary that quotes its sources keeps the sentences of permitted chunks. A summary in its own words is kept whole
-    if all chunks under it are permitted, and dropped otherwise. ``chunks`` of the result are the quoted chunks, or all
-    chunks under it.
+    A summary that quotes its sources keeps the sentences of permitted chunks, and has these as its ``chunks``. A
+    summary in its own words is kept whole if all chunks under it are permitted, and dropped otherwise.
     """
     rows = store.load(connection, nodes)
     gists = summaries.texts_of(connection, rows.values())

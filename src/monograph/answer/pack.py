@@ -47,21 +47,9 @@ _SHORTER = 7 / 8
 class Packing:
     """Options for packing a context.
 
-    Parameters
-    ----------
-    budget:
-        Maximum number of tokens of its text, at least 1.
-    cut:
-        Approximate share of the hits' tokens to remove even if the budget has room, 0 to 1.
-    order:
-        Order of the pieces.
-    count:
-        Counts tokens as the model that will read the context does.
-
-    Raises
-    ------
-    InputError
-        If a value is out of range.
+    ``budget`` is the largest number of tokens of its text, at least 1, as ``count`` counts them like the model that
+    will read it. ``cut`` is the approximate share of the hits' tokens to remove even if the budget has room, 0 to 1.
+    Raises InputError if a value is out of range.
     """
 
     budget: int = BUDGET
@@ -105,18 +93,9 @@ def pack(
     twice; a summary whose sentences are all included already is left out. If not even one sentence fits, the best is
     truncated at a word boundary.
 
-    Parameters
-    ----------
-    reading:
-        The hits, compared with the question.
-    hits:
-        Hits of a search, best first.
-    packing:
-        Budget, cut, order and token counter.
-    relations, candidates:
-        Graph paths and names shown before the pieces if the budget has room; only candidates that occur in a piece.
-    over:
-        Summaries that get a share of the budget. They contribute only sentences that no passage here contains.
+    ``relations`` and ``candidates`` are shown before the pieces if the budget has room; only candidates that occur in a
+    piece. The summaries of ``over`` get a share of the budget, and contribute only sentences that no passage here
+    contains.
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
@@ -298,22 +277,14 @@ def _cite_pieces(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: P
     ranked = sorted(best, key=lambda number: (-best[number], number))
     if order == "edges":
         ranked = ranked[::2] + ranked[1::2][::-1]
-    return tuple(
-        cite(pieces[number], citation_number, best[number], _join_spans(chosen, number, pieces[number]))
-        for citation_number, number in enumerate(ranked, 1)
-    )
-
-
-def _join_spans(chosen: Sequence[_Unit], number: int, piece: CitedPiece) -> list[list[tuple[int, int]]]:
-    """Return the kept spans of each part of a piece, in reading order; join spans separated by white space only."""
-    kept_spans: list[list[tuple[int, int]]] = [[] for _ in piece.parts]
-    for unit in sorted(unit for unit in chosen if unit.piece == number):
-        spans, text = kept_spans[unit.part], piece.parts[unit.part].text
-        if spans and not text[spans[-1][1] : unit.start].strip():
-            spans[-1] = (spans[-1][0], unit.end)
+    spans: dict[int, list[list[tuple[int, int]]]] = {number: [[] for _ in pieces[number].parts] for number in ranked}
+    for unit in sorted(chosen):
+        kept, text = spans[unit.piece][unit.part], pieces[unit.piece].parts[unit.part].text
+        if kept and not text[kept[-1][1] : unit.start].strip():  # Join spans separated by white space only.
+            kept[-1] = (kept[-1][0], unit.end)
         else:
-            spans.append((unit.start, unit.end))
-    return kept_spans
+            kept.append((unit.start, unit.end))
+    return tuple(cite(pieces[number], place, best[number], spans[number]) for place, number in enumerate(ranked, 1))
 
 
 def cite(

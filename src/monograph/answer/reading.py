@@ -99,20 +99,10 @@ _KINDS = (
 class QueryTerms:
     """Words of a question, their weights, and the kind of its answer.
 
-    Parameters
-    ----------
-    text:
-        The original question.
-    words, stems:
-        Its content words, folded, each once, in order; and their stems.
-    weights:
-        Inverse document frequency of each word in the file, normalized to sum 1; float64 (words,).
-    every:
-        All its folded words, in order.
-    kinds:
-        Kinds of entities that may be the answer; empty if the question's words do not indicate them.
-    kind:
-        Kind of the answer: ``person``, ``place``, ``date``, ``quantity``, or ``other`` if it is unknown.
+    ``words`` are its content words, folded, each once, in order, with their ``stems``; ``weights`` their inverse
+    document frequencies in the file, normalized to sum 1, float64 (words,). ``every`` has all its folded words, in
+    order. ``kinds`` are the kinds of entities that may be the answer, empty if no word indicates them; ``kind`` sums
+    them up: ``person``, ``place``, ``date``, ``quantity`` or ``other``.
     """
 
     text: str
@@ -185,25 +175,14 @@ class TitledText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sentences:
-    """Sentences of passages, in order, with their features.
+    """Sentences of passages, in order, with their features; arrays are float64.
 
-    Parameters
-    ----------
-    spans:
-        (start, end) of each sentence, passage by passage.
-    at:
-        Positions of the sentences in the passages that have any.
-    near, has:
-        Similarity of each sentence to each word of the question (0 to 1), and whether it contains the word (0 or 1):
-        float64 (sentences, words).
-    told:
-        Further features: float64 (sentences, TOLD), as :func:`compare` returns them.
-    titles:
-        Which words of the question occur in the title of each passage that has sentences: float64 (passages, words).
-    shares:
-        Share of the question in each sentence, weighted by the words' rarity in the passage: float64 (sentences,).
-    odds:
-        Log-odds that each sentence holds the answer, float64 (sentences,): see :data:`SENTENCE`.
+    ``spans`` has the (start, end) of each sentence, passage by passage, ``at`` the positions in the passages that have
+    any. ``near``, (sentences, words), is the similarity to each word of the question, 0 to 1; ``has`` is 1 where the
+    sentence contains the word; ``told`` are further features, (sentences, TOLD), as :func:`compare` returns them.
+    ``titles``, (passages, words), is 1 where a title contains the word. Of each sentence, ``shares`` is the share of
+    the question in it, weighted by the words' rarity in the passage, and ``odds`` the log-odds that it holds the
+    answer: see :data:`SENTENCE`.
     """
 
     spans: Sequence[Spans]
@@ -219,12 +198,7 @@ class Sentences:
 class Reading:
     """Passages compared with a question. Safe for use by many threads.
 
-    Parameters
-    ----------
-    question:
-        The terms of the question.
-    passages:
-        All passages that the methods will be called with; duplicates are compared once.
+    ``passages`` are all those that the methods will be called with; duplicates are compared once.
     """
 
     def __init__(self, question: QueryTerms, passages: Iterable[TitledText]) -> None:

@@ -44,17 +44,10 @@ SMALLEST_COST = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceScores:
-    """The sentences of a passage, in order.
+    """The (start, end) of the sentences of a passage, in order, and their values, float64 (sentences,).
 
-    Parameters
-    ----------
-    spans:
-        (start, end) of each sentence.
-    values:
-        Logarithm of probability over cost, float64 (sentences,). Sentences with the highest values are kept first.
-    told:
-        Whether any word of the question occurs in the passage. If none does, the values do not distinguish its
-        sentences.
+    A value is the logarithm of probability over cost: sentences of the highest are kept first. Unless ``told``, no word
+    of the question occurs in the passage, and the values do not distinguish its sentences.
     """
 
     spans: Spans

@@ -121,13 +121,8 @@ _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORE
 def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
     """Return the periods that a question asks for, in order and without repeats. A text may be from any of them.
 
-    Parameters
-    ----------
-    text:
-        The question, in English.
-    today:
-        Day that ``yesterday`` and ``in March`` are relative to. A month or a day without a year is the last one that
-        began by then.
+    The question is in English. ``yesterday`` and ``in March`` are relative to ``today``: a month or a day without a
+    year is the last one that began by then.
     """
     matches: list[tuple[re.Match[str], TimeSpan]] = []
     for candidate in TIMES.finditer(text):

@@ -73,12 +73,7 @@ class TimeSpan:
 class Dated:
     """Date of a document.
 
-    Parameters
-    ----------
-    when:
-        The time.
-    told_by:
-        Source of the date: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time of last change).
+    ``told_by`` is its source: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time of last change).
     """
 
     when: TimeSpan
@@ -245,13 +240,9 @@ FIRST, LAST = of_day(date.min).first, of_day(date.max).last
 def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dated | None:
     """Return the date of a document by its metadata, title and first lines; None if they contain no date.
 
-    Parameters
-    ----------
-    metadata:
-        The document's metadata, then those of its passages. The first with a date decides.
-    title, text:
-        Searched if no metadata has a date: first for a line ``Date: …`` in the first HEAD characters of the text, then
-        as by :func:`own_day`. Give at least HEAD characters of the text.
+    The first of ``metadata``, the document's and then those of its passages, that has a date decides. If none has, the
+    first HEAD characters of the text are searched for a line ``Date: …``, and then title and text as by
+    :func:`own_day`.
     """
     for mapping in metadata:
         ranks = {key: rank for key in mapping if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None}

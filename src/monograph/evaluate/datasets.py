@@ -48,12 +48,8 @@ class QuestionSet:
 def load_dataset(folder: Path) -> QuestionSet:
     """Return the question set in a folder.
 
-    Raises
-    ------
-    SourceMissing
-        If the folder lacks a corpus or queries.
-    InputError
-        If a line is invalid; the error names its file and number.
+    Raises SourceMissing if the folder lacks a corpus or queries, InputError if a line is invalid: it names file and
+    line.
     """
     documents = tuple(
         Document(

@@ -25,16 +25,9 @@ NEAR = 8
 class Bond:
     """A link of two entities: chunks that name both in one sentence, and relations from models and callers.
 
-    Parameters
-    ----------
-    chunks:
-        Rows of the chunks.
-    said:
-        (chunk, strength, whether it leads from the entity of the smaller id to the other) of each relation that a model
-        found.
-    told:
-        For each asserted relation (source, label, target), whether it leads from the entity of the smaller id to the
-        other.
+    ``chunks`` are rows. ``said`` has (chunk, strength, direction) of each relation that a model found, ``told`` the
+    direction by asserted relation (source, label, target). A direction is whether it leads from the smaller id to the
+    other.
     """
 
     chunks: set[int] = field(default_factory=set)

@@ -136,14 +136,8 @@ MOST_LOOKED_AT = 64
 class Forms:
     """Spellings of an entity, counted by chunks.
 
-    Parameters
-    ----------
-    full:
-        For each name, by its row: number of chunks with each written form.
-    short:
-        Number of chunks with each (short form, row of the full name that it means).
-    kinds:
-        Number of chunks with each kind, by its place in ENTITY_KINDS.
+    ``full`` has the number of chunks with each written form of each name, by its row; ``short`` that of each (short
+    form, row of the full name that it means); ``kinds`` that of each kind, by its place in ENTITY_KINDS.
     """
 
     full: dict[int, Counter[str]] = field(default_factory=dict)

@@ -34,13 +34,9 @@ class AssertedRelations:
 class GraphState:
     """The graph of one state of a file. Rows of chunks, documents and names are valid only in this state.
 
-    An argument ``members`` has the row of the entity's head for each row of a name. A shelf's graph has the same
-    methods: :class:`monograph.shelf.graph.ShelfGraphState`.
-
-    Parameters
-    ----------
-    names:
-        Connection in a read transaction, from which the names of all entities can be read.
+    ``names`` is a connection in a read transaction, from which the names of all entities can be read. An argument
+    ``members`` has the row of the entity's head for each row of a name. A shelf's graph has the same methods:
+    :class:`monograph.shelf.graph.ShelfGraphState`.
     """
 
     names: Connection
@@ -127,12 +123,7 @@ class GraphState:
         return names.stated(self.names, keys)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, spelling) of each name, by the row of the name.
-
-        ``where`` maps the row of each name to the row of a chunk. The spelling is taken from the title of the chunk's
-        document if that title is the name, else from the chunk's text. If the chunk lacks the name, it is the name's
-        key.
-        """
+        """Return (entity id, spelling) of each name, by its row: see :meth:`monograph.search.names.Names.written`."""
         return Names(self.names).written(where)
 
     def asserted_relations(self, keys: Collection[str]) -> AssertedRelations:

@@ -22,17 +22,10 @@ if TYPE_CHECKING:
 def fetch(
     connection: Connection, ids: Sequence[str] | None, allowed: Allowed, dimension: int | None = None
 ) -> list[StoredChunk]:
-    """Return stored chunks.
+    """Return the stored chunks with these ids that exist and are allowed, in this order.
 
-    Parameters
-    ----------
-    ids:
-        Ids of chunks; the existing ones are returned in this order. None returns all chunks, document by document, in
-        reading order.
-    allowed:
-        The chunks that may be returned.
-    dimension:
-        Dimension of the vectors to return with the chunks; None returns no vectors.
+    Without ids, all chunks are returned, document by document, in reading order. With a ``dimension``, the chunks have
+    their vectors of that dimension.
     """
     id_list = None if ids is None else arguments.names(ids, "an id")
     rows = list(chunks.rows_of(connection, id_list, allowed).values())

@@ -18,28 +18,19 @@ AT_ONCE = 4_096
 
 
 def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
-    """Return the part of the graph around entities.
+    """Return the part of the graph around entities, the ``centre``.
 
     Two entities are linked if a chunk names both in one sentence, or if a model or a caller states a relation between
     them. The weight of a link is its frequency times its surprise (see
     :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the entities with the heaviest links
-    to the hop before it. If several hops are requested, they share ``most`` between them.
+    to the hop before it. There are at most ``hops`` hops, but no more than ``most``, the most entities around the
+    centre, and most chunks. If several hops are requested, they share ``most`` between them. Raises InputError if hops
+    is below 0, or most below 1.
 
     The result depends only on the documents, and is the same in every file of the same documents. Of an entity in very
     many chunks only some chunks are read (see :class:`monograph.explore.nodes.Nodes`), and in addition all chunks of
     its rarer neighbours; so a link between two such entities may have fewer chunks than exist. An entity that only
     titles name, and no chunk, counts as named in the first sentence of its documents' first chunks.
-
-    Parameters
-    ----------
-    centre:
-        The entities in the middle.
-    hops:
-        Largest distance from these in links, at least 0; values above ``most`` count as ``most``.
-    most:
-        Most entities around the centre, and most chunks, at least 1.
-
-    Raises InputError if a number is out of range.
     """
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:

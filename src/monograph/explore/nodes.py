@@ -28,18 +28,9 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class ChunkName:
-    """A name in a chunk.
+    """A name in a chunk: its entity, its row, and the place of its kind in ENTITY_KINDS.
 
-    Parameters
-    ----------
-    node:
-        The entity.
-    name:
-        Row of the name.
-    first, second:
-        Numbers of the first two sentences that contain it; NO_SENTENCE for no second.
-    kind:
-        Place of its kind in ENTITY_KINDS.
+    ``first`` and ``second`` are the numbers of the first two sentences that contain it; NO_SENTENCE for no second.
     """
 
     node: EntityNode
@@ -168,10 +159,7 @@ class Nodes:
         return len(self.chunks_of(node))
 
     def seen_when(self, wanted: Iterable[EntityNode]) -> dict[EntityNode, TimeSpan]:
-        """Return the time span of the documents that name each entity; entities without one are left out.
-
-        For a homonym only the chunks that were read count.
-        """
+        """Return the known time spans of the documents that name each entity; of a homonym, in the read chunks."""
         nodes = list(wanted)
         rows = {name.row: node.head for node in nodes for name in self.members.get(node.head, ())}
         plain = self.state.seen({row: head for row, head in rows.items() if head not in self.senses})
@@ -224,14 +212,8 @@ class Nodes:
 class Sense:
     """One meaning of a name that has several.
 
-    Parameters
-    ----------
-    qualifier:
-        Key of the part in parentheses of the documents' titles; empty for the plain name.
-    documents:
-        Rows of the documents whose titles name it with that qualifier.
-    names:
-        Rows of the names in the first chunks of these documents.
+    ``qualifier`` is the key of the part in parentheses of the documents' titles; empty for the plain name.
+    ``documents`` are those whose titles name it so, ``names`` the names in their first chunks, as rows.
     """
 
     qualifier: str

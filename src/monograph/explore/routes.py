@@ -12,20 +12,9 @@ from monograph.values import Link, Neighbourhood, Route
 def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
     """Return the shortest routes between entities; of these, those with the heaviest weakest link come first.
 
-    Parameters
-    ----------
-    parts:
-        Parts of the graph, which are searched together.
-    starts, ends:
-        Ids of the entities at which a route may start and end.
-    hops:
-        Most links of a route.
-    most:
-        Most routes.
-
-    Returns
-    -------
-    An empty list if no route has at most ``hops`` links, or an entity is both a start and an end.
+    A route starts and ends at entities with the ids ``starts`` and ``ends``, in any of the ``parts`` of the graph,
+    which are searched together. There are none if no route has at most ``hops`` links, or an entity is both a start and
+    an end.
     """
     entities = {entity.id: entity for part in parts for entity in part.entities}
     links = {_sort_pair(link.source, link.target): link for part in parts for link in part.links}

@@ -82,14 +82,8 @@ def document_part(
 ) -> DocumentPart:
     """Return a document's part of the graph; it is empty for a document without chunks, which nothing can find.
 
-    Parameters
-    ----------
-    title:
-        Title of the document; may be empty.
-    texts, extractions:
-        Text and extraction of each chunk, in reading order.
-    cannot_link:
-        (short, full) keys that a user said are different names.
+    ``texts`` and ``extractions`` are those of its chunks, in reading order; ``cannot_link`` has (short, full) keys that
+    a user said are different names.
     """
     if not texts:
         return DocumentPart((), (), ())

@@ -58,12 +58,7 @@ def chunk_names(
 ) -> list[tuple[tuple[NamedInChunk, ...], Brackets]]:
     """Return (names in order of first mention, mentions in brackets) of each chunk of a document.
 
-    Parameters
-    ----------
-    texts, mentions:
-        Text and mentions of each chunk, in reading order.
-    cannot_link:
-        (short, full) keys that a user said are different names.
+    ``cannot_link`` has (short, full) keys that a user said are different names.
     """
     return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 

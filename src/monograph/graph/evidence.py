@@ -81,13 +81,8 @@ share of the question's words next to the name in its sentence; the target's bes
 def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     """Return the probabilities of chunks, updated by their cosines to the question in context.
 
-    The odds of the nearest chunk stay the same; those of each other chunk fall by how much lower its cosine is. So a
-    probability near 1 changes little, and an uncertain one much.
-
-    Parameters
-    ----------
-    chances, cosines:
-        float64 (n,) each, n above 0.
+    All are float64 (n,), n above 0. The odds of the nearest chunk stay the same; those of each other chunk fall by how
+    much lower its cosine is. So a probability near 1 changes little, and an uncertain one much.
     """
     certain = np.clip(chances, LOWEST, _HIGHEST)
     logarithms = np.log(certain) - np.log1p(-certain) + IN_CONTEXT * (cosines - cosines.max())

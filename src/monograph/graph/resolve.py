@@ -49,18 +49,8 @@ SMALL = frozenset(_SMALL_WORDS.split())
 class Candidate:
     """A name in use that may be merged with others.
 
-    Parameters
-    ----------
-    name:
-        Row number.
-    key:
-        See :func:`monograph.graph.names.key_of`.
-    subject:
-        Whether a document is about it.
-    person:
-        Whether a chunk has it as a person's name.
-    code:
-        Signs of its embedding, packed (bit 1 for above 0); empty if it has none.
+    ``name`` is its row, ``subject`` whether a document is about it, and ``person`` whether a chunk has it as a person's
+    name. ``code`` has the signs of its embedding, packed (bit 1 for above 0); it is empty if there is none.
     """
 
     name: int
@@ -82,14 +72,9 @@ class NameHead:
 def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
     """Return the heads of the names of one signature; names without one are left out.
 
-    Parameters
-    ----------
-    group:
-        Names in use of the signature, with all that :func:`related` returns for any of them.
-    cannot_link:
-        (key, key of the head) pairs that a user said are different names.
-    size:
-        Number of names of the signature in use that do not stand alone; it matters if the group has fewer.
+    ``group`` has names in use of the signature, with all that :func:`related` returns for any of them; ``size`` is the
+    number of all that do not stand alone, if the group has fewer. ``cannot_link`` has (key, key of the head) pairs that
+    a user said are different names.
     """
     compared = sorted(
         (candidate for candidate in group if not stands_alone(candidate.key)), key=lambda candidate: candidate.key
@@ -238,7 +223,7 @@ def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
     """Return the keys in use of a signature whose heads may change when ``changed`` keys come, change or go.
 
     These are the keys that a rule may merge with a changed key, whatever else is known of both, then the keys that a
-    rule may merge with those, and so on. The heads of all other keys do not depend on the change.
+    rule may merge with those, and so on.
     """
     affected: set[str] = set()
     waiting = list(changed)

@@ -69,18 +69,9 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 class Surroundings:
     """Entities around some starting entities, numbered in the order of their keys.
 
-    Parameters
-    ----------
-    graph:
-        Entities, linked if a chunk names both in one sentence, or if a model linked them.
-    kinds:
-        Kind of each entity: the most frequent one in the chunks that were read.
-    written:
-        (row of a name of the entity, row of a chunk that has it) of each entity.
-    named:
-        The entities of each favoured chunk.
-    number:
-        The number of each entity, by its row.
+    In the graph, entities are linked if a chunk names both in one sentence, or if a model linked them. Of each entity,
+    ``kinds`` has the most frequent kind in the chunks that were read, and ``written`` (row of a name, row of a chunk
+    that has it). ``named`` has the entities of each favoured chunk, ``number`` that of each entity by row.
     """
 
     graph: PathGraph
@@ -93,16 +84,10 @@ class Surroundings:
 def around(
     snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: Allowed
 ) -> Surroundings:
-    """Return the entities at most ``hops`` links away from some starting entities.
+    """Return the entities at most ``hops`` links away from some starting entities, by links in allowed chunks.
 
-    Parameters
-    ----------
-    starts:
-        Rows of the starting entities; those that no allowed chunk names are left out.
-    favoured:
-        Rows of allowed chunks, the most telling first; they are read before any others.
-    allowed:
-        The chunks whose links count.
+    Starting entities, given as rows, that no allowed chunk names are left out. ``favoured`` are rows of allowed chunks,
+    the most telling first; they are read before any others.
     """
     reader = _AroundReader(snapshot, allowed)
     reader.read(favoured)

@@ -110,10 +110,7 @@ def ranking(
 
 
 def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
-    """Return a ranking of the k chunks of highest cosine; it is empty if the query has no known word (vector zero).
-
-    ``stretch`` multiplies the window of the stop condition of the vector search.
-    """
+    """Return a ranking of the k chunks of highest cosine; empty for a zero vector. See PoolRequest on ``stretch``."""
     pool = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
     return ranking(reader, "dense", pool.dense, k, pool.effort)
 
@@ -133,15 +130,9 @@ def fuse(
 ) -> tuple[dict[int, float], float]:
     """Return (fused score of each chunk by row number, score of a chunk that no retriever finds).
 
-    Parameters
-    ----------
-    rankings:
-        One a retriever. A chunk that a ranking lacks gets the ranking's lowest score, or 0 if the ranking is
-        exhaustive.
-    lifts:
-        Rankings of word-for-word matches. Each adds its scores times LIFTS.
-    weights:
-        Weight of each retriever's standardised score, by the retriever's name.
+    ``rankings`` has one a retriever, whose standardised scores count by its weight. A chunk that a ranking lacks gets
+    its lowest score, or 0 if the ranking is exhaustive. ``lifts`` are rankings of word-for-word matches, which add
+    their scores times LIFTS.
     """
     totals = {row: 0.0 for retrieved in (*rankings, *lifts) for row in retrieved.rows}
     unfound = 0.0

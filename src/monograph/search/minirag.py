@@ -36,14 +36,8 @@ from monograph.values import Float32, Hit, Path, PathNode
 class Beam:
     """Options of the search for paths.
 
-    Parameters
-    ----------
-    length:
-        Most edges of a path: the paper's n.
-    width:
-        Number of best paths of each length that are extended. If there are not more paths than this, all are.
-    kept:
-        Number of best paths of each start that are kept: the paper's k, as a number of paths.
+    ``length`` is the most edges of a path, the paper's n. Of each length the ``width`` best paths are extended. Of each
+    start the ``kept`` best are kept: the paper's k, as a number of paths.
     """
 
     length: int = 2
@@ -201,16 +195,9 @@ def best_paths(
 ) -> list[ScoredPath]:
     """Return the paths from a start with the highest scores by Eq. 3; none passes an entity twice.
 
-    There are at most ``beam.kept``, ties by length, then by nodes. The start by itself is a path too.
-
-    Parameters
-    ----------
-    start:
-        (entity, its similarity to the question's name, 0 or more).
-    key:
-        Relevance of the key edges: see :func:`key_edges`.
-    answers:
-        Entities of a kind that answers the question.
+    There are at most ``beam.kept``, ties by length, then by nodes. The start by itself is a path too. ``start`` is
+    (entity, its similarity to the question's name, 0 or more), ``key`` the relevance of the key edges, ``answers`` the
+    entities of a kind that answers the question.
     """
     node, similarity = start
     # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.

@@ -69,18 +69,9 @@ _SMALL_WORDS = FUNCTION_WORDS["english"]
 class StartText:
     """Text of a chunk from which a walk starts, and the names in it whose links may be followed.
 
-    Parameters
-    ----------
-    title, text:
-        The document's title, and the chunk's text.
-    begins:
-        Offsets at which the sentences of the text begin, ascending; the first is 0.
-    names:
-        The names.
-    sentences:
-        For each name, the numbers of the sentences that contain it; empty if no sentence does.
-    own:
-        For each name, whether the chunk's document is about it.
+    ``title`` is the document's title, ``begins`` has the offsets at which the sentences begin, ascending from 0. For
+    each name, ``sentences`` has the numbers of the sentences that contain it, none if no sentence does, and ``own``
+    whether the chunk's document is about it.
     """
 
     title: str
@@ -95,16 +86,9 @@ class StartText:
 class Leads:
     """Links of an entity to chunks, as rows.
 
-    Parameters
-    ----------
-    documents:
-        Chunks of documents about the entity.
-    by_beginning:
-        For each of ``documents``, whether the document names the entity only at its beginning, not in its title.
-    rarity:
-        For each of ``documents``, 1 / sqrt(number of documents about the name).
-    others:
-        All other chunks that name the entity.
+    ``documents`` are chunks of documents about the entity. For each of these, ``by_beginning`` tells whether the
+    document names the entity only at its beginning, not in its title, and ``rarity`` is 1 / sqrt(number of documents
+    about the name). ``others`` are all other chunks that name the entity.
     """
 
     documents: tuple[int, ...]
@@ -118,20 +102,10 @@ NOWHERE = Leads((), (), (), ())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRequest:
-    """Entities whose links are to be read, and all the names needed for that.
+    """Entities whose links are to be read, by the rows of their heads, and all the names needed for that.
 
-    Parameters
-    ----------
-    heads:
-        Rows of the entities' heads.
-    members:
-        The names of each entity, by the row of its head.
-    joined:
-        The names of other entities that asserted relations join to each entity, by the row of its head.
-    names:
-        Rows of all these names.
-    rare:
-        Rows of the names with at most MOST_MENTIONS uses.
+    By the head, ``members`` has the names of each entity, ``joined`` those of other entities that asserted relations
+    join to it. ``names`` are the rows of all these names, ``rare`` of those with at most MOST_MENTIONS uses.
     """
 
     heads: Sequence[int]
@@ -177,14 +151,8 @@ def leads_of(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
 class Names:
     """Names in one state of a file, or in the catalogue of a shelf. Names are identified by their rows there.
 
-    Parameters
-    ----------
-    connection:
-        A connection in a read transaction.
-    ahead:
-        Announces pages that are about to be read.
-    signs:
-        Cache of the embeddings' signs for :meth:`like`, for this state only.
+    ``connection`` is in a read transaction; ``ahead`` announces pages that are about to be read; ``signs`` caches the
+    embeddings' signs for :meth:`like`, for this state only.
     """
 
     connection: Connection

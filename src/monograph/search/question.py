@@ -66,25 +66,11 @@ class NamedEntity:
 class Question:
     """A parsed question.
 
-    Parameters
-    ----------
-    text:
-        The question's text.
-    keys:
-        All its words, folded.
-    words, weights:
-        Hashes of its telling words, ascending, uint32, and the weight of each: its inverse document frequency, float64,
-        scaled to a sum of 1.
-    place:
-        Position of each hash in ``words``.
-    names:
-        The longest names in it that the file knows; none is part of another.
-    unknown:
-        Capitalised words after the first one that are in no name that the file knows.
-    clauses:
-        Its parts of at least three words; the whole text if it has no such part.
-    counts:
-        Counts of all its words, codes and phrases.
+    ``keys`` are all its words, folded. ``words`` are the hashes of its telling words, ascending, uint32, ``weights``
+    the inverse document frequency of each, float64, scaled to a sum of 1, and ``place`` the position of each hash.
+    ``names`` are the longest names in it that the file knows, none part of another; ``unknown`` the capitalised words
+    after the first that are in no such name. ``clauses`` are its parts of at least three words, or the whole text.
+    ``counts`` are those of all its words, codes and phrases.
     """
 
     text: str

@@ -36,17 +36,10 @@ hash of all its words."""
 class Counts:
     """Counts of a question's words, and the chunks that contain its codes and phrases word for word.
 
-    Parameters
-    ----------
-    total:
-        Number of chunks in the corpus.
-    chunks:
-        Number of chunks that have each folded word; words that no chunk has are left out. Function words are counted
-        only until they are common.
-    held:
-        (row, worth) of the chunks that contain each code or phrase: see :func:`monograph.search.words.worth`.
-    postings:
-        Postings that a file read to count, and ranks by; None if it did not read any.
+    ``total`` is the number of chunks in the corpus, ``chunks`` that of those that have each folded word; words that no
+    chunk has are left out, and function words are counted only until they are common. ``held`` has (row, worth) of the
+    chunks that contain each code or phrase: see :func:`monograph.search.words.worth`. ``postings`` are those that a
+    file read to count, and ranks by; None if it did not read any.
     """
 
     total: int
@@ -59,14 +52,8 @@ class Counts:
 class WalkRequest:
     """Data that a graph search requests about the chunks of its pool.
 
-    Parameters
-    ----------
-    names:
-        Rows of the question's names.
-    words:
-        Hashes of the question's words, ascending.
-    clauses:
-        Vectors of the question's clauses, float32 (n, dimension).
+    ``names`` are rows of the question's names, ``words`` hashes of its words, ascending, and ``clauses`` vectors of its
+    clauses, float32 (n, dimension).
     """
 
     names: Collection[int]

@@ -100,12 +100,18 @@ def read(title: str, text: str) -> str:
 
 
 def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
-    """Return at most k hits, with those from any of the periods moved up by PLACES.
+    """Return at most k hits, with those from any of the periods, by more than a file's time, moved up by PLACES.
 
     Each place keeps its score. Hits that contain a code of the query word for word stay before all others. If all hits
     are from the periods, or none is, the order stays the same.
     """
-    time_origins = {index: Origin("time", index, 1.0) for index, hit in enumerate(found) if _is_from(hit, times)}
+    time_origins = {
+        index: Origin("time", index, 1.0)
+        for index, hit in enumerate(found)
+        if hit.date is not None
+        and hit.date.told_by != FILE
+        and any(period.first <= hit.date.when.last and hit.date.when.first <= period.last for period in times)
+    }
     if len(time_origins) in (0, len(found)):
         return found[:k]
     order = sorted(
@@ -134,14 +140,6 @@ def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[in
 def _is_exact(hit: Hit) -> bool:
     """Return whether a hit contains a code of the query word for word."""
     return any(origin.retriever == "exact" for origin in hit.origins)
-
-
-def _is_from(hit: Hit, times: Sequence[TimeSpan]) -> bool:
-    """Return whether a hit's document may be from one of the periods; a file's mtime does not count."""
-    if hit.date is None or hit.date.told_by == FILE:
-        return False
-    when = hit.date.when
-    return any(period.first <= when.last and when.first <= period.last for period in times)
 
 
 def _add_scores(values: Sequence[float], scores: Sequence[float], weight: float) -> list[float]:

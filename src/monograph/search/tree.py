@@ -6,6 +6,7 @@ hits from chunks, the rest from summaries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,57 +25,46 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
     vector, k = query.vector_by(reader), rerank.most(query)
     scored, effort = reader.nearest_summaries(vector, k, query.filter)
     summaries = Ranking("tree", tuple(node for node, _ in scored), tuple(score for _, score in scored), effort)
-    chunks = nearest(reader, vector, k, query.filter)
-    hits = rerank.hits(query, _load_hits(reader, chunks, summaries, _choose(chunks, summaries, k, detail)))
+    rankings = (nearest(reader, vector, k, query.filter), summaries)
+    hits = rerank.hits(query, _load_hits(reader, rankings, _choose(rankings, k, detail)))
     if budget is not None:
         hits = _fit_budget(hits, budget, detail)
     return [replace(hit, rank=rank) for rank, hit in enumerate(hits)]
 
 
-_Position = tuple[bool, int]
-"""(Whether it is a summary, its position in the ranking of chunks or of summaries)."""
-
-
-def _choose(chunks: Ranking, summaries: Ranking, k: int, detail: float | None) -> list[_Position]:
-    """Return the places of at most k hits, best first; at equal scores the chunk comes before the summary."""
-    positions = (
-        [(False, index) for index in range(len(chunks.rows))],
-        [(True, index) for index in range(len(summaries.rows))],
-    )
+def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[tuple[int, int]]:
+    """Return (0 for a chunk or 1 for a summary, its position in that ranking) of at most k hits, best first."""
+    counts = [k, k]
     if detail is not None:
-        chunk_count = round(detail * k)
-        summary_count = k - chunk_count
+        counts = [round(detail * k), k - round(detail * k)]
         if 0 < detail < 1:
-            chunk_count, summary_count = (
-                chunk_count + max(0, summary_count - len(positions[1])),
-                summary_count + max(0, chunk_count - len(positions[0])),
-            )
-        positions = positions[0][:chunk_count], positions[1][:summary_count]
-    scores = {False: chunks.scores, True: summaries.scores}
-    return sorted([*positions[0], *positions[1]], key=lambda entry: (-scores[entry[0]][entry[1]], *entry))[:k]
+            lacking = [max(0, count - len(ranking.rows)) for count, ranking in zip(counts, rankings, strict=True)]
+            counts = [counts[0] + lacking[1], counts[1] + lacking[0]]
+    entries = [
+        (-score, kind, index)
+        for kind, ranking in enumerate(rankings)
+        for index, score in enumerate(ranking.scores[: counts[kind]])
+    ]
+    return [(kind, index) for _, kind, index in sorted(entries)[:k]]
 
 
-def _load_hits(reader: Reader, chunks: Ranking, summaries: Ranking, chosen: list[_Position]) -> list[Hit]:
-    loaded_summaries = reader.summaries([summaries.rows[index] for is_summary, index in chosen if is_summary])
-    chunk_rows = (chunks.rows[index] for is_summary, index in chosen if not is_summary)
-    loaded_chunks, _ = reader.show(dict.fromkeys([*chunk_rows, *(chunk for _, chunk in loaded_summaries.values())]))
+def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tuple[int, int]]) -> list[Hit]:
+    rows = [(kind, rankings[kind].rows[index]) for kind, index in chosen]
+    summaries = reader.summaries([row for kind, row in rows if kind])
+    # The chunk that each hit shows: itself, or the one nearest to the summary.
+    shown = [row if not kind else summaries[row][1] if row in summaries else None for kind, row in rows]
+    loaded, _ = reader.show(dict.fromkeys(row for row in shown if row is not None))
     hits: list[Hit] = []
-    for is_summary, index in chosen:
-        ranking = summaries if is_summary else chunks
-        row = ranking.rows[index]
-        if is_summary and row not in loaded_summaries:
-            continue
-        loaded = loaded_chunks.get(loaded_summaries[row][1] if is_summary else row)
-        if loaded is None:
-            continue
-        origin = Origin(ranking.retriever, index, ranking.scores[index], ranking.effort)
-        hits.append(
-            Hit(
-                loaded.chunk, ranking.scores[index], len(hits), loaded.title, loaded.uri, loaded.metadata, (origin,),
-                summary=loaded_summaries[row][0] if is_summary else None,
-                relevance=min(1.0, max(0.0, ranking.scores[index])),
-            )
-        )  # fmt: skip
+    for (kind, index), (_, row), chunk_row in zip(chosen, rows, shown, strict=True):
+        if chunk_row is not None and (one := loaded.get(chunk_row)) is not None:
+            score = rankings[kind].scores[index]
+            origin = Origin(rankings[kind].retriever, index, score, rankings[kind].effort)
+            hits.append(
+                Hit(
+                    one.chunk, score, len(hits), one.title, one.uri, one.metadata, (origin,),
+                    summary=summaries[row][0] if kind else None, relevance=min(1.0, max(0.0, score)),
+                )
+            )  # fmt: skip
     return hits
 
 

@@ -88,14 +88,8 @@ def walk(
 ) -> Walk:
     """Return the walk that starts from the rankings and the question's names, and follows the graph for HOPS hops.
 
-    Parameters
-    ----------
-    entities:
-        All names of the entities that the question names, by the row of the entity's head.
-    rankings:
-        Rankings of the pool, each with the weight of its standardised scores.
-    allowed:
-        The chunks that may be found, and that the walk may pass.
+    ``entities`` has all names of the entities that the question names, by the row of the entity's head; ``rankings``
+    those of the pool, each with the weight of its standardised scores. The walk passes only ``allowed`` chunks.
     """
     state = Walk(snapshot, question, allowed, entities)
     _start(state, rankings, pool)
@@ -157,13 +151,9 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
     """Return the head of a walk: the chunks to order by what they add, and all others after them.
 
     Of chunks with the same title and text only the most probable is in ``chunks``; the copies are in ``after``.
-
-    Parameters
-    ----------
-    in_context:
-        Cosines of the first chunks to the question in context, by row: see :func:`monograph.search.graph.feedback`.
-    most:
-        Chunks that are needed; None for all that were found.
+    ``in_context`` has the cosines of the first chunks to the question in context, by row: see
+    :func:`monograph.search.graph.feedback`. ``most`` is the number of chunks that are needed; None for all that were
+    found.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.deduplicate(best[: evidence.COVERED])

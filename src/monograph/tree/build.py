@@ -63,7 +63,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class MemoPlace:
-    """A memo row, and its key to check it by: once an entry is deleted, another may get its row number."""
+    """A memo row, and its key to check it by: a deleted entry's row number may be given to another."""
 
     row: int
     key: bytes = b""
@@ -92,20 +92,13 @@ class _DraftNode:
 class TreeDraft:
     """A change of the tree in memory, not stored yet.
 
-    Parameters
-    ----------
-    version:
-        The version of the stored tree when the draft was begun.
-    anew:
-        Whether to check every segment, and to keep only summaries that the same recipe would make.
-    planes:
-        New planes, for a tree that replaces the stored one; None for a change of the stored tree.
-    fresh:
-        New nodes of each layer. Layer 0, the chunks, has some only with ``planes``.
-    gone:
-        Stored nodes to remove from each layer: rank by row. Empty for layer 0.
-    top:
-        The highest layer of the new tree; None until it is known.
+    ``version`` is that of the stored tree when the draft was begun. With ``anew`` every segment is checked, and only
+    summaries that the same recipe would make are kept. ``planes`` are those of a tree that replaces the stored one;
+    None for a change of it.
+
+    By layer, ``fresh`` has the new nodes (of layer 0, the chunks, only with ``planes``), and ``gone`` the rank by row
+    of the stored nodes to remove (none of layer 0). ``top`` is the highest layer of the new tree; None until it is
+    known.
     """
 
     version: int

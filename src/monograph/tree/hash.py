@@ -42,19 +42,10 @@ _MAGIC = b"PLN1"
 class Planes:
     """The hyperplanes of a file's tree. A vector is above a plane if their product is greater than the plane's cut.
 
-    Parameters
-    ----------
-    tree:
-        int16 (2 ** depth - 1, dimension): a binary tree. Plane 0 divides all vectors; planes 2 i + 1 and 2 i + 2 divide
-        the vectors below and above plane i.
-    tree_cuts:
-        int64 (2 ** depth - 1,).
-    flat:
-        int16 (PLANES - depth, dimension): planes that divide all vectors.
-    flat_cuts:
-        int64 (PLANES - depth,).
-    learned_from:
-        Number of vectors that the planes were learned from; 0 for random planes.
+    ``tree``, int16 (2 ** depth - 1, dimension), with ``tree_cuts``, int64, is a binary tree: plane 0 divides all
+    vectors, planes 2 i + 1 and 2 i + 2 the vectors below and above plane i. ``flat``, int16 (PLANES - depth,
+    dimension), with ``flat_cuts``, divide all vectors. ``learned_from`` is the number of vectors that the planes were
+    learned from; 0 for random planes.
     """
 
     tree: Int16

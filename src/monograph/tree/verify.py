@@ -27,16 +27,8 @@ def faults(
 ) -> Iterator[str]:
     """Yield a message for each kind of fault of the tree. Segments that wait for a summary are no fault.
 
-    Parameters
-    ----------
-    connection:
-        A read transaction.
-    recipe:
-        The settings that the tree is built by; None if the file has no summarizer yet.
-    embedder:
-        The key of the file's embedder.
-    passed_over:
-        Rows of chunks with damaged texts: their nodes, and summaries of these chunks, are not compared.
+    ``recipe`` is None if the file has no summarizer yet; ``embedder`` is the key of the file's embedder.
+    ``passed_over`` are rows of chunks with damaged texts: their nodes, and summaries of these chunks, are not compared.
     """
     body = store.planes(connection)
     if body is None:

@@ -66,10 +66,7 @@ class RowCache(Generic[_Value]):
         self._cached: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
-        """Return the values of the rows, which must differ, in order; missing values are read and cached.
-
-        Rows that ``read`` does not return are left out.
-        """
+        """Return the values of different rows, in order, reading missing ones; without those that cannot be read."""
         cached = self._cached
         try:
             return [cached[row] for row in rows]
@@ -87,12 +84,8 @@ class RowCache(Generic[_Value]):
 class SearchCache:
     """Cache of data that searches have read from one state of a file. Safe for use by many threads.
 
-    Parameters
-    ----------
-    generation:
-        Number of the file's state; -1 for none yet.
-    ahead:
-        Announces pages that are about to be read. It is passed on to the cache of the next state.
+    ``generation`` is the number of the file's state, -1 for none yet. ``ahead`` announces pages that are about to be
+    read, and is passed on to the cache of the next state.
     """
 
     def __init__(self, generation: int = -1, ahead: Prefetcher | None = None) -> None:
@@ -113,19 +106,8 @@ class SearchCache:
 class FileReader:
     """``Reader`` of the state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
 
-    Parameters
-    ----------
-    connection:
-        A connection in a read transaction.
-    cache:
-        Cache of this state.
-    chunk_index, summary_index:
-        The file's vector indexes.
-    models:
-        The file's models.
-    view:
-        Name of the view that the connection shows; empty for the whole file. The connection's tables show only the
-        view, but the indexes of words and vectors need it as an explicit filter.
+    ``view`` is the name of the view that the connection shows; empty for the whole file. The connection's tables show
+    only the view, but the indexes of words and vectors need it as an explicit filter.
     """
 
     connection: Connection
@@ -229,10 +211,7 @@ class FileReader:
     def cosines(
         self, chunks: Sequence[int], vectors: Float32, read: _ReadVectors = _NONE_READ
     ) -> tuple[Int64, Float32]:
-        """Return cosines as :meth:`monograph.search.reader.Reader.cosines` does.
-
-        ``read`` has vectors that were read before and are not read again.
-        """
+        """Return cosines as the protocol says, without reading the vectors in ``read`` again."""
         positions, read_values = read
         missing = [chunk for chunk in chunks if chunk not in positions]
         self.cache.ahead.vectors(self.connection, missing)
