@@ -229,25 +229,6 @@ def test_maintenance_commands_report_their_work(file: Path) -> None:
     assert "unknown embedder" in run("reembed", file, "magic", code=2)
 
 
-def test_command_errors_are_two_lines_and_an_exit_code(file: Path, tmp_path: Path) -> None:
-    for code, *arguments in (
-        (1, "search", tmp_path / "none.mono", "x"),
-        (2, "search", file, "x", "--how", "magic"),
-        (2, "search", file, "x", "-w", "nonsense"),
-        (2, "search", file, "x", "-w", "{bad json"),
-        (1, "sync", file, tmp_path / "nowhere"),
-        (1, "remove", file, "nope"),
-        (1, "show", file, "nope"),
-        (1, "eval", tmp_path),
-    ):
-        said = run(*arguments, code=int(str(code)))
-        assert said.startswith("error: ")
-        assert "try: " in said
-    assert json.loads(run("show", file, "nope", "--json", code=1))["kind"] == "NotFound"
-    run("search", file, code=2)
-    run("magic", code=2)
-
-
 @pytest.mark.long
 def test_eval_command_prints_measures(tmp_path: Path) -> None:
     corpus = [

@@ -62,6 +62,7 @@ def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
         (("search", "x", "--how", "semantic"), "semantic"),
         (("search", "x", "-k", "-3"), "k is -3"),
         (("search", "x", "--where", "year ~~ 3"), "unknown operator '~~'"),
+        (("search", "x", "--where", "{bad json"), "is not JSON"),
         *(
             pytest.param(*one, marks=pytest.mark.long)
             for one in (
@@ -95,8 +96,19 @@ def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], said: str
 
 
 def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> None:
-    assert "contains no document" in run("show", notes, "nothing", code=1)
-    assert "does not exist" in run("search", tmp_path / "none.mono", "comet", code=1)
+    for said, *arguments in (
+        ("contains no document", "show", notes, "nothing"),
+        ("contains no document", "remove", notes, "nothing"),
+        ("does not exist", "search", tmp_path / "none.mono", "comet"),
+        ("cannot be read", "sync", notes, tmp_path / "nowhere"),
+        ("", "eval", tmp_path),
+    ):
+        error = run(*arguments, code=1)
+        assert error.startswith("error: ")
+        assert said in error
+        assert "\n  try: " in error
+    assert json.loads(run("show", notes, "nothing", "--json", code=1))["kind"] == "NotFound"
+    run("search", notes, code=2)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -60,6 +61,15 @@ class Client:
 
     port: int
     token: str = TOKEN
+
+    def head(self, method: str, path: str, *more: str) -> bytes:
+        """The beginning of a request, for a socket: its first line and headers, without the line that ends them."""
+        headers = (f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}", *more)
+        return "\r\n".join((f"{method} {path} HTTP/1.1", *headers, "")).encode()
+
+    def connected(self) -> socket.socket:
+        """A connection to the server."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
         """One request on a connection of its own; a header of an empty value is left out."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -220,21 +219,17 @@ def test_failing_model_sends_an_error_event(path: Path) -> None:
                 assert streamed.status == 502
                 continue
             assert [name for name, _ in streamed.events] == ["piece"] * words + ["error"]
-            assert streamed.events[-1][1] == {
-                "error": "the model is gone",
-                "hint": "start it",
-                "kind": "ModelUnavailable",
-            }
+            told = {"error": "the model is gone", "hint": "start it", "kind": "ModelUnavailable"}
+            assert streamed.events[-1][1] == told
 
 
 def test_disconnected_client_ends_the_answer(path: Path) -> None:
     let = threading.Event()
     model = Scripted(10**9, let)
     with Monograph.open(path, read_only=True, model=model) as archive, serving({"archive": archive}) as client:
-        asked = address("/ask", q="Who found the comet?")
-        head = f"Host: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {client.token}\r\nAccept: text/event-stream"
-        with socket.create_connection(("127.0.0.1", client.port), timeout=60) as raw:
-            raw.sendall(f"GET {asked} HTTP/1.1\r\n{head}\r\n\r\n".encode())
+        asked = client.head("GET", address("/ask", q="Who found the comet?"), "Accept: text/event-stream")
+        with client.connected() as raw:
+            raw.sendall(asked + b"\r\n")
             assert any("word0" in line for line in raw.makefile("r", encoding="utf-8"))
         # The others are answered while it waits, and it ends at one of its next words.
         assert client.get("/search", q="comet").status == 200

@@ -142,9 +142,8 @@ def test_names_are_split_and_merged_over_http(client: Client, monograph: Monogra
 
 
 def test_changes_by_any_writer_are_announced(client: Client, monograph: Monograph) -> None:
-    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
-        ask = f"GET {BASE}/changes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"
-        raw.sendall(ask.encode())
+    with client.connected() as raw:
+        raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")
         lines = iter(raw.makefile("r", encoding="utf-8"))
         told = events(line.rstrip("\n") for line in lines)
         assert next(told) == ("change", {"file": "notes", "generation": monograph.generation()})
@@ -195,22 +194,19 @@ def test_uploaded_names_with_paths_are_refused(client: Client, notes: Path, tmp_
 def test_oversized_upload_leaves_nothing(client: Client, notes: Path) -> None:
     client.done(client.post("/sync", sources=[str(notes)]))
     before = sorted(os.listdir(notes))
-    head = f"POST {address('/upload', root=notes.name, name='big.txt')} HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
-    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
-        raw.sendall(f"{head}Content-Length: 200000000\r\n\r\n".encode() + b"x" * 1000)
+    head = client.head("POST", address("/upload", root=notes.name, name="big.txt"))
+    with client.connected() as raw:
+        raw.sendall(head + b"Content-Length: 200000000\r\n\r\n" + b"x" * 1000)
         assert raw.recv(12) == b"HTTP/1.1 413", "said before it is sent"
-    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
-        raw.sendall(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode())
+    with client.connected() as raw:
+        raw.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
         piece = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-        try:
+        with contextlib.suppress(OSError):  # It is cut off.
             for _ in range(120):
                 raw.sendall(piece)
-        except OSError:
-            pass  # It was cut off.
-        said = raw.recv(12)
-        assert said in (b"HTTP/1.1 413", b"")
-    with socket.create_connection(("127.0.0.1", client.port), timeout=30) as raw:
-        raw.sendall(f"{head}Content-Length: 1000\r\n\r\n".encode() + b"x" * 10)
+        assert raw.recv(12) in (b"HTTP/1.1 413", b"")
+    with client.connected() as raw:
+        raw.sendall(head + b"Content-Length: 1000\r\n\r\n" + b"x" * 10)
         # Half of it, and then nobody.
     while sorted(os.listdir(notes)) != before:
         time.sleep(0.05)
@@ -253,9 +249,8 @@ def test_slow_clients_are_disconnected(monograph: Monograph, notes: Path, monkey
     with (notes / "comet.md").open("wb") as file:
         file.truncate(size)
     with serving({"notes": monograph}, write=True) as client:
-        host = f"Host: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
         place = address("/upload", root=notes.name, name="slow.txt")
-        upload_head = f"POST {place} HTTP/1.1\r\n{host}Content-Length: 1000\r\n\r\n".encode()
+        upload_head = client.head("POST", place, "Content-Length: 1000") + b"\r\n"
         slow = ((b"", b""), (b"GET / HTTP/1.1\r\n", b"A: b\r\n"), (upload_head, b""), (upload_head, b"x"))
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(lambda one: send_until_cut(client.port, *one), slow))
@@ -263,15 +258,13 @@ def test_slow_clients_are_disconnected(monograph: Monograph, notes: Path, monkey
             raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             raw.connect(("127.0.0.1", client.port))
             original = address("/document/original", id=f"{notes.name}/comet.md")
-            raw.sendall(f"GET {original} HTTP/1.1\r\n{host}\r\n".encode())
+            raw.sendall(client.head("GET", original) + b"\r\n")
             while ended.get() != raw.getsockname()[1]:
                 pass
             received = 0
-            try:
+            with contextlib.suppress(ConnectionError):
                 while some := raw.recv(1 << 16):
                     received += len(some)
-            except ConnectionError:
-                pass
             assert received < size / 4, "what is not taken is not sent"
         monkeypatch.undo()  # Those who are not slow are not to be hurried by whatever else this machine does.
         assert len(client.get("/document/original", id=f"{notes.name}/comet.md").body) == size
@@ -289,13 +282,10 @@ def test_concurrent_requests_are_answered(client: Client, notes: Path) -> None:
         q = questions[number % 3]
         return bool(client.get("/search", q=q).json == expected[q])
 
-    idle = [socket.create_connection(("127.0.0.1", client.port)) for _ in range(50)]
-    try:
-        with ThreadPoolExecutor(50) as pool:
-            assert all(pool.map(one, range(300)))
-    finally:
-        for raw in idle:
-            raw.close()
+    with contextlib.ExitStack() as idle, ThreadPoolExecutor(50) as pool:
+        for _ in range(50):
+            idle.enter_context(client.connected())
+        assert all(pool.map(one, range(300)))
 
 
 def test_requests_beyond_the_limit_are_refused(client: Client, notes: Path) -> None:
@@ -338,10 +328,8 @@ def test_sync_killed_midway_is_completed_by_the_next(notes: Path, tmp_path: Path
         client.done(client.post("/sync", sources=[str(notes)]))
         assert client.get("/documents").json["count"] == 1502
         # An interrupt ends it, whoever still listens.
-        with socket.create_connection(("127.0.0.1", client.port)) as raw:
-            raw.sendall(
-                f"GET {BASE}/changes HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
-            )
+        with client.connected() as raw:
+            raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")
             raw.recv(100)
             process.send_signal(signal.SIGINT)
             assert process.wait(20) in (0, 130)
