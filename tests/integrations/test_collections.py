@@ -13,7 +13,6 @@ for package in ("llama_index.core", "langchain_core"):
 
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.load import dumps
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
 import langchain_monograph as langchain
@@ -22,20 +21,16 @@ from llama_index.retrievers import monograph as llama_retrievers
 from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Monograph
 from monograph.errors import InputError, OutsideView
+from support.llama_index_values import node
 
 TEXTS = {"notes": "The boiler is serviced by Ines Faro in October.", "recipes": "Ines Faro bakes the almond cake."}
-
-
-def node(name: str, text: str, document: str) -> TextNode:
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=document)}
-    return TextNode(id_=name, text=text, metadata={"k": name}, relationships=source)
 
 
 def llama_store(file: Monograph, collection: str) -> EcoVectorStore:
     store = EcoVectorStore(file, collection=collection)
     store.add(
         [
-            node(f"{collection}-1", TEXTS[collection], f"{collection}-doc"),
+            node(f"{collection}-1", TEXTS[collection], f"{collection}-doc", {"k": f"{collection}-1"}),
             node(f"{collection}-2", "More.", "x" + collection),
         ]
     )

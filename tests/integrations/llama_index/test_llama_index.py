@@ -22,7 +22,6 @@ from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugH
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
-from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
 from llama_index.graph_stores.monograph import MonographPropertyGraphStore
 from llama_index.postprocessor.monograph import SCRPostprocessor
@@ -33,6 +32,7 @@ from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Document, Monograph
 from monograph.errors import InputError, InvalidFilter, NotAMonograph
+from support.llama_index_values import above
 
 SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
@@ -51,10 +51,6 @@ def filled(monograph: Monograph) -> Iterator[Monograph]:
         for n, word in enumerate(words)
     )
     yield monograph
-
-
-def above(key: str, value: int) -> MetadataFilters:
-    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=FilterOperator.GT)])
 
 
 def test_llama_index_nodes_equal_the_hits(filled: Monograph) -> None:

@@ -21,7 +21,6 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
 from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
-from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
 from llama_index.indices.monograph import EraRAGIndex
 from llama_index.postprocessor.monograph import SCRPostprocessor
@@ -33,10 +32,7 @@ from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from monograph import Graph, Hybrid, Monograph, Tree
 from monograph.errors import InputError, NotFound
 from support.letter_corpus import FACTS, FILLER, with_filler
-
-
-def above(key: str, value: int) -> MetadataFilters:
-    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=FilterOperator.GT)])
+from support.llama_index_values import above
 
 
 @pytest.fixture(autouse=True)

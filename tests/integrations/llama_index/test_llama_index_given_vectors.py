@@ -8,7 +8,6 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQuery, VectorStoreQueryMode
 
@@ -19,11 +18,12 @@ from llama_index.vector_stores.monograph import EcoVectorStore
 from monograph import Document, Monograph
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.errors import InputError, ModelMismatch
+from support.llama_index_values import TextEmbedding
 
 WORDS = ("anvil", "bellows", "chisel")
 
 
-class ByWord(BaseEmbedding):
+class ByWord(TextEmbedding):
     """A dimension a word."""
 
     @classmethod
@@ -32,12 +32,6 @@ class ByWord(BaseEmbedding):
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return [float(word in text) for word in WORDS]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
 
 
 @pytest.fixture
@@ -120,17 +114,11 @@ def test_graph_retriever_over_given_vectors_builds_the_graph(path: Path) -> None
         assert [one.node_id for one in retriever.retrieve("the chisel")] == ["chisel"]
 
 
-class Reversed(BaseEmbedding):
+class Reversed(TextEmbedding):
     """Another model without a name of its own."""
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return [float(word in text) for word in reversed(WORDS)]
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._get_text_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
 
 
 class Rotated(Reversed):

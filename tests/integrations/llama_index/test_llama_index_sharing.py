@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
+from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 
 from llama_index.indices.monograph import EraRAGIndex
@@ -30,16 +30,12 @@ from monograph.derive.loading import load_summarizer
 from monograph.errors import ClosedFile, InvalidFilter
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS
+from support.llama_index_values import node
 from support.models import HashEmbedder
 
 
-def node(name: str, text: str, of: str, **metadata: Any) -> TextNode:
-    source = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=of)}
-    return TextNode(id_=name, text=text, relationships=source, metadata=metadata)
-
-
 def nodes(texts: list[str], kind: str) -> list[TextNode]:
-    return [node(f"{kind}/{n}", text, f"{kind}/of", kind=kind) for n, text in enumerate(texts)]
+    return [node(f"{kind}/{n}", text, f"{kind}/of", {"kind": kind}) for n, text in enumerate(texts)]
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 
 import llama_index_instrumentation as instrument
 from llama_index.core import StorageContext, VectorStoreIndex
-from llama_index.core.embeddings import BaseEmbedding
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
 from llama_index.core.node_parser import SentenceSplitter
@@ -54,19 +53,15 @@ from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Monograph, Stats, where
 from monograph.errors import ClosedFile, InputError, InvalidDocument, InvalidFilter, ModelUnavailable
+from support import llama_index_values
+from support.llama_index_values import TextEmbedding, above
 from support.models import HashEmbedder
 
 WORDS = ["anvil", "bellows", "chisel", "drill", "engine", "file", "gauge", "hammer"]
 
 
-class Hashed(BaseEmbedding):
+class Hashed(TextEmbedding):
     """Texts that share words are near each other."""
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return list(map(float, HashEmbedder(16).embed([query], "query")[0]))
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
 
     def _get_text_embedding(self, text: str) -> list[float]:
         return list(map(float, HashEmbedder(16).embed([text])[0]))
@@ -76,11 +71,9 @@ def embedded(text: str) -> list[float]:
     return Hashed().get_query_embedding(text)
 
 
-def node(n: int, of: str = "", **more: Any) -> TextNode:
-    text = f"The {WORDS[n % 8]} stands in hall {n}."
-    relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=of)} if of else {}
-    given = {"text": text, "metadata": {"hall": n}, "embedding": embedded(text), **more}
-    return TextNode(id_=f"node/{n}", relationships=relationships, **given)
+def node(n: int, of: str = "", text: str = "") -> TextNode:
+    text = text or f"The {WORDS[n % 8]} stands in hall {n}."
+    return llama_index_values.node(f"node/{n}", text, of, {"hall": n}, embedding=embedded(text))
 
 
 @pytest.fixture
@@ -306,16 +299,7 @@ def test_llama_index_store_returns_nodes_unchanged(store: EcoVectorStore) -> Non
 
 @pytest.mark.parametrize("name", ["a/b/../c", "😀", "x" * 10_000, " ", "None", "a'b\"c%_"])
 def test_llama_index_store_keeps_any_id(store: EcoVectorStore, name: str) -> None:
-    store.add(
-        [
-            TextNode(
-                id_=name,
-                text="odd",
-                embedding=embedded("odd"),
-                relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=name + "!")},
-            )
-        ]
-    )
+    store.add([llama_index_values.node(name, "odd", name + "!", embedding=embedded("odd"))])
     assert ask(store, "odd", similarity_top_k=1) == [name]
     assert ask(store, "odd", node_ids=[name]) == [name]
     store.delete(name + "!")
@@ -323,7 +307,7 @@ def test_llama_index_store_keeps_any_id(store: EcoVectorStore, name: str) -> Non
 
 
 def test_llama_index_store_replaces_a_node_of_the_same_id(store: EcoVectorStore) -> None:
-    store.add([node(2, "ref/0", text="Now a lathe.", embedding=embedded("Now a lathe."))])
+    store.add([node(2, "ref/0", "Now a lathe.")])
     assert store.get_nodes(["node/2"])[0].get_content() == "Now a lathe."
     assert ask(store, "chisel", "sparse") == []
     assert len(ask(store, "hall")) == 8
@@ -337,11 +321,10 @@ def test_llama_index_store_deletes_nodes_from_every_table(store: EcoVectorStore)
     assert set(ask(store, "hall")) == {f"node/{n}" for n in range(3, 8)}
     store.delete("nobody")
     store.delete_nodes(["node/3", "nobody"])
-    above = MetadataFilters(filters=[MetadataFilter(key="hall", value=6, operator=FilterOperator.GTE)])
-    store.delete_nodes(["node/4", "node/7"], above)
+    store.delete_nodes(["node/4", "node/7"], above("hall", 5))
     store.delete_nodes([])
     assert set(ask(store, "hall")) == {"node/4", "node/5", "node/6"}
-    store.delete_nodes(filters=above)
+    store.delete_nodes(filters=above("hall", 5))
     assert ask(store, "gauge", "sparse") == []
     store.delete_nodes()
     store.delete_nodes(filters=MetadataFilters(filters=[]))
@@ -602,7 +585,7 @@ def test_failing_llama_index_embedding_raises_model_unavailable() -> None:
 
 
 NOWHERE = [0.0] * 16
-IN_HALLS_ABOVE_4 = MetadataFilters(filters=[MetadataFilter(key="hall", value=4, operator=FilterOperator.GT)])
+IN_HALLS_ABOVE_4 = above("hall", 4)
 
 
 @pytest.mark.parametrize("query_str", [None, "anvil"])
