@@ -139,33 +139,29 @@ def _parse_operation(key: str, spelled: Any, value: Any, depth: int) -> Conditio
     name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
     if name == "not":
         if not isinstance(value, Mapping):
-            raise InvalidFilter(
-                f"'not' for {shown(key)} needs an object, not {shown(value)}", 'write {"not": {"==": 1}}'
-            )
+            raise _unfit_error(name, key, "an object", value, 'write {"not": {"==": 1}}')
         if depth >= MAX_DEPTH:
             raise InvalidFilter(f"the filter is nested more than {MAX_DEPTH} deep", "nest it less deeply")
         return Combination("not", (_parse_entry(key, value, depth + 1),))
     if name == "exists":
         if not isinstance(value, bool):
-            raise InvalidFilter(
-                f"'exists' for {shown(key)} needs true or false, not {shown(value)}", "give one of them"
-            )
+            raise _unfit_error(name, key, "true or false", value, "give one of them")
         missing = _comparison(key, "is_empty" if key == DATE else "==", None)
         return Combination("not", (missing,)) if value else missing
     if name == "between":
         if not isinstance(value, list | tuple) or len(value) != 2:
-            raise InvalidFilter(
-                f"'between' for {shown(key)} needs a list of two, not {shown(value)}", 'write {"between": [1, 9]}'
-            )
+            raise _unfit_error(name, key, "a list of two", value, 'write {"between": [1, 9]}')
         return Combination("and", (_comparison(key, ">=", value[0]), _comparison(key, "<=", value[1])))
     if name == "like":
         within = value[1:-1] if isinstance(value, str) and len(value) > 2 and value[0] == value[-1] == "%" else ""
         if not within or "%" in within or "_" in within:
-            raise InvalidFilter(
-                f"'like' for {shown(key)} needs a text between two %, not {shown(value)}", 'write {"like": "%text%"}'
-            )
+            raise _unfit_error(name, key, "a text between two %", value, 'write {"like": "%text%"}')
         return _comparison(key, "text_match", within)
     return _comparison(key, spelled, value)
+
+
+def _unfit_error(operator: str, key: str, needed: str, value: Any, hint: str) -> InvalidFilter:
+    return InvalidFilter(f"{operator!r} for {shown(key)} needs {needed}, not {shown(value)}", hint)
 
 
 def _make_date_condition(operator: Operator, value: Any) -> Condition:
@@ -214,15 +210,13 @@ def _comparison(key: str, spelled: Any, value: Any) -> Condition:
         return _make_date_condition(operator, value)
     if operator in ("in", "nin", "any", "all"):
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
-            raise InvalidFilter(
-                f"{operator!r} for {shown(key)} needs a list, not {shown(value)}", f'write {{"{operator}": [...]}}'
-            )
+            raise _unfit_error(operator, key, "a list", value, f'write {{"{operator}": [...]}}')
         return Comparison(key, operator, tuple(_check_scalar(key, item) for item in value))
     if operator == "is_empty":
         return Comparison(key, operator, None)
     value = _check_scalar(key, value)
     if operator.startswith("text_match") and not isinstance(value, str):
-        raise InvalidFilter(f"{operator!r} for {shown(key)} needs a text, not {shown(value)}", "give a text")
+        raise _unfit_error(operator, key, "a text", value, "give a text")
     if value is None and operator not in ("==", "!="):
         raise InvalidFilter(f"{operator!r} for {shown(key)} needs a value, not null", "use is_empty")
     return Comparison(key, operator, value)

@@ -123,12 +123,19 @@ def test_a_file_that_is_only_read_remembers_nothing(file: Path, server: ModelSer
     assert server.calls == 2
 
 
-def test_citation_numbers_out_of_range_are_removed(asked: Monograph, server: ModelServer) -> None:
-    server.say("Ines Okafor [9], in April [1, 7] . Yes [0].")
-    answer = asked.ask(QUESTION)
-    assert answer.text == "Ines Okafor, in April [1]. Yes."
-    assert answer.unknown == (0, 7, 9)
-    assert [one.number for one in answer.citations] == [1]
+@pytest.mark.parametrize(
+    ("said", "text", "unknown"),
+    [
+        ("Ines Okafor [9], in April [1, 7] . Yes [0].", "Ines Okafor, in April [1]. Yes.", (0, 7, 9)),
+        ("<think>\nIs it [1]? Or [2]?\n</think>\nInes Okafor [1].", "Ines Okafor [1].", ()),
+    ],
+)
+def test_thoughts_and_unknown_citations_are_removed(
+    asked: Monograph, server: ModelServer, said: str, text: str, unknown: tuple[int, ...]
+) -> None:
+    server.say(said)
+    answer = asked.ask("Wer hat den Kometen im April 1963 gefunden, Ines Okafor?")
+    assert (answer.text, answer.unknown, [one.number for one in answer.citations]) == (text, unknown, [1])
 
 
 @pytest.mark.parametrize(
@@ -139,13 +146,6 @@ def test_a_model_may_abstain(asked: Monograph, server: ModelServer, said: str) -
     answer = asked.ask(QUESTION)
     assert answer.abstained
     assert answer.text.casefold().replace("’", "'").startswith(("i don't know", "i do not know"))
-
-
-def test_thinking_of_a_model_is_left_out(asked: Monograph, server: ModelServer) -> None:
-    server.say("<think>\nIs it [1]? Or [2]?\n</think>\nInes Okafor [1].")
-    answer = asked.ask(QUESTION)
-    assert answer.text == "Ines Okafor [1]."
-    assert [one.number for one in answer.citations] == [1]
 
 
 def test_nothing_relevant_asks_no_model(asked: Monograph, server: ModelServer) -> None:
@@ -244,11 +244,6 @@ def test_a_document_that_gives_orders_stays_inside_the_fence(asked: Monograph, s
     before, inside, after = re.split(f"^{fence[0]}$", prompt, flags=re.MULTILINE)
     assert "BANANA" in inside
     assert "BANANA" not in before + after
-
-
-def test_questions_in_another_language_are_answered(asked: Monograph) -> None:
-    answer = asked.ask("Wer hat den Kometen im April 1963 gefunden, Ines Okafor?")
-    assert answer.citations
 
 
 def test_a_follow_up_is_put_anew_by_the_model(asked: Monograph, server: ModelServer) -> None:

@@ -84,12 +84,6 @@ FILLER = (
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963. "
 
 
-def test_the_sentence_with_the_answer_stays() -> None:
-    (made,) = reduce(weighed("Who found the comet?", {"comet": 1, "found": 20}, 100), [hit(FILLER + COMET + FILLER)])
-    assert COMET.strip() in made.text
-    assert len(made.text) < len(FILLER)
-
-
 def test_two_sentences_stay_where_both_are_good_and_the_gap_is_marked() -> None:
     second = "The comet was found again by Karl Brandl a year later."
     (made,) = reduce(weighed("Who found the comet?", {"comet": 1}, 100), [hit(COMET + FILLER * 2 + second)])
@@ -118,11 +112,27 @@ def test_a_summary_stays_whole() -> None:
     assert (made.text, made.spans) == (FILLER, ())
 
 
-def test_fifty_thousand_sentences_are_reduced() -> None:
-    text = "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000))
-    (made,) = reduce(weighed("Which boat was seen in entry 31415?", {"boat": 9}, 9), [hit(text)], 0.7)
-    assert "Entry 31415 says that boat 219905 was seen" in made.text
-    assert len(made.text) < len(text) / 2
+@pytest.mark.parametrize(
+    ("text", "question", "frequency", "answer", "most"),
+    [
+        (FILLER + COMET + FILLER, "Who found the comet?", {"comet": 1, "found": 20}, COMET.strip(), len(FILLER)),
+        (
+            "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000)),
+            "Which boat was seen in entry 31415?", {"boat": 9}, "Entry 31415 says that boat 219905 was seen", 1_500_000,
+        ),
+        (  # One endless sentence comes in parts.
+            "word " * 3000 + "the comet was found by Ines " + "word " * 3000,
+            "Who found the comet?", {"comet": 1}, "the comet was found by Ines", 4000,
+        ),
+    ],
+    ids=["short", "fifty thousand sentences", "endless"],
+)  # fmt: skip
+def test_the_sentence_with_the_answer_stays(
+    text: str, question: str, frequency: dict[str, int], answer: str, most: int
+) -> None:
+    (made,) = reduce(weighed(question, frequency, 100), [hit(text)], 0.7)
+    assert answer in made.text
+    assert len(made.text) < most
 
 
 def test_a_chat_without_punctuation_and_a_table_are_cut_at_lines() -> None:
@@ -134,13 +144,6 @@ def test_a_chat_without_punctuation_and_a_table_are_cut_at_lines() -> None:
     assert "painted lamp 7 green" in made.text
     assert len(made.text) < len(chat)
     assert all(line in chat.splitlines() or "bert" in line for s in made.spans for line in s.text.splitlines())
-
-
-def test_one_endless_sentence_comes_in_parts() -> None:
-    text = "word " * 3000 + "the comet was found by Ines " + "word " * 3000
-    (made,) = reduce(weighed("Who found the comet?", {"comet": 1}, 99), [hit(text)], 0.7)
-    assert "the comet was found by Ines" in made.text
-    assert len(made.text) < 4000
 
 
 @settings(max_examples=examples(60))

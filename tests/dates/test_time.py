@@ -209,14 +209,6 @@ def test_hits_carry_their_date(diary: Monograph) -> None:
     assert diary.check() == []
 
 
-def test_passages_tell_the_date_of_a_document_that_does_not(monograph: Monograph) -> None:
-    monograph.add(
-        [Document(id="d", passages=(Passage("one"), Passage("two", metadata={"created_at": "2024-02-29 10:00"})))]
-    )
-    assert str(monograph.document("d").date) == "2024-02-29T10:00:00Z"
-    assert monograph.check() == []
-
-
 def test_file_time_dates_documents_without_one(tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
@@ -300,11 +292,10 @@ def test_a_homonym_tells_when_each_sense_was_seen(monograph: Monograph) -> None:
 
 
 def test_passages_that_come_and_go_take_the_date_with_them(monograph: Monograph) -> None:
-    told = [("a", "2024-02-29"), ("b", None), ("c", "2025")]
-    monograph.put(
-        [Document(id="d", passages=tuple(Passage(f"lamp {n}", n, {"date": one} if one else {}) for n, one in told))]
-    )
-    assert str(monograph.document("d").date) == "2024-02-29"
+    told = [("b", {}), ("a", {"created_at": "2024-02-29 10:00"}), ("c", {"date": "2025"})]
+    monograph.put([Document(id="d", passages=tuple(Passage(f"lamp {n}", n, metadata) for n, metadata in told))])
+    assert str(monograph.document("d").date) == "2024-02-29T10:00:00Z"
+    assert monograph.check() == []
     monograph.remove_chunks(["a"])
     assert str(monograph.document("d").date) == "2025"
     monograph.put([Document(id="d", passages=(Passage("lamp c", "c", {"date": "2026-01"}),))])

@@ -35,15 +35,10 @@ def test_routes_are_the_shortest_by_their_lightest_link(
     graph.add_nodes_from(range(8))
     graph.add_edges_from(web)
     expected: list[float] = []
-    if (
-        start != end
-        and networkx.has_path(graph, start, end)
-        and networkx.shortest_path_length(graph, start, end) <= hops
-    ):
+    if start != end and networkx.single_source_shortest_path_length(graph, start, hops).get(end):
         for way in networkx.all_shortest_paths(graph, start, end):
-            expected.append(min(web[min(a, b), max(a, b)] for a, b in zip(way, way[1:], strict=False)))
-    some = dict(list(web.items())[::2])
-    rest = dict(list(web.items())[1::2])
+            expected.append(min(web[min(a, b), max(a, b)] for a, b in pairwise(way)))
+    some, rest = (dict(list(web.items())[half::2]) for half in (0, 1))
     found = routes((part(some), part(rest)), {str(start)}, {str(end)}, hops, most)
     assert [min(link.weight for link in one.links) for one in found] == sorted(expected, reverse=True)[:most]
     for one in found:
@@ -85,13 +80,8 @@ def test_more_hops_or_a_higher_limit_never_find_fewer_routes(pairs: set[tuple[in
 
 
 def test_routes_are_found_in_a_file(monograph: Monograph) -> None:
-    monograph.add(
-        [
-            Document("Mrs Grubb wrote to Tobias Renk.", id="a"),
-            Document("Tobias Renk met Anna Calder. Anna Calder lives in Vienna.", id="b"),
-            Document("Anna Calder gave the plates to Peter Okafor.", id="c"),
-        ]
-    )
+    facts = ("Mrs Grubb wrote to Tobias Renk.", "Tobias Renk met Anna Calder. Anna Calder lives in Vienna.")
+    monograph.add(Document(fact) for fact in (*facts, "Anna Calder gave the plates to Peter Okafor."))
     (way,) = monograph.graph.routes("Mrs Grubb", "Peter Okafor")
     assert [one.name for one in way.entities] == ["Mrs Grubb", "Tobias Renk", "Anna Calder", "Peter Okafor"]
     assert all(len(monograph.fetch(link.chunks)) == len(link.chunks) > 0 for link in way.links)

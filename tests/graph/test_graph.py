@@ -161,14 +161,9 @@ def test_two_persons_of_one_short_name_are_kept_apart(monograph: Monograph) -> N
 def test_graph_search_reaches_the_second_hop(monograph: Monograph) -> None:
     monograph.add(
         [
-            Document(
-                "Payment on Demand is a 1951 drama film directed by Curtis Bernhardt.", "film", "Payment on Demand"
-            ),
+            Document("Payment on Demand is a film directed by Curtis Bernhardt.", "film", "Payment on Demand"),
             Document("Curtis Bernhardt was born in Worms to Jewish parents.", "director", "Curtis Bernhardt"),
-            *(
-                Document(f"Director number {n} was born in town {n}, on demand.", f"x{n}", f"Director {n}")
-                for n in range(60)
-            ),
+            *(Document(f"Director {n} was born in town {n}, on demand.", f"x{n}", f"Director {n}") for n in range(60)),
         ]
     )
     hits = monograph.search("Where was the director of Payment on Demand born?", 2)
@@ -181,19 +176,12 @@ def test_graph_search_reaches_the_second_hop(monograph: Monograph) -> None:
 
 
 def test_graph_search_never_passes_forbidden_chunks(monograph: Monograph) -> None:
-    monograph.add(
-        [
-            Document(
-                "Payment on Demand is a film directed by Curtis Bernhardt.",
-                "film",
-                "Payment on Demand",
-                metadata={"team": "b"},
-            ),
-            Document("Curtis Bernhardt was born in Worms.", "director", "Curtis Bernhardt", metadata={"team": "a"}),
-            *(Document(f"Note {n} says little.", f"x{n}", metadata={"team": "a"}) for n in range(5)),
-        ]
-    )
-    hits = monograph.search("Who directed Payment on Demand?", 9, where={"team": "a"})
+    ours, theirs = {"team": "a"}, {"team": "b"}
+    film = "Payment on Demand is a film directed by Curtis Bernhardt."
+    monograph.add([Document(film, "film", "Payment on Demand", metadata=theirs)])
+    monograph.add([Document("Curtis Bernhardt was born in Worms.", "director", "Curtis Bernhardt", metadata=ours)])
+    monograph.add(Document(f"Note {n} says little.", f"x{n}", metadata=ours) for n in range(5))
+    hits = monograph.search("Who directed Payment on Demand?", 9, where=ours)
     assert {hit.chunk.document_id for hit in hits} <= {"director", *(f"x{n}" for n in range(5))}
     forbidden = {chunk.id for chunk in monograph.chunks("film")}
     assert not any(node.id in forbidden for hit in hits if hit.path for node in hit.path.nodes)
@@ -228,16 +216,10 @@ def test_a_name_in_every_chunk_is_not_followed(monograph: Monograph) -> None:
     assert all("Bob" in hit.chunk.text for hit in hits)
 
 
-def test_names_beyond_the_limit_are_dropped() -> None:
-    mentions = tuple(Mention(f"Name{n}", "name", n, n + 1) for n in range(MOST_NAMES + 50))
-    part = document_part("", ["x" * 1_000], [Extraction(mentions)], ())
-    assert len(part.chunks[0].names) == MOST_NAMES
-
-
-def test_persons_without_a_word_are_dropped() -> None:
-    found = Extraction((Mention("!", "person", 0, 1), Mention("Ann Lee", "person", 2, 9)))
-    part = document_part("", ["! Ann Lee"], [found], ())
-    assert [name.key for name in part.chunks[0].names] == ["ann lee"]
+def test_names_beyond_the_limit_and_without_a_word_are_dropped() -> None:
+    mentions = [Mention("!", "person", 0, 1), *(Mention(f"N{n}", "name", n, n + 1) for n in range(1, MOST_NAMES + 50))]
+    part = document_part("", ["x" * 1_000], [Extraction(tuple(mentions))], ())
+    assert [name.key for name in part.chunks[0].names] == [f"n{n}" for n in range(1, MOST_NAMES + 1)]
 
 
 def test_relations_whose_end_is_not_named_are_dropped() -> None:

@@ -83,13 +83,10 @@ def overview(
 
 
 def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """Return the summaries above the hits, first those above the most and best hits.
-
-    Return none if the hits come from many documents: then each hit has another subject and needs the budget itself.
-    """
+    """Return the summaries above the hits, first those above the most and best hits."""
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
-        return []
+        return []  # Each hit has another subject, and needs the budget itself.
     hits_of = {hit.chunk.id: hit for hit in looked_at}
     hit_by_row = {row: hits_of[chunk_id] for chunk_id, row in chunks.rows_of(connection, hits_of).items()}
     ranks_above: dict[int, list[int]] = {}

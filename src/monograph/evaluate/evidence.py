@@ -27,11 +27,7 @@ def resolve(
     A piece of evidence may be a document's id, its uri, the end of its uri's path, its file's name with or without the
     suffix, or its title in any case. If one file has several documents, its name means any of them. A piece that a
     question names twice counts once. The texts of ``documents`` are not read; ``place`` is the file's name, for errors.
-
-    Raises
-    ------
-    InputError
-        If a piece of evidence names no document, with suggestions of similar names; or if it names several.
+    Raises InputError, with suggestions, if a piece of evidence names no document, or if it names several.
     """
     names = _EvidenceNames(documents, place)
     answered = []

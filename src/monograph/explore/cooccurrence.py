@@ -138,10 +138,7 @@ class CooccurrenceGraph:
         return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
     def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
-
-        Relations of models count by their strength, asserted ones count 1.
-        """
+        """Return (source, target, bond): the smaller id first, unless relations, by strength, lead the other way."""
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())

@@ -39,9 +39,8 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     plain, qualifier = title_of(name)
     qualified = names.known(state.names, [plain]).get(plain) if qualifier else None
     if qualified is not None:
-        return [node for node in _load_nodes(state, qualified.head) if node.sense == qualifier] or _load_nodes(
-            state, qualified.head
-        )
+        nodes = _load_nodes(state, qualified.head)
+        return [node for node in nodes if node.sense == qualifier] or nodes
     heads = names.with_name_like(state.names, key, SUGGESTED + 1)
     if len(heads) == 1:
         return _load_nodes(state, heads[0])
@@ -78,9 +77,7 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     rows = state.chunks_of(name)
     nodes = Nodes(state)
     nodes.read(rows)
-    counted = Counter(
-        node for row in rows for node in dict.fromkeys(chunk_name.node for chunk_name in nodes.seen.get(row, ()))
-    )
+    counted = Counter(node for row in rows for node in dict.fromkeys(name.node for name in nodes.seen.get(row, ())))
     shown = [node for node, _ in counted.most_common(k)]
     nodes.read_entities({node.head for node in shown}, MOST_LOOKED_AT)
     return list(entities(nodes, shown))
@@ -117,12 +114,10 @@ def _suggest(state: GraphState, key: str) -> str:
     """Return the names that are spelt most like a key, or the command that lists the names."""
     similar = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     ratios = {other: SequenceMatcher(None, key, other).ratio() for other in similar}
-    best = sorted(
-        (other for other in similar if ratios[other] >= _LEAST_ALIKE), key=lambda other: (-ratios[other], other)
-    )
-    if best:
-        rows = names.known(state.names, best[:SUGGESTED])
-        return f"perhaps {_list_names(state, [rows[other].head for other in best[:SUGGESTED]])}"
+    ranked = sorted((-ratio, other) for other, ratio in ratios.items() if ratio >= _LEAST_ALIKE)
+    if best := [other for _, other in ranked[:SUGGESTED]]:
+        rows = names.known(state.names, best)
+        return f"perhaps {_list_names(state, [rows[other].head for other in best])}"
     if names.count(state.names)[0]:
         return f"monograph entities {state.place}"
     return f"it has no graph yet: monograph reextract {state.place}"
@@ -200,11 +195,8 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
     """Return the rows of the names of a chunk, by key."""
-    return {
-        nodes.names[chunk_name.name].key: chunk_name.name
-        for chunk_name in nodes.seen[chunk]
-        if chunk_name.name in nodes.names
-    }
+    rows = [chunk_name.name for chunk_name in nodes.seen[chunk]]
+    return {nodes.names[row].key: row for row in rows if row in nodes.names}
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
@@ -222,10 +214,8 @@ def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | 
 def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan | None) -> Entity:
     named = _order_names(nodes, node, written)
     count = nodes.count(node)
-    homonym = node.head in nodes.senses
-    documents = [
-        document for document in nodes.titled.get(node.head, ()) if not homonym or document.qualifier == node.sense
-    ]
+    homonym, titled = node.head in nodes.senses, nodes.titled.get(node.head, ())
+    documents = [document.id for document in titled if not homonym or document.qualifier == node.sense]
     kinds = sorted(written.kinds, key=lambda kind: (-written.kinds[kind], kind))
     name = named[0] if named else title_or_key(nodes, node, nodes.key(node))
     qualified = f"{name} ({node.sense})" if node.sense else name
@@ -236,7 +226,7 @@ def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan
         kind=ENTITY_KINDS[kinds[0]] if kinds else "name",
         names=tuple(dict.fromkeys(names or [name])),
         chunks=count,
-        documents=tuple(dict.fromkeys(document.id for document in documents)),
+        documents=tuple(dict.fromkeys(documents)),
         first_seen="" if span is None else span.first_day,
         last_seen="" if span is None else span.last_day,
     )
@@ -246,11 +236,10 @@ def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
     """Return one form of each name of an entity, the most frequent first; names that no chunk writes come last."""
     ranked = []
     for name_row in nodes.members.get(node.head, ()):
-        counted = _sort_by_count(written.full.get(name_row.row, Counter()))
-        if counted:
-            ranked.append(
-                (-sum(written.full[name_row.row].values()), name_row.row != node.head, name_row.key, counted[0][0])
-            )
+        forms = written.full.get(name_row.row, Counter())
+        if forms:
+            form = _sort_by_count(forms)[0][0]
+            ranked.append((-forms.total(), name_row.row != node.head, name_row.key, form))
         elif not node.sense:
             ranked.append((0, name_row.row != node.head, name_row.key, title_or_key(nodes, node, name_row.key)))
     return [form for *_, form in sorted(ranked)]

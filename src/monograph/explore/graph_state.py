@@ -133,17 +133,12 @@ class GraphState:
         relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
         origins = assertions.origins(self.names, list({name for relation in relations for name in relation.origins}))
         rows = {name: origin.chunk for name, origin in origins.items() if origin.chunk is not None}
-        asserted = tuple(
-            (
-                relation.source,
-                relation.label,
-                relation.target,
-                frozenset(rows[name] for name in relation.origins if name in rows),
-            )
-            for relation in relations
-        )
+        asserted = []
+        for relation in relations:
+            chunks = frozenset(rows[name] for name in relation.origins if name in rows)
+            asserted.append((relation.source, relation.label, relation.target, chunks))
         ends = {end for source, _, target, _ in asserted for end in (source, target)}
-        return AssertedRelations(asserted, assertions.keys_of(self.names, list(ends)))
+        return AssertedRelations(tuple(asserted), assertions.keys_of(self.names, list(ends)))
 
     def asserted_nodes(self, ids: Sequence[str]) -> dict[str, AssertedNode]:
         """Return asserted nodes by id, in the order in which they were added."""

@@ -94,10 +94,7 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the chunks that name any of the entities ``shown``: those that name the centre first, then by score.
-
-    The score of a chunk is the sum of the surprises of its links; links of the centre count twice.
-    """
+    """Return the chunks that name entities ``shown``: those of the centre first, then by their links' surprises."""
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
     scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}

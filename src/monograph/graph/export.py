@@ -33,11 +33,7 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
     Edges have ``kind`` too. ``"link"`` joins two entities, with ``weight``, ``chunks``, ``description`` and
     ``keywords``; ``"mention"`` joins an entity to a chunk that names it. Two links between the same two entities, one
     in each direction, become one: their weights are added, and their chunks, descriptions and keywords are combined.
-
-    Raises
-    ------
-    MissingExtra
-        If networkx is not installed.
+    Raises MissingExtra if networkx is not installed.
     """
     graph: networkx.Graph = _import_networkx().Graph()
     for entity in neighbourhood.entities:
@@ -79,14 +75,8 @@ def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666
 
     Nodes and edges are those of :func:`to_networkx`. Texts of a list are joined by ``"; "``, control characters that
     XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all. It gets
-    at most the permissions of ``mode``.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written, or two ids differ only in characters that XML does not allow.
-    MissingExtra
-        If networkx is not installed.
+    at most the permissions of ``mode``. Raises InputError if the file cannot be written, or two ids differ only in
+    characters that XML does not allow; MissingExtra as :func:`to_networkx`.
     """
     networkx = _import_networkx()
     graph = to_networkx(neighbourhood)

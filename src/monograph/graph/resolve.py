@@ -157,10 +157,7 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return the reason why words may be a short form of longer ones, ``initials`` or ``middle name``; empty if not.
-
-    The last words must be equal, and the first given names must match.
-    """
+    """Return why words may be a short form of longer ones, ``initials`` or ``middle name``; empty if they may not."""
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]

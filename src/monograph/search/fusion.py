@@ -164,21 +164,12 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
     the chunks that have none. They are added in the order in which the other rankings found them, because the order of
     row numbers depends on when chunks were inserted.
     """
+    found = [row for retrieved in rankings for row in retrieved.rows]
     filled = []
     for retrieved in rankings:
-        if retrieved.is_exhaustive:
-            all_rows = dict.fromkeys(retrieved.rows)
-            for other in rankings:
-                all_rows.update(dict.fromkeys(other.rows))
-            filled.append(
-                replace(
-                    retrieved,
-                    rows=tuple(all_rows),
-                    scores=retrieved.scores + (0.0,) * (len(all_rows) - len(retrieved.rows)),
-                )
-            )
-        else:
-            filled.append(retrieved)
+        rows = tuple(dict.fromkeys([*retrieved.rows, *found])) if retrieved.is_exhaustive else retrieved.rows
+        zeros = (0.0,) * (len(rows) - len(retrieved.rows))
+        filled.append(replace(retrieved, rows=rows, scores=retrieved.scores + zeros))
     return filled
 
 

@@ -126,25 +126,18 @@ class LinkRequest:
         links = dict.fromkeys(self.heads, NOWHERE)
         for head, own in self.members.items():
             name_rows = [*own, *self.joined.get(head, ())]
+            about = [subject for name in name_rows for subject in subjects_by_name.get(name.row, ())]
             chunks = [chunk for name in name_rows for chunk in naming.get(name.row, ())]
-            links[head] = leads_of(
-                [subject for name in name_rows for subject in subjects_by_name.get(name.row, ())],
-                list(dict.fromkeys(chunks)) if head in self.joined else chunks,
-            )
+            if about or chunks:
+                documents = tuple([subject.chunk for subject in about])
+                distinct = dict.fromkeys(chunks) if head in self.joined else chunks
+                links[head] = Leads(
+                    documents,
+                    tuple([not subject.by_title for subject in about]),
+                    tuple([subject.documents**-0.5 for subject in about]),
+                    tuple([chunk for chunk in distinct if chunk not in documents]),
+                )
         return links
-
-
-def leads_of(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
-    """Return the links of an entity: to chunks of documents about it, and to other chunks that name it."""
-    if not about:
-        return Leads((), (), (), tuple(naming)) if naming else NOWHERE
-    documents = tuple([subject.chunk for subject in about])
-    return Leads(
-        documents,
-        tuple([not subject.by_title for subject in about]),
-        tuple([subject.documents**-0.5 for subject in about]),
-        tuple([chunk for chunk in naming if chunk not in documents]),
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

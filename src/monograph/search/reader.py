@@ -65,22 +65,10 @@ class WalkRequest:
 class PoolRequest:
     """Request for the candidates of a search.
 
-    Parameters
-    ----------
-    k:
-        Most chunks by words, and most by vector; chunks that tie with the last are returned as well.
-    filter:
-        The chunks that may be found.
-    words:
-        Folded words to rank by. Without any there is no lexical ranking.
-    counts:
-        Counts that include those of ``words``.
-    vector:
-        float32 (dimension,). If it is None or zero there is no dense ranking.
-    stretch:
-        Factor on the window of the stop condition of the vector search.
-    walk:
-        Additional data to return about the chunks, for a graph search.
+    ``k`` is the most chunks by words, and the most by vector; chunks that tie with the last are returned as well.
+    ``words`` are folded words to rank by, included in ``counts``. Without any there is no lexical ranking, and without
+    a ``vector``, float32 (dimension,), that is not zero no dense one. ``stretch`` is a factor on the window of the stop
+    condition of the vector search. ``walk`` requests additional data about the chunks, for a graph search.
     """
 
     k: int
@@ -110,24 +98,15 @@ NO_COSINES: tuple[Int64, Float32] = np.empty(0, np.int64), np.empty((0, 0), np.f
 class Pool:
     """Candidates of a search.
 
-    Parameters
-    ----------
-    evidence:
-        Documents and words of all chunks of the pool; of none if no walk was requested.
-    lexical:
-        (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and of all that tie
-        with the last.
-    dense:
-        (row, cosine) of the k nearest chunks, and of all that tie with the last.
-    effort:
-        Effort of the vector search; None without one.
-    subjects:
-        The first chunks of the documents about the question's names, in order of their place in the document, then of
-        id.
-    named:
-        (name, chunk) pairs, by row, for the chunks of the pool that have a name of the question.
-    cosines:
-        (rows of the chunks of the pool that have a vector, their cosines to the clauses, float32 (clauses, rows)).
+    ``evidence`` has the documents and words of all chunks of the pool; of none if no walk was requested. ``lexical``
+    has (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, ``dense`` (row,
+    cosine) of the k nearest; both also of all that tie with the last. ``effort`` is that of the vector search, if there
+    was one.
+
+    ``subjects`` are the first chunks of the documents about the question's names, in order of their place in the
+    document, then of id. ``named`` has (name, chunk) pairs, by row, for the chunks of the pool that have a name of the
+    question. ``cosines`` has (rows of the chunks of the pool that have a vector, their cosines to the clauses, float32
+    (clauses, rows)).
     """
 
     evidence: Evidence

@@ -298,9 +298,8 @@ def strategy(how: str | Strategy) -> Strategy:
         key, _, value = part.partition("=")
         key = key.strip()
         if key not in parameter_names:
-            hint = (
-                f"its parameters are {', '.join(parameter_names)}" if parameter_names else f"it has none: write {name}"
-            )
+            known = ", ".join(parameter_names)
+            hint = f"its parameters are {known}" if known else f"it has none: write {name}"
             raise InputError(f"the search mode {name!r} has no parameter {arguments.shown(key)}", hint)
         try:
             parameters[key] = json.loads(value)

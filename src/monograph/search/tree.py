@@ -69,10 +69,7 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 
 
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """Return the hits that fit into the budget, in order.
-
-    With ``detail``, chunks and summaries first get their own shares of the tokens; the rest then goes to any hit.
-    """
+    """Return the hits that fit: with ``detail``, first into each kind's share of the tokens, then into what is left."""
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]

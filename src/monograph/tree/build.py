@@ -144,15 +144,6 @@ def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, lea
         draft.fresh[0].append(_DraftNode(TreeNode(place.rank, place.key, -number), summary, place.chunk))
 
 
-def changes(connection: Connection, draft: TreeDraft) -> list[int]:
-    """Return the ranks at which nodes of the draft's layer were added or removed, ascending."""
-    layer = draft.layer
-    if draft.anew and draft.planes is None and not layer:
-        return [rank for rank, _, _ in store.nodes(connection, 0)]
-    draft_ranks = [*draft.gone[layer].values(), *(draft_node.node.rank for draft_node in draft.fresh[layer])]
-    return sorted({*store.stale_segments(connection, layer), *draft_ranks})
-
-
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
     """Return the segments of the draft's layer that need a summary; None if this layer is the highest.
 
@@ -166,7 +157,12 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
     if total <= 1 or layer == recipe.layers:
         draft.top = layer
         return None
-    ranks_changed = changes(connection, draft)
+    # The ranks at which nodes of the layer were added or removed, ascending.
+    if draft.anew and draft.planes is None and not layer:
+        ranks_changed = [rank for rank, _, _ in store.nodes(connection, 0)]
+    else:
+        drafted = [*draft.gone[layer].values(), *(node.rank for node in added_nodes)]
+        ranks_changed = sorted({*store.stale_segments(connection, layer), *drafted})
     if draft.planes is not None:
         order: NodeOrder = NodeList(added_nodes)
     elif len(ranks_changed) * MANY > total:

@@ -196,16 +196,13 @@ class FileReader:
         if bits is not None and any(len(shared) > 1 for shared in chunks.values()):
             # A vector is allowed if any of its chunks is, so filter the chunks of shared vectors.
             chunks = stored_vectors.chunks_of(self.connection, result.items, allowed)
-        scored = [
-            (chunk, score) for memo, score in zip(result.items, result.scores, strict=True) for chunk in chunks[memo]
-        ]
+        pairs = zip(result.items, result.scores, strict=True)
+        scored = [(chunk, score) for memo, score in pairs for chunk in chunks[memo]]
         effort, read_vectors = Effort(result.loads, result.compared, result.stopped), _NONE_READ
         if result.read is not None:
             memos, values = result.read
-            read_vectors = (
-                {chunk: index for index, memo in enumerate(memos.tolist()) for chunk in chunks.get(memo, ())},
-                values,
-            )
+            places = enumerate(memos.tolist())
+            read_vectors = {chunk: index for index, memo in places for chunk in chunks.get(memo, ())}, values
         return scored, effort, read_vectors
 
     def cosines(
@@ -299,9 +296,8 @@ class FileReader:
         barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
         result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
         nodes = stored_tree.of_vectors(self.connection, result.items, barred)
-        scored = [
-            (score, *node) for memo, score in zip(result.items, result.scores, strict=True) for node in nodes[memo]
-        ]
+        pairs = zip(result.items, result.scores, strict=True)
+        scored = [(score, *node) for memo, score in pairs for node in nodes[memo]]
         best = sorted(scored, key=lambda entry: (-entry[0], entry[2]))[:k]
         return [(node, score) for score, node, _ in best], Effort(result.loads, result.compared, result.stopped)
 

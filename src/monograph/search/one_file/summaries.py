@@ -27,13 +27,7 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
     sources = sources_of(connection, texts)
     chunk_ids = ids_under(connection, list(texts))
     return {
-        node: Summary(
-            id=row.key.hex(),
-            layer=row.layer,
-            text=texts[node].text,
-            chunks=chunk_ids[node],
-            sources=tuple(sources.get(node, ())),
-        )
+        node: Summary(row.key.hex(), row.layer, texts[node].text, chunk_ids[node], tuple(sources.get(node, ())))
         for node, row in rows.items()
         if node in texts
     }
@@ -75,10 +69,10 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
     def trace_child(row: store.NodeRow) -> list[Source]:
         if row.chunk is None:
             return trace(row.node)
-        chunk = loaded[row.chunk].chunk if row.chunk in loaded else None
-        return (
-            [] if chunk is None else [Source(0, len(chunk.text), chunk.id, chunk.document_id, chunk.start, chunk.end)]
-        )
+        if row.chunk not in loaded:
+            return []
+        chunk = loaded[row.chunk].chunk
+        return [Source(0, len(chunk.text), chunk.id, chunk.document_id, chunk.start, chunk.end)]
 
     return {node: trace(node) for node in gists}
 
@@ -86,10 +80,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, quoted child nodes by position among the children), both by node.
-
-    Summaries that quote other summaries are followed down to the chunks.
-    """
+    """Return (quotes of each summary, quoted child nodes by position among the children), by node, down to chunks."""
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
@@ -108,20 +99,11 @@ def _load_quotes(
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
     """Return the sources of a quoted text, moved to their offsets in the text that quotes it."""
-    carried = []
+    carried, shift = [], quote.start - quote.source_start
     for source in sources:
-        first, last = max(source.start, quote.source_start), min(source.end, quote.source_end)
-        if first < last:
-            shift = quote.start - quote.source_start
-            document_shift = source.document_start - source.start
-            carried.append(
-                Source(
-                    first + shift,
-                    last + shift,
-                    source.chunk_id,
-                    source.document_id,
-                    first + document_shift,
-                    last + document_shift,
-                )
-            )
+        start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)
+        if start < end:
+            first, last = (source.document_start - source.start + offset for offset in (start, end))
+            ids = (source.chunk_id, source.document_id)
+            carried.append(Source(start + shift, end + shift, *ids, first, last))
     return carried
