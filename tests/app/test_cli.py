@@ -250,15 +250,6 @@ def test_eval_command_prints_measures(tmp_path: Path) -> None:
     assert results[0]["scores"]["recall"][0] == 1.0
 
 
-def test_control_characters_in_names_are_escaped(folder: Path, tmp_path: Path) -> None:
-    (folder / "evil\x1b[2J\nname.txt").write_text("text with \x1b[31m colour and \x07 bell" + " and many words" * 20)
-    path = tmp_path / "x.mono"
-    run("sync", path, folder)
-    for said in (run("search", path, "colour"), run("show", path)):
-        assert "\x1b" not in said
-        assert "\x07" not in said
-
-
 @pytest.mark.long
 def test_real_chats_are_synced_and_searched(shared: Path, tmp_path: Path) -> None:
     """LiHuaWorld, synced and measured from the command line, every socket forbidden."""

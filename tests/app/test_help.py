@@ -35,6 +35,13 @@ print(json.dumps(said))
 """
 
 
+def monograph(*arguments: str, **environment: str) -> str:
+    """Return what the installed program prints."""
+    command = [BIN / "monograph", *arguments]
+    done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
 def documented() -> dict[str, str]:
     """The manual, and the docstring of each command by its name."""
     of_a_shelf = [one.callback for one in shelf_commands.app.registered_commands if one.callback is not None]
@@ -84,9 +91,8 @@ def test_help_fits_80_columns() -> None:
 
 
 def test_version_command_prints_the_version() -> None:
-    (version,) = {tomllib.loads((Path(cli.__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]}
-    done = subprocess.run([BIN / "monograph", "--version"], capture_output=True, text=True, check=True)
-    assert done.stdout == f"monograph {version}\n"
+    project = tomllib.loads((Path(cli.__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert monograph("--version") == f"monograph {project['version']}\n"
 
 
 def test_n_is_an_alias_of_k() -> None:
@@ -125,10 +131,8 @@ def test_bash_completes_commands_and_options(typed: tuple[str, ...], offered: li
 
 
 def complete_in_zsh(typed: str) -> str:
-    """What zsh is told to offer: the protocol of typer's script for it."""
-    told = {"_MONOGRAPH_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": typed}
-    done = subprocess.run([BIN / "monograph"], env={**os.environ, **told}, capture_output=True, text=True, check=True)
-    return done.stdout
+    """Return what zsh is told to offer: the protocol of typer's script for it."""
+    return monograph(_MONOGRAPH_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
 
 
 @pytest.mark.long
@@ -136,19 +140,14 @@ def test_zsh_completes_commands_and_options() -> None:
     assert '"search":"Find passages' in complete_in_zsh("monograph sea")
     assert '"graph"' in complete_in_zsh("monograph search notes.mono x --how gr")
     assert complete_in_zsh("monograph search no").strip() == "_files"
-    told = {"_MONOGRAPH_COMPLETE": "source_zsh"}
-    done = subprocess.run([BIN / "monograph"], env={**os.environ, **told}, capture_output=True, text=True, check=True)
-    assert done.stdout.lstrip().startswith("#compdef monograph")
+    assert monograph(_MONOGRAPH_COMPLETE="source_zsh").lstrip().startswith("#compdef monograph")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("shell", "startup"), [("bash", ".bashrc"), ("zsh", ".zshrc")])
 def test_install_completion_writes_the_script(shell: str, startup: str, tmp_path: Path) -> None:
-    told = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    command = [str(BIN / "monograph"), "--install-completion", shell]
-    done = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True)
-    assert shell in done.stdout
+    environment = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    assert shell in monograph("--install-completion", shell, **environment)
     assert (tmp_path / startup).read_text()
-    written = [path for path in tmp_path.rglob("*monograph*") if path.is_file()]
-    assert len(written) == 1
-    assert "_monograph_completion" in written[0].read_text()
+    (script,) = (path for path in tmp_path.rglob("*monograph*") if path.is_file())
+    assert "_monograph_completion" in script.read_text()

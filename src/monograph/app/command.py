@@ -10,7 +10,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -193,7 +193,7 @@ def _query_of(written: str) -> str:
     return read
 
 
-def where_of(written: list[str]) -> dict[str, Any] | None:
+def where_of(written: Sequence[str]) -> dict[str, Any] | None:
     """Return one filter that requires all written ones (``key operator value``, ``key=value`` or JSON), or None."""
     return {"and": [_one_filter(text) for text in written]} if written else None
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from support.browser import VIOLATIONS, Heard, Site, entered, launched
+from support.browser import CHROMIUM, VIOLATIONS, Heard, Site, entered, launched
 
 if not all(map(find_spec, ("fastapi", "uvicorn", "playwright"))):
     collect_ignore = ["test_axe.py", "test_page.py", "test_writing.py"]
@@ -18,6 +18,8 @@ if not all(map(find_spec, ("fastapi", "uvicorn", "playwright"))):
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A browser without a screen."""
+    if CHROMIUM is None or find_spec("playwright") is None:
+        pytest.skip("no browser is installed")
     with launched() as running:
         yield running
 

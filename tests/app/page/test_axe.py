@@ -13,9 +13,9 @@ from support.paths import EXAMPLES
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
 from monograph import Monograph
-from support.browser import CHROMIUM, Heard, Site, show, sideways, site
+from support.browser import Heard, Site, show, sideways, site
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
+pytestmark = pytest.mark.long
 
 TEXTS = EXAMPLES / "texts"
 GRAVE = {"serious", "critical"}

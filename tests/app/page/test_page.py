@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from monograph import Document, Monograph
-from support.browser import CHROMIUM, Site, show, sideways, site, until
+from support.browser import Site, show, sideways, site, until
 from support.model_server import ModelServer
 from support.paths import EXAMPLES
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
+pytestmark = pytest.mark.long
 
 TEXTS = EXAMPLES / "texts"
 # Characters of two UTF-16 units, of several code points, and of another direction stand before what is cited.
@@ -37,9 +37,8 @@ def _archive(place: Path) -> None:
     shutil.copytree(TEXTS, folder)
     (folder / "signs.txt").write_text(f"{SIGNS}\n\n{SIGNS}{NEEDLE} {SIGNS}", encoding="utf-8")
     (place / "long").mkdir()
-    long = "\n\n".join(
-        f"Paragraph {number}: " + "a weary clerk copies the ledger again. " * 12 for number in range(2_000)
-    )
+    ledger = "a weary clerk copies the ledger again. " * 12
+    long = "\n\n".join(f"Paragraph {number}: {ledger}" for number in range(2_000))
     middle = long.index("Paragraph 1000:")
     sentence = "The quicksilver barometer stands in the cellar of Corvara.\n\n"
     (place / "long" / "long.txt").write_text(long[:middle] + sentence + long[middle:], encoding="utf-8")
@@ -106,18 +105,18 @@ def are_cited(page: Any, text: str, spans: list[tuple[int, int]]) -> None:
     assert re.fullmatch(r"[\s#]*", "".join(text[at] for at in sorted(wanted - covered)))
 
 
-def place(page: Any) -> dict[str, list[str]]:
+def query_of(page: Any) -> dict[str, list[str]]:
     return parse_qs(urlsplit(page.url).query)
 
 
 def spans_of(page: Any) -> list[tuple[int, int]]:
-    return [(int(start), int(end)) for start, end in (one.split("-") for one in place(page)["mark"])]
+    return [(int(start), int(end)) for start, end in (one.split("-") for one in query_of(page)["mark"])]
 
 
 def text_of(served: Site, page: Any) -> str:
-    asked = place(page)
-    identity = asked["source" if "source" in asked else "id"][0]
-    return str(served.get("/document", id=identity, file=asked["in"][0] if "in" in asked else None)["text"])
+    query = query_of(page)
+    identifier = query["source" if "source" in query else "id"][0]
+    return str(served.get("/document", id=identifier, file=query["in"][0] if "in" in query else None)["text"])
 
 
 def test_token_is_removed_from_the_address(page: Any, served: Site) -> None:
@@ -141,25 +140,17 @@ def test_a_search_shows_the_source_at_exactly_the_hit(page: Any, served: Site) -
     page.fill("#q", "the zephyrometer of Altamura")
     page.press("#q", "Enter")
     page.wait_for_selector(".hit a[aria-current]")
-    assert [
-        one.casefold()
-        for one in page.eval_on_selector_all(
-            ".hit:first-child .excerpt .word", "all => all.map(one => one.textContent)"
-        )
-    ] == [
-        "zephyrometer",
-        "altamura",
-    ]
-    first = served.get("/search", q="the zephyrometer of Altamura", file="archive")["files"][0]["hits"][0]["hit"][
-        "chunk"
-    ]
+    words = page.locator(".hit:first-child .excerpt .word").all_text_contents()
+    assert [word.casefold() for word in words] == ["zephyrometer", "altamura"]
+    hits = served.get("/search", q="the zephyrometer of Altamura", file="archive")["files"][0]["hits"]
+    first = hits[0]["hit"]["chunk"]
     text = served.get("/document", id=first["document_id"], file="archive")["text"]
     assert NEEDLE in text[first["start"] : first["end"]]
     are_cited(page, text, [(first["start"], first["end"])])
 
 
 def test_marked_span_is_exact(page: Any, served: Site) -> None:
-    document = next(one for one in served.get("/documents", like="signs.txt", file="archive")["documents"])
+    (document,) = served.get("/documents", like="signs.txt", file="archive")["documents"]
     text = served.get("/document", id=document["id"], file="archive")["text"]
     start = text.index(NEEDLE)
     for shift in (0, 1):
@@ -203,9 +194,7 @@ def test_every_citation_of_an_answer_is_exact(page: Any, served: Site) -> None:
         are_cited(page, text_of(served, page), spans_of(page))
 
 
-def test_an_answer_streams_and_a_conversation_goes_on(
-    page: Any, browser: Any, served: Site, model: ModelServer
-) -> None:
+def test_an_answer_streams_and_a_conversation_goes_on(page: Any, model: ModelServer) -> None:
     show(page, "/ask", file="archive", q="Who carved a small comet above the door?")
     page.wait_for_selector(".turn .cite")
     page.fill("#question", "And why was plate 4417 lost?")
@@ -246,14 +235,10 @@ def test_page_shows_that_it_abstains(page: Any, model: ModelServer) -> None:
 
 def test_page_groups_hits_by_file(page: Any) -> None:
     show(page, "/search", q="comet")
-    assert page.eval_on_selector_all(".of-file > h2", "all => all.map(one => one.textContent)") == [
-        "archive",
-        "letters",
-        "long",
-    ]
+    assert page.locator(".of-file > h2").all_text_contents() == ["archive", "letters", "long"]
     page.select_option("#file", "letters")
     until(page, "document.querySelectorAll('.of-file > h2').length === 0")
-    assert place(page)["file"] == ["letters"]
+    assert query_of(page)["file"] == ["letters"]
     assert page.locator(".hit").count() == 1
 
 
@@ -264,7 +249,7 @@ def test_page_filters_hits_and_explains_them(page: Any) -> None:
     page.press("#where", "Enter")
     until(page, "document.querySelectorAll('.chips li').length === 1")
     page.wait_for_selector(".hit")
-    assert place(page)["where"] == ["year >= 1963"]
+    assert query_of(page)["where"] == ["year >= 1963"]
     page.click(".hit:first-child .why summary")
     assert page.locator(".hit:first-child .origins td").count() >= 4
     page.click(".chips button")
@@ -277,7 +262,7 @@ def test_page_draws_and_describes_graph_paths(page: Any, served: Site) -> None:
     hits = served.get("/search", q=question, file="archive", how="graph", k=10)["files"][0]["hits"]
     ways = [one["way"] for one in hits if one["way"]]
     assert ways
-    assert page.eval_on_selector_all(".path title", "all => all.map(one => one.textContent)") == ways
+    assert page.locator(".path title").all_text_contents() == ways
     first = next(one["hit"]["path"]["nodes"] for one in hits if one["way"])
     assert page.locator(".path").first.locator("text").count() == len(first)
 
@@ -320,14 +305,12 @@ def test_hostile_texts_are_shown_as_texts(page: Any, served: Site) -> None:
     page.wait_for_selector("mark.cited")
     assert page.locator("main img, main iframe, main script, main .hit svg[onload]").count() == 0
     for document in served.get("/documents", like="hostile/", file="archive")["documents"]:
-        show(page, "/document", id=document["id"], file="archive", view="chunks")
-        assert (
-            page.text_content(".passages .prose")
-            == served.get("/document/chunks", id=document["id"], file="archive")[0]["text"]
-        )
-        show(page, "/document", id=document["id"], file="archive")
-        text = served.get("/document", id=document["id"], file="archive")["text"]
-        assert page.eval_on_selector_all(".text > *", "all => all.map(one => one.textContent)") == text.split("\n\n")
+        at = {"id": document["id"], "file": "archive"}
+        show(page, "/document", **at, view="chunks")
+        assert page.text_content(".passages .prose") == served.get("/document/chunks", **at)[0]["text"]
+        show(page, "/document", **at)
+        text = served.get("/document", **at)["text"]
+        assert page.locator(".text > *").all_text_contents() == text.split("\n\n")
         assert page.text_content("h1") == document["title"]
         assert page.locator("main img, main iframe, main script").count() == 0
         assert not sideways(page)
@@ -359,17 +342,20 @@ def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
     assert all(text[at : at + len(one)] == one for at, one in shown)
 
 
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def test_page_is_usable_by_keyboard_alone(page: Any) -> None:
     show(page, "/state", file="archive")
-    page.keyboard.press("g")
-    page.keyboard.press("s")
+    press(page, "g", "s")
     page.wait_for_selector("#q")
     until(page, "document.activeElement.id === 'q'")
     page.keyboard.type("lightning")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit a[aria-current]")
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("j")
+    press(page, "ArrowDown", "j")
     assert page.evaluate("document.activeElement === document.querySelectorAll('[data-stop]')[1]")
     page.keyboard.press("Enter")
     page.wait_for_url("**source=**")
@@ -379,8 +365,7 @@ def test_page_is_usable_by_keyboard_alone(page: Any) -> None:
     assert page.evaluate("document.activeElement.id") == "q"
     page.keyboard.press("Tab")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    page.keyboard.press("g")
-    page.keyboard.press("a")
+    press(page, "g", "a")
     until(page, "document.activeElement.id === 'question'")
     page.keyboard.type("Who carved a small comet?")
     page.keyboard.press("Enter")
@@ -405,14 +390,12 @@ def test_neighbourhood_opens_by_mouse_and_keyboard(page: Any, served: Site) -> N
     show(page, "/entity", name="Vienna", file="archive")
     found = served.get("/neighbourhood", name="Vienna", limit=60, file="archive")
     names = {one["name"] for one in found["entities"] if one["id"] not in found["centre"]}
-    assert set(page.eval_on_selector_all(".neighbours .name", "all => all.map(one => one.textContent)")) == names
+    assert set(page.locator(".neighbours .name").all_text_contents()) == names
     page.focus("canvas")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("ArrowLeft")
+    press(page, "ArrowRight", "ArrowLeft")
     said = page.text_content("#said").rpartition(", ")[0]
     assert said in names | {"Vienna"}
-    page.keyboard.press("ArrowDown")
-    page.keyboard.press("ArrowUp")
+    press(page, "ArrowDown", "ArrowUp")
     chosen = page.text_content("#said").rpartition(", ")[0]
     page.keyboard.press("Enter")
     until(page, "(name) => document.querySelector('h1')?.textContent === name", chosen)

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
-from importlib.util import find_spec
 from pathlib import Path as File
 from typing import Any
 
@@ -18,7 +17,6 @@ import pytest
 
 from monograph.app.picture import TITLE_CHARACTERS, data, picture_of
 from monograph.values import Chunk, Document, Entity, Link, Neighbourhood, Path, PathNode
-from support.browser import CHROMIUM
 
 ASSETS = resources.files("monograph.app.picture")
 HOSTILE = (
@@ -56,41 +54,27 @@ NEIGHBOURHOOD = Neighbourhood(
     mentions=(("e1", "c1"), ("e2", "c1"), ("e3", "c1"), ("e1", "c2")),
     cut=5,
 )
+QUESTION = PathNode("question", "", "Who found the comet?")
+COMET, INES = PathNode("entity", "e2", "the comet"), PathNode("entity", "e1", "Ines Calder")
 PATHS = (
-    Path(
-        (
-            PathNode("question", "", "Who found the comet?"),
-            PathNode("entity", "e2", "the comet"),
-            PathNode("entity", "e1", "Ines Calder"),
-            PathNode("chunk", "c1", "logbook/1963.md"),
-        ),
-        0.75,
-    ),
-    Path(
-        (
-            PathNode("question", "", "Who found the comet?"),
-            PathNode("entity", "far", "Okafor"),
-            PathNode("chunk", "gone", "elsewhere"),
-        ),
-        0.25,
-    ),
+    Path((QUESTION, COMET, INES, PathNode("chunk", "c1", "logbook/1963.md")), 0.75),
+    Path((QUESTION, PathNode("entity", "far", "Okafor"), PathNode("chunk", "gone", "elsewhere")), 0.25),
 )
-
-
-def hostile_neighbourhood() -> Neighbourhood:
-    entities = tuple(Entity(f"e{n}", text, text, (text, text + "!"), 1, (text,)) for n, text in enumerate(HOSTILE))
-    chunks = tuple(Chunk(text, text, text, 0, len(text), n, {"section": text}) for n, text in enumerate(HOSTILE))
-    links = tuple(Link("e0", f"e{n}", 1.0, (HOSTILE[0],), text, (text,)) for n, text in enumerate(HOSTILE) if n)
-    return Neighbourhood(("e0",), entities, links, chunks, tuple((one.id, HOSTILE[0]) for one in entities))
+PICTURE = picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder")
 
 
 def hostile_page() -> str:
+    entities = tuple(Entity(f"e{n}", text, text, (text, text + "!"), 1, (text,)) for n, text in enumerate(HOSTILE))
+    chunks = tuple(Chunk(text, text, text, 0, len(text), n, {"section": text}) for n, text in enumerate(HOSTILE))
+    links = tuple(Link("e0", f"e{n}", 1.0, (HOSTILE[0],), text, (text,)) for n, text in enumerate(HOSTILE) if n)
+    mentions = tuple((entity.id, HOSTILE[0]) for entity in entities)
     stations = (
         PathNode("question", "", HOSTILE[0]),
         PathNode("entity", "e0", HOSTILE[0]),
         PathNode("chunk", HOSTILE[1], HOSTILE[1]),
     )
-    return picture_of(hostile_neighbourhood(), [Path(stations, 1.0)], title=HOSTILE[0])
+    neighbourhood = Neighbourhood(("e0",), entities, links, chunks, mentions)
+    return picture_of(neighbourhood, [Path(stations, 1.0)], title=HOSTILE[0])
 
 
 class Page(HTMLParser):
@@ -124,7 +108,7 @@ def embedded(page: str) -> dict[str, Any]:
 
 
 def test_picture_embeds_the_neighbourhood() -> None:
-    found = embedded(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    found = embedded(PICTURE)
     assert [one["name"] for one in found["entities"]] == ["Ines Calder", "the comet", "Vienna", "Okafor"]
     assert found["entities"][0] == {
         "name": "Ines Calder",
@@ -208,7 +192,7 @@ def test_picture_fetches_nothing_and_runs_only_its_own_scripts() -> None:
 
 
 def test_picture_scripts_do_not_interpret_text() -> None:
-    scripts = Page(picture_of(NEIGHBOURHOOD, title="x")).texts["script"][1:]
+    scripts = Page(PICTURE).texts["script"][1:]
     assert len(scripts) == 2
     for script in scripts:
         assert not re.search(
@@ -235,12 +219,9 @@ def test_picture_of_a_huge_neighbourhood_is_bounded() -> None:
     assert len(page) < 4_000_000
 
 
-def test_picture_of_a_small_neighbourhood_is_small() -> None:
-    assert len(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder").encode()) < 100_000
-
-
-def test_picture_is_deterministic() -> None:
-    assert picture_of(NEIGHBOURHOOD, PATHS, title="x") == picture_of(NEIGHBOURHOOD, PATHS, title="x")
+def test_picture_is_small_and_deterministic() -> None:
+    assert len(PICTURE.encode()) < 100_000
+    assert picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder") == PICTURE
 
 
 def test_vendored_files_match_their_table() -> None:
@@ -249,13 +230,11 @@ def test_vendored_files_match_their_table() -> None:
     )
     files = {one.name: one.read_bytes() for one in ASSETS.joinpath("vendor").iterdir() if one.name.endswith(".js")}
     assert dict(table) == {name: hashlib.sha256(text).hexdigest() for name, text in files.items()}
-    licence = ASSETS.joinpath("vendor", "LICENSE").read_text()
-    assert licence in picture_of(NEIGHBOURHOOD, title="x")
+    assert ASSETS.joinpath("vendor", "LICENSE").read_text() in PICTURE
 
 
 # What a browser makes of it.
 
-in_browser = pytest.mark.skipif(CHROMIUM is None or find_spec("playwright") is None, reason="no browser is installed")
 Open = Callable[..., Any]
 
 
@@ -285,9 +264,8 @@ def row(key: str) -> str:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_lists_entities_links_and_paths(opened: Open) -> None:
-    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    tab = opened(PICTURE)
     assert tab.text_content("#summary") == "4 entities · 2 links · 3 chunks · 2 paths"
     assert tab.text_content(row("entity-0")) == "Ines Calder4"
     assert tab.text_content(row("path-0")) == "question→the comet→Ines Calder→logbook/1963.md1.00"
@@ -298,7 +276,6 @@ def test_browser_lists_entities_links_and_paths(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_address_opens_the_named_item(opened: Open) -> None:
     for address, heading, said in (
         ("entity-0", "Ines Calder", ["Also Miss Calder", "named in 4 chunks", "She found it first.", "logbook/1963.md 100–190", TEXT]),
@@ -307,13 +284,12 @@ def test_address_opens_the_named_item(opened: Open) -> None:
         ("path-0", "Path", ["Who found the comet?", "the comet", "1.00 of the best", TEXT]),
         ("path-1", "Path", ["Okafor", "elsewhere", "not in this picture"]),
     ):  # fmt: skip
-        tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"), f"#{address}")
+        tab = opened(PICTURE, f"#{address}")
         assert tab.text_content("#heading") == heading
         assert [one for one in said if one not in tab.text_content("#panel")] == []
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_shows_hostile_text_as_text(opened: Open) -> None:
     for address in ("", "#entity-0", "#chunk-0", "#link-0", "#path-0"):
         tab = opened(hostile_page(), address)
@@ -326,7 +302,6 @@ def test_browser_shows_hostile_text_as_text(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_shows_titles_and_places(opened: Open) -> None:
     tab = opened(picture_of(TITLED, title="x"), "#chunk-0")
     assert tab.text_content("#heading") == "Logbook"
@@ -336,16 +311,14 @@ def test_browser_shows_titles_and_places(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_shows_an_empty_neighbourhood(opened: Open) -> None:
     tab = opened(picture_of(Neighbourhood((), (), ()), title=""))
     assert tab.text_content("#summary") == "0 entities · 0 links · 0 chunks"
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_search_filters_the_list(opened: Open) -> None:
-    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    tab = opened(PICTURE)
     tab.fill("#search", "MISS")
     hidden = "all => all.map((one) => [one.dataset.key, one.parentElement.hidden])"
     rows = tab.eval_on_selector_all("li > button.row[data-key^=entity]", hidden)
@@ -355,9 +328,8 @@ def test_browser_search_filters_the_list(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_navigates_by_keys_and_clicks(opened: Open) -> None:
-    tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="Ines Calder"))
+    tab = opened(PICTURE)
     tab.focus(row("entity-0"))
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
@@ -368,7 +340,6 @@ def test_browser_navigates_by_keys_and_clicks(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_canvas_click_selects_the_entity(opened: Open) -> None:
     tab = opened(picture_of(Neighbourhood(("e1",), NEIGHBOURHOOD.entities[:1], ()), title="x"))
     box = tab.locator("#canvas").bounding_box()
@@ -377,7 +348,6 @@ def test_canvas_click_selects_the_entity(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_shows_and_hides_chunks_and_kinds(opened: Open) -> None:
     tab = opened(picture_of(NEIGHBOURHOOD, PATHS, title="x"))
     tab.click("#chunks")
@@ -388,7 +358,6 @@ def test_browser_shows_and_hides_chunks_and_kinds(opened: Open) -> None:
 
 
 @pytest.mark.long
-@in_browser
 def test_browser_lays_out_hundreds_of_nodes(opened: Open) -> None:
     entities = tuple(entity(f"e{n}", f"Entity {n}", f"kind {n % 14}", n + 1) for n in range(data.ENTITIES))
     links = tuple(Link(f"e{n}", f"e{(n * 7 + 1) % data.ENTITIES}", 1.0 + n % 9, ("c",)) for n in range(data.ENTITIES))

@@ -14,9 +14,9 @@ from support.paths import EXAMPLES
 pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
 
 from monograph import Monograph
-from support.browser import CHROMIUM, Site, show, site, until
+from support.browser import Site, show, site, until
 
-pytestmark = [pytest.mark.long, pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")]
+pytestmark = pytest.mark.long
 
 TEXTS = EXAMPLES / "texts"
 LINES = ("The ferry to Skellig leaves at dawn.", "Captain Nolan keeps the brass key.", "No dogs are taken aboard.")

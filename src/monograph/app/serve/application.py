@@ -50,6 +50,7 @@ SILENCE_SECONDS = 30.0
 """Maximum number of seconds between two parts of a body."""
 BODY_SECONDS = 600.0
 """Maximum number of seconds for a whole body."""
+_HANDLED = (MonographError, RequestValidationError, HTTPException, ClientDisconnect, Exception)
 _CLIENT_GONE_STATUS = 499
 """Status of a response to a client that has disconnected."""
 _LOG = logging.getLogger(__name__)
@@ -159,13 +160,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         responses=ERRORS,
         dependencies=[Depends(only_known), *secured],
         lifespan=life,
-        exception_handlers={
-            MonographError: _monograph_error,
-            RequestValidationError: _invalid_parameters,
-            HTTPException: _reject,
-            ClientDisconnect: _client_gone,
-            Exception: _internal_error,
-        },
+        exception_handlers=dict.fromkeys(_HANDLED, _answer_error),
     )
     api.state.served = served
     for router in ROUTERS:
@@ -243,35 +238,35 @@ class _Bounded:
         await self._inner(scope, receive_bounded, send_secured)
 
 
-async def _monograph_error(_: Request, error: Exception) -> Response:
-    return failed(error)  # type: ignore[arg-type] # the handler of our errors
-
-
-async def _invalid_parameters(_: Request, error: Exception) -> Response:
-    first = error.errors()[0]  # type: ignore[attr-defined] # the handler of RequestValidationError
-    kind, name = first["type"], [part for part in first["loc"] if isinstance(part, str)][-1]
-    if kind == "json_invalid":
-        return failed(InputError(f"the body is not JSON: {first['ctx']['error']}", "send a JSON object"))
-    if kind == "missing":
-        return failed(InputError(f"{name} is not given", f"give {name}"))
-    if kind == "extra_forbidden":
-        return failed(InputError(f"unknown parameter {shown(name)}", "leave it out"))
-    hint = _HINTS.get(kind.partition("_")[0], first["msg"].replace("Input should be", "give").replace("'", ""))
-    return failed(InputError(f"{name} is {shown(first['input'])}", hint.format(**first.get("ctx", {}))))
-
-
-async def _reject(request: Request, error: Exception) -> Response:
-    if isinstance(cause := error.__cause__, MonographError):
-        return failed(cause)
-    if cause is not None:
-        return failed(InputError(f"the body is not JSON: {cause}", "send a JSON object"))
-    return failed(NoSuchAddress(f"no such address: {request.method} {request.url.path}", f"see {BASE}/openapi.json"))
-
-
-async def _client_gone(_: Request, __: Exception) -> Response:
-    return Response(None, _CLIENT_GONE_STATUS)
-
-
-async def _internal_error(request: Request, error: Exception) -> Response:
+async def _answer_error(request: Request, error: Exception) -> Response:
+    """Return an error as a response: errors of ours as they are, and those of the frameworks as one of ours."""
+    cause = error.__cause__
+    match error:
+        case MonographError():
+            return failed(error)
+        case ClientDisconnect():
+            return Response(None, _CLIENT_GONE_STATUS)
+        case RequestValidationError():
+            return failed(_parameter_error(error.errors()[0]))
+        case HTTPException() if isinstance(cause, MonographError):
+            return failed(cause)
+        case HTTPException() if cause is not None:
+            return failed(InputError(f"the body is not JSON: {cause}", "send a JSON object"))
+        case HTTPException():
+            address = f"{request.method} {request.url.path}"
+            return failed(NoSuchAddress(f"no such address: {address}", f"see {BASE}/openapi.json"))
     _LOG.error("a bug in Monograph at %s %s", request.method, request.url.path)
     return failed(MonographError(f"a bug in Monograph: {type(error).__name__}", "see the terminal, and report it"))
+
+
+def _parameter_error(first: dict[str, Any]) -> InputError:
+    """Return an error of pydantic as one of ours."""
+    kind, name = first["type"], [part for part in first["loc"] if isinstance(part, str)][-1]
+    if kind == "json_invalid":
+        return InputError(f"the body is not JSON: {first['ctx']['error']}", "send a JSON object")
+    if kind == "missing":
+        return InputError(f"{name} is not given", f"give {name}")
+    if kind == "extra_forbidden":
+        return InputError(f"unknown parameter {shown(name)}", "leave it out")
+    hint = _HINTS.get(kind.partition("_")[0], first["msg"].replace("Input should be", "give").replace("'", ""))
+    return InputError(f"{name} is {shown(first['input'])}", hint.format(**first.get("ctx", {})))

@@ -105,8 +105,7 @@ class Drawing:
             raise InputError("a picture shows either a name or a question", "give name or q, not both")
         if self.name:
             return self.archive.graph.neighbourhood(self.name, self.hops, self.limit), []
-        where = where_of(list(self.where))
-        hits = self.archive.search(self.q, self.k, self.how, where, as_of=self.as_of or None)
+        hits = self.archive.search(self.q, self.k, self.how, where_of(self.where), as_of=self.as_of or None)
         return ways_to(self.archive, self.q, hits)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import secrets
 import threading
@@ -116,8 +115,7 @@ class Jobs:
     def stop(self, identifier: str) -> Job:
         """Stop a job at its next step; stored work is kept. Raises as :meth:`named` does."""
         job = self.named(identifier)
-        with self._lock:
-            self._stopping.add(identifier)
+        self._stopping.add(identifier)
         return job
 
     async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
@@ -142,27 +140,26 @@ class Jobs:
             threads.close(seconds)
 
     def _run(self, identifier: str, work: Work) -> None:
-        def watch(progress: Progress) -> None:
+        def advance(**changes: object) -> None:
             if identifier in self._stopping:
                 raise _Stopped
-            self._set(identifier, progress=progress)
+            self._set(identifier, **changes)
 
+        outcome: dict[str, object]
         try:
-            if identifier in self._stopping:
-                raise _Stopped
-            self._set(identifier, state="running")
-            result = work(watch)
-            result_field = {"plan": result} if isinstance(result, Plan) else {"report": result}
-            self._set(identifier, state="done", ended=time.time(), **result_field)
+            advance(state="running")
+            result = work(lambda progress: advance(progress=progress))
+            outcome = {"state": "done", "plan" if isinstance(result, Plan) else "report": result}
         except _Stopped:
-            self._set(identifier, state="stopped", ended=time.time())
+            outcome = {"state": "stopped"}
         except MonographError as error:
-            self._set(identifier, state="failed", error=fault_of(error), ended=time.time())
+            outcome = {"state": "failed", "error": fault_of(error)}
         except Exception as error:
             _LOG.exception("a bug in Monograph in a job")
             fault = Fault(f"a bug in Monograph: {type(error).__name__}", "see the terminal, and report it", "Fault")
-            self._set(identifier, state="failed", error=fault, ended=time.time())
+            outcome = {"state": "failed", "error": fault}
+        self._set(identifier, ended=time.time(), **outcome)
 
-    def _set(self, identifier: str, **changed: object) -> None:
-        with self._lock, contextlib.suppress(KeyError):
-            self._jobs[identifier] = replace(self._jobs[identifier], **changed)  # type: ignore[arg-type]
+    def _set(self, identifier: str, **changes: object) -> None:
+        with self._lock:
+            self._jobs[identifier] = replace(self._jobs[identifier], **changes)  # type: ignore[arg-type]

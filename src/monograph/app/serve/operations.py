@@ -19,7 +19,8 @@ from monograph.app.serve.replies import Fault, Json
 from monograph.app.serve.served import Served
 from monograph.errors import InputError
 from monograph.library import Monograph, Reader
-from monograph.shelf import Archive
+from monograph.library.original_files import Pages
+from monograph.shelf import Archive, only_file
 from monograph.values.arguments import MOST, shown
 
 BASE = "/api/v1"
@@ -124,8 +125,12 @@ async def _archive_in_body(served: ServedFiles, file: FileInBody = "") -> Archiv
     return served.named(file)[1]
 
 
-async def _file(served: ServedFiles, file: FileName = "") -> Reader:
-    return served.file(file)[1]
+async def _file(archive: Annotated[Archive, Depends(_archive)]) -> Reader:
+    return only_file(archive, "files or folders of its own")
+
+
+async def _pages(served: ServedFiles, file: Annotated[Reader, Depends(_file)]) -> Pages:
+    return served.pages[file]
 
 
 def to_change(call: str) -> Any:
@@ -146,6 +151,7 @@ ToChange: TypeAlias = tuple[str, Monograph]
 FromArchive: TypeAlias = Annotated[Archive, Depends(_archive)]
 FromArchiveInBody: TypeAlias = Annotated[Archive, Depends(_archive_in_body)]
 FromFile: TypeAlias = Annotated[Reader, Depends(_file)]
+FromPages: TypeAlias = Annotated[Pages, Depends(_pages)]
 Count: TypeAlias = Annotated[int, Ge(0), at_most(MOST)]
 Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
 FROM_WHOLE_FLOAT = BeforeValidator(

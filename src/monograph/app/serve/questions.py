@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 from annotated_types import Interval
 from fastapi import Body, Query, Request
@@ -33,7 +33,6 @@ from monograph.app.serve.replies import Fault, Json, event, fault_of, streamed
 from monograph.app.serve.served import Served
 from monograph.app.serve.threads import iterate_on
 from monograph.errors import MonographError
-from monograph.shelf import Archive
 from monograph.values import DEFAULT_CUT, Answer, Citation, Context, Hit, PassageOrder, Turn, cite
 from monograph.values.arguments import BUDGET, FOUND
 
@@ -120,7 +119,7 @@ def search(
     words, results = Words(q), []
     for name, archive in archives:
         try:
-            context = archive.context(q, k=k, how=how, where=where_of(list(where)), as_of=as_of or None)
+            context = archive.context(q, k=k, how=how, where=where_of(where), as_of=as_of or None)
         except MonographError as error:
             # The error of a single file is raised; among several files, it is reported next to the hits of the others.
             if len(archives) == 1:
@@ -163,7 +162,7 @@ def context(
         budget,
         k=k,
         how=how,
-        where=where_of(list(where)),
+        where=where_of(where),
         cut=cut,
         order=order,
         threshold=threshold,
@@ -190,7 +189,6 @@ class Said(BaseModel):
 @router.get("/ask", response_model=Answer, responses=EVENTS)
 async def ask(
     request: Request,
-    served: ServedFiles,
     archive: FromArchive,
     q: Question,
     budget: Budget = BUDGET,
@@ -201,14 +199,16 @@ async def ask(
     as_of: AsOf = "",
 ) -> Response:
     """Answer a question: as `monograph ask --json` prints it, or as a stream of events."""
-    options = {"k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
-    return await _answer(request, served, archive, (q, budget), options)
+
+    def answer() -> Iterator[str | Answer]:
+        return archive.stream(q, budget, k=k, how=how, where=where_of(where), threshold=threshold, as_of=as_of or None)
+
+    return await _answer(request, answer)
 
 
 @router.post("/chat", response_model=Answer, responses=EVENTS)
 async def chat(
     request: Request,
-    served: ServedFiles,
     archive: FromArchiveInBody,
     q: Annotated[str, Body()],
     history: Annotated[tuple[Said, ...], Body()] = (),
@@ -220,22 +220,24 @@ async def chat(
     as_of: Annotated[str, Body()] = "",
 ) -> Response:
     """Answer a question of a conversation: parameters as for `ask`, and the previous turns."""
-    turns = [turn.turn() for turn in history]
-    options = {"history": turns, "k": k, "how": how, "where": where, "threshold": threshold, "as_of": as_of}
-    return await _answer(request, served, archive, (q, budget), options)
+    turns, condition, moment = [turn.turn() for turn in history], where_of(where), as_of or None
+
+    def answer() -> Iterator[str | Answer]:
+        return archive.stream(
+            q, budget, history=turns, k=k, how=how, where=condition, threshold=threshold, as_of=moment
+        )
+
+    return await _answer(request, answer)
 
 
-async def _answer(
-    request: Request, served: Served, archive: Archive, question: tuple[str, int], options: dict[str, Any]
-) -> Response:
-    def pieces() -> Generator[str | Answer]:
-        where, as_of = where_of(list(options["where"])), options["as_of"] or None
-        yield from archive.stream(*question, **options | {"where": where, "as_of": as_of})
+async def _answer(request: Request, answer: Callable[[], Iterator[str | Answer]]) -> Response:
+    """Return an answer, which is yielded piece by piece: as JSON, or as events to clients that accept them."""
+    served: Served = request.app.state.served
 
     def events() -> Generator[ServerSentEvent]:
-        for piece in pieces():
+        for piece in answer():
             yield event("answer", piece) if isinstance(piece, Answer) else event("piece", {"text": piece})
 
     if "text/event-stream" in request.headers.get("accept", ""):
         return await streamed(iterate_on(served.slow, events))
-    return await served.run(lambda: Json([*pieces()][-1]), slow=True)
+    return await served.run(lambda: Json([*answer()][-1]), slow=True)

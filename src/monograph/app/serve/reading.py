@@ -13,11 +13,10 @@ from starlette.responses import Response, StreamingResponse
 from monograph.app.serve.operations import (
     Count,
     DocumentId,
-    FileName,
     FromArchive,
     FromFile,
+    FromPages,
     Operations,
-    ServedFiles,
     at_most,
 )
 from monograph.app.serve.pieces import Block, Marks, Words, blocks, window
@@ -47,7 +46,6 @@ OTHER = "application/octet-stream"
 """Media type that browsers save instead of showing."""
 KINDS = (*dict.fromkeys(kind for _, kind in _MAGIC), "image/webp", OTHER)
 """Media types that an original may be sent as."""
-
 
 _PIECE = 1 << 16
 
@@ -116,7 +114,7 @@ def text(
 ) -> Reading:
     """Return a part of a document's text, in pieces that mark spans and words."""
     stored = archive.document(identifier)
-    marks = Marks(tuple(_spans_of(mark)), Words(q) if q.strip() else None)
+    marks = Marks(tuple(_spans_of(mark)), Words(q))
     first, last = window(stored.text, start, length)
     cut_blocks = blocks(stored.text, first, last, stored.sections, marks)
     return Reading(
@@ -187,24 +185,22 @@ def original(file: FromFile, identifier: DocumentId) -> Response:
 
 @router.get("/document/page", response_class=Response, responses={200: {"content": {"image/png": {}}}})
 def page(
-    served: ServedFiles,
+    pages: FromPages,
     identifier: DocumentId,
     page: Annotated[int, Query(description="Number of the page, from 1."), at_most(MOST)] = 1,
     width: Annotated[int, Query(ge=50, le=3_000, description="Width in pixels.")] = 1_000,
-    file: FileName = "",
 ) -> Response:
     """Draw a page of a PDF."""
-    return Response(served.pages_of(file).picture(identifier, page, width), media_type="image/png")
+    return Response(pages.picture(identifier, page, width), media_type="image/png")
 
 
 @router.get("/document/boxes")
 def boxes(
-    served: ServedFiles,
+    pages: FromPages,
     identifier: DocumentId,
     start: Annotated[int, Query(description="Offset of the span's start in the document's text."), at_most(MOST)],
     end: Annotated[int, Query(description="Offset of the span's end in the document's text."), at_most(MOST)],
     page: Annotated[int, Query(description="Page number, from 1; 0: the span's first page."), at_most(MOST)] = 0,
-    file: FileName = "",
 ) -> Boxes:
     """Search a page of a PDF for the words of a span of its document, and return their rectangles."""
-    return served.pages_of(file).boxes(identifier, start, end, page)
+    return pages.boxes(identifier, start, end, page)

@@ -11,27 +11,9 @@ from typing import Any
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import Response
 
+from monograph import errors
 from monograph.app import output
-from monograph.errors import (
-    BusyFile,
-    ClosedFile,
-    FileError,
-    InputError,
-    ModelError,
-    ModelUntrusted,
-    MonographError,
-    NameTaken,
-    NotFound,
-    OutOfMemory,
-    ReadOnlyFile,
-    ShelfConflict,
-    ShelfError,
-    ShelfUnreachable,
-    SourceError,
-    SourceMissing,
-    SourceTooLarge,
-    StorageFull,
-)
+from monograph.errors import InputError, MonographError, NotFound
 
 SILENT_SECONDS = 15
 """Seconds without an event after which a stream sends a ping."""
@@ -66,31 +48,30 @@ class NotWritable(InputError):
     """The server was started without ``--write``."""
 
 
-_STATUS: tuple[tuple[type[MonographError], int], ...] = (
-    (NotFound, 404),
-    (NameTaken, 409),
-    (TooLarge, 413),
-    (TooSlow, 408),
-    (TooMany, 429),
-    (NotWritable, 403),
-    (InputError, 400),
-    (ReadOnlyFile, 403),
-    (ModelUntrusted, 403),
-    (ModelError, 502),
-    (BusyFile, 503),
-    (ClosedFile, 503),
-    (OutOfMemory, 503),
-    (StorageFull, 507),
-    (FileError, 500),
-    (ShelfConflict, 409),
-    (ShelfUnreachable, 503),
-    (ShelfError, 500),
-    (SourceMissing, 404),
-    (SourceTooLarge, 413),
-    (SourceError, 409),
-    (MonographError, 500),
-)
-"""HTTP status code of each error: that of the first matching class."""
+_STATUS: dict[type, int] = {
+    TooLarge: 413,
+    TooSlow: 408,
+    TooMany: 429,
+    NotWritable: 403,
+    NotFound: 404,
+    InputError: 400,
+    errors.NameTaken: 409,
+    errors.ReadOnlyFile: 403,
+    errors.BusyFile: 503,
+    errors.ClosedFile: 503,
+    errors.StorageFull: 507,
+    errors.OutOfMemory: 503,
+    errors.ModelUntrusted: 403,
+    errors.UnknownModel: 400,
+    errors.ModelError: 502,
+    errors.ShelfConflict: 409,
+    errors.ShelfUnreachable: 503,
+    errors.SourceMissing: 404,
+    errors.SourceTooLarge: 413,
+    errors.SourceError: 409,
+    MonographError: 500,
+}
+"""HTTP status code of each error; an error that is not listed has that of the nearest of its base classes."""
 
 
 def fault_of(error: MonographError) -> Fault:
@@ -117,7 +98,7 @@ class Json(Response):
 def failed(error: MonographError) -> Response:
     """Return an error as a response. It closes the connection if the body was too large or too slow."""
     headers = {"Connection": "close"} if isinstance(error, TooLarge | TooSlow) else None
-    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    status = next(_STATUS[kind] for kind in type(error).__mro__ if kind in _STATUS)
     return Json(fault_of(error), status, headers)
 
 
@@ -132,9 +113,8 @@ async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceRespon
 
     async def all_events() -> AsyncGenerator[ServerSentEvent]:
         async with aclosing(events):
-            if first is None:
-                return
-            yield first
+            if first is not None:
+                yield first
             try:
                 async for item in events:
                     yield item

@@ -15,7 +15,7 @@ from monograph.app.serve.threads import Threads
 from monograph.errors import NotFound
 from monograph.library import Monograph, Reader, View
 from monograph.library.original_files import Pages
-from monograph.shelf import only_file, to_write, whole_file
+from monograph.shelf import to_write, whole_file
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -46,7 +46,7 @@ class Served:
     agents:
         Whether agents are served at ``/mcp``.
     pages, jobs:
-        Renderers of pages by file name (not for shelves), and the background jobs.
+        Renderers of pages by file (not for shelves), and the background jobs.
     quick, slow, uploads:
         The threads that answer requests, and the limit of concurrent uploads.
     ending:
@@ -57,7 +57,7 @@ class Served:
     write: bool = False
     model: str = ""
     agents: bool = False
-    pages: dict[str, Pages] = field(init=False, repr=False)
+    pages: dict[Reader, Pages] = field(init=False, repr=False)
     jobs: Jobs = field(init=False, repr=False, default_factory=Jobs)
     quick: Threads = field(init=False, repr=False, default_factory=lambda: Threads(QUICK, "monograph-serve"))
     slow: Threads = field(init=False, repr=False, default_factory=lambda: Threads(SLOW, "monograph-serve-slow"))
@@ -65,7 +65,7 @@ class Served:
     ending: threading.Event = field(init=False, repr=False, default_factory=threading.Event)
 
     def __post_init__(self) -> None:
-        pages = {name: file.files.pages() for name, file in self.files.items() if isinstance(file, Reader)}
+        pages = {file: file.files.pages() for file in self.files.values() if isinstance(file, Reader)}
         object.__setattr__(self, "pages", pages)
 
     async def run(self, call: Callable[..., Result], *values: object, slow: bool = False) -> Result:
@@ -98,15 +98,6 @@ class Served:
         if chosen not in self.files:
             raise NotFound(f"no file named {chosen!r} is served", f"choose one of {', '.join(self.files)}")
         return chosen, self.files[chosen]
-
-    def file(self, name: str) -> tuple[str, Reader]:
-        """Return the name of a file, view or snapshot, and it. Raises as :meth:`named`, and NotOnShelf for a shelf."""
-        chosen, archive = self.named(name)
-        return chosen, only_file(archive, "files or folders of its own")
-
-    def pages_of(self, name: str) -> Pages:
-        """Return the renderer of a file's pages. Raises as :meth:`file` does."""
-        return self.pages[self.file(name)[0]]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
         """Return the name of a file or view, and the file or view, for changing it.

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from concurrent.futures import Executor, Future
+from contextlib import closing
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
@@ -65,34 +66,34 @@ class Threads(Executor):
 
 
 async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
-    """Yield the items of a generator that one thread runs from beginning to end.
+    """Yield the items of a generator, none of which is None, that one thread runs from beginning to end.
 
     If this iterator is closed early, the generator stops at its next item. Raises what the generator raises, and
     TooMany as :meth:`Threads.submit` does.
     """
-    loop, closed, end_marker = asyncio.get_running_loop(), threading.Event(), object()
-    received: asyncio.Queue[Any] = asyncio.Queue()
+    loop, closed = asyncio.get_running_loop(), threading.Event()
+    received: asyncio.Queue[Result | Exception | None] = asyncio.Queue()
+
+    def deliver(item: Result | Exception | None) -> None:
+        loop.call_soon_threadsafe(received.put_nowait, item)
 
     def work() -> None:
-        generator = items()
         try:
-            for item in generator:
-                if closed.is_set():
-                    break
-                loop.call_soon_threadsafe(received.put_nowait, item)
-        finally:
-            generator.close()
+            with closing(items()) as generator:
+                for item in generator:
+                    if closed.is_set():
+                        return
+                    deliver(item)
+        except Exception as error:
+            deliver(error)
+        else:
+            deliver(None)
 
-    def finish(done: asyncio.Future[None]) -> None:
-        received.put_nowait(end_marker)
-        if not done.cancelled():
-            done.exception()  # Marks the exception as retrieved, if the client has disconnected.
-
-    done = loop.run_in_executor(threads, work)
-    done.add_done_callback(finish)
+    threads.submit(work)
     try:
-        while (item := await received.get()) is not end_marker:
+        while (item := await received.get()) is not None:
+            if isinstance(item, Exception):
+                raise item
             yield item
-        await done
     finally:
         closed.set()
