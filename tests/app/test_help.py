@@ -37,7 +37,7 @@ print(json.dumps(said))
 
 def monograph(*arguments: str, **environment: str) -> str:
     """Return what the installed program prints."""
-    command = [BIN / "monograph", *arguments]
+    command = [str(BIN / "monograph"), *arguments]
     done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=True)
     return done.stdout
 

@@ -152,12 +152,11 @@ def serving(
     *,
     write: bool = False,
     model: str = "",
-    beside: Any = (),
 ) -> Iterator[Client]:
     """A server on a thread, until the end of the block."""
     with listen("127.0.0.1", 0) as listening:
         served = Served(dict(files), write=write, model=model)
-        made = server(served, TOKEN, listening, beside=beside)
+        made = server(served, TOKEN, listening)
         thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:

@@ -41,6 +41,10 @@ class Site:
     process: int
 
     @property
+    def port(self) -> int:
+        return int(self.address.rpartition(":")[2])
+
+    @property
     def entrance(self) -> str:
         """The address that the server prints."""
         return f"{self.address}/#token={TOKEN}"

@@ -175,12 +175,11 @@ def test_picture_embeds_hostile_text_as_data() -> None:
 
 def test_picture_fetches_nothing_and_runs_only_its_own_scripts() -> None:
     page = Page(hostile_page())
-    links = [(tag, name) for tag, attributes in page.tags for name in attributes if name in ("src", "href", "action")]
-    assert links == []
-    assert [
-        name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "style"
-    ] == []
+    assert not any({"src", "href", "action"} & attributes.keys() for _, attributes in page.tags)
+    assert not any(name.startswith("on") or name == "style" for _, attributes in page.tags for name in attributes)
     assert "url(" not in page.texts["style"][0] and "@import" not in page.texts["style"][0]
+    forbidden = r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|localStorage"
+    assert not any(re.search(forbidden, script) for script in page.texts["script"][1:])
     (policy,) = (attributes["content"] for _, attributes in page.tags if attributes.get("http-equiv"))
     hashes = [
         f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
@@ -189,16 +188,6 @@ def test_picture_fetches_nothing_and_runs_only_its_own_scripts() -> None:
     assert policy == (
         f"default-src 'none'; script-src {hashes[0]} {hashes[1]}; style-src {hashes[2]}; base-uri 'none'; form-action 'none'"
     )
-
-
-def test_picture_scripts_do_not_interpret_text() -> None:
-    scripts = Page(PICTURE).texts["script"][1:]
-    assert len(scripts) == 2
-    for script in scripts:
-        assert not re.search(
-            r"innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|Function\(", script
-        )
-        assert not re.search(r"fetch\(|XMLHttpRequest|WebSocket|sendBeacon|import\(|localStorage", script)
 
 
 def test_picture_of_a_huge_neighbourhood_is_bounded() -> None:
@@ -311,12 +300,6 @@ def test_browser_shows_titles_and_places(opened: Open) -> None:
 
 
 @pytest.mark.long
-def test_browser_shows_an_empty_neighbourhood(opened: Open) -> None:
-    tab = opened(picture_of(Neighbourhood((), (), ()), title=""))
-    assert tab.text_content("#summary") == "0 entities · 0 links · 0 chunks"
-
-
-@pytest.mark.long
 def test_browser_search_filters_the_list(opened: Open) -> None:
     tab = opened(PICTURE)
     tab.fill("#search", "MISS")
@@ -358,7 +341,9 @@ def test_browser_shows_and_hides_chunks_and_kinds(opened: Open) -> None:
 
 
 @pytest.mark.long
-def test_browser_lays_out_hundreds_of_nodes(opened: Open) -> None:
+def test_browser_lays_out_none_and_hundreds_of_nodes(opened: Open) -> None:
+    tab = opened(picture_of(Neighbourhood((), (), ()), title=""))
+    assert tab.text_content("#summary") == "0 entities · 0 links · 0 chunks"
     entities = tuple(entity(f"e{n}", f"Entity {n}", f"kind {n % 14}", n + 1) for n in range(data.ENTITIES))
     links = tuple(Link(f"e{n}", f"e{(n * 7 + 1) % data.ENTITIES}", 1.0 + n % 9, ("c",)) for n in range(data.ENTITIES))
     tab = opened(picture_of(Neighbourhood(("e0",), entities, links), title="many"))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +16,8 @@ import pytest
 
 from monograph import Document, Monograph
 from monograph.app.serve import application, server
-from support.api_server import BASE, TOKEN, Client, address, events, serving
-
-PROGRAM = str(Path(sys.executable).parent / "monograph")
+from support.api_server import BASE, Client, address, events, serving
+from support.browser import TOKEN, site
 
 
 @pytest.fixture
@@ -298,31 +294,19 @@ def test_requests_beyond_the_limit_are_refused(client: Client, notes: Path) -> N
         client.ask("DELETE", address("/job", id=job["id"]))
 
 
-def begun(path: Path, *options: str) -> tuple[subprocess.Popen[str], Client]:
-    command = [PROGRAM, "serve", str(path), "--json", "--token", TOKEN, *options]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    said = json.loads("".join(process.stdout.readline() for _ in range(5)))
-    assert said["page"] == f"{said['address']}/#token={TOKEN}"
-    client = Client(int(said["address"].rpartition(":")[2]))
-    return process, client
-
-
 @pytest.mark.long
 def test_sync_killed_midway_is_completed_by_the_next(notes: Path, tmp_path: Path) -> None:
     for number in range(1500):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log, by Ines Calder. " * 30)
     path = tmp_path / "made.mono"
-    process, client = begun(path, "--write")
-    try:
+    with site([path], "--write") as running:
+        client = Client(running.port, TOKEN)
         job = client.post("/sync", sources=[str(notes)]).json
         while (client.get("/job", id=job["id"]).json["progress"] or {"done": 0})["done"] < 200:
             time.sleep(0.02)
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.wait(30)
-    process, client = begun(path, "--write")
-    try:
+        os.kill(running.process, signal.SIGKILL)
+    with site([path], "--write") as running:
+        client = Client(running.port, TOKEN)
         assert client.get("/jobs").json == []
         assert client.get("/check").json == []
         client.done(client.post("/sync", sources=[str(notes)]))
@@ -331,8 +315,9 @@ def test_sync_killed_midway_is_completed_by_the_next(notes: Path, tmp_path: Path
         with client.connected() as raw:
             raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")
             raw.recv(100)
-            process.send_signal(signal.SIGINT)
-            assert process.wait(20) in (0, 130)
-    finally:
-        process.kill()
-        process.wait(30)
+            os.kill(running.process, signal.SIGINT)
+            latest = time.monotonic() + 20
+            while (ended := os.waitpid(running.process, os.WNOHANG)) == (0, 0):
+                assert time.monotonic() < latest
+                time.sleep(0.05)
+            assert os.waitstatus_to_exitcode(ended[1]) in (0, 130)

@@ -38,7 +38,7 @@ ROUTERS = tuple(module.router for module in (state, questions, reading, graph, c
 VIEWS = ("/", "/search", "/ask", "/document", "/entity", "/outline", "/sources", "/state")
 """Addresses of views; the same page answers each of them and then shows the view."""
 
-POLICY = (
+PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; frame-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
@@ -61,7 +61,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-NOTHING = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
+DATA_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox"
 """Content security policy of responses that are not pages: if a browser shows one as a page, it runs nothing."""
 _HINTS = {
     "int": "give a number",
@@ -131,7 +131,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
     """
 
     @contextlib.asynccontextmanager
-    async def life(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
             for app in beside:
                 await stack.enter_async_context(app.router.lifespan_context(app))
@@ -159,7 +159,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
         },
         responses=ERRORS,
         dependencies=[Depends(only_known), *secured],
-        lifespan=life,
+        lifespan=lifespan,
         exception_handlers=dict.fromkeys(_HANDLED, _answer_error),
     )
     api.state.served = served
@@ -207,7 +207,7 @@ class _Bounded:
         is_page = is_open(scope["method"], scope["path"])
         extra = {
             **HEADERS,
-            "Content-Security-Policy": POLICY if is_page else NOTHING,
+            "Content-Security-Policy": PAGE_POLICY if is_page else DATA_POLICY,
             "Cache-Control": "no-cache" if is_page else "no-store",
         }
         is_json = scope["path"].startswith(f"{BASE}/") and scope["path"] != f"{BASE}/upload"

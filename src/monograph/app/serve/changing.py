@@ -29,7 +29,7 @@ from monograph.read.limits import DEFAULT_LIMITS
 from monograph.read.paths import path_to_text
 from monograph.values import OnProgress, Plan, Report
 
-LOOKED = 0.5
+POLL_SECONDS = 0.5
 """Seconds between two checks whether a file has changed."""
 
 Yes = Annotated[bool, Body(strict=True)]
@@ -220,6 +220,6 @@ async def changes(served: ServedFiles, file: FileName = "") -> EventSourceRespon
                 if generation != last:
                     yield event("change", Changed(name, generation))
                     last = generation
-            await asyncio.sleep(LOOKED)
+            await asyncio.sleep(POLL_SECONDS)
 
     return await streamed(events())

@@ -26,7 +26,6 @@ from monograph.app.serve.operations import (
     to_change,
 )
 from monograph.errors import InputError
-from monograph.library import Monograph
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
@@ -126,15 +125,11 @@ def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
 def keep_apart(at: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
     """Keep two names apart: they are not one entity."""
     at[1].graph.keep_apart(name, other)
-    return _names_like(at[1], name)
+    return entities(at[1], name, why=True)
 
 
 @router.post("/names/unite")
 def unite(at: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
     """Undo that two names are kept apart."""
     at[1].graph.unite(name, other)
-    return _names_like(at[1], name)
-
-
-def _names_like(file: Monograph, name: str) -> Names:
-    return Names(tuple(file.graph.entities(50, name)), tuple(file.graph.merges(name)))
+    return entities(at[1], name, why=True)

@@ -26,7 +26,7 @@ KEPT = 50
 """Number of ended jobs that are kept, the latest."""
 WAITING = 20
 """Maximum number of jobs of one file that wait or run; further jobs are refused."""
-LOOKED = 0.2
+POLL_SECONDS = 0.2
 """Seconds between two checks of a job while its events are read."""
 
 _LOG = logging.getLogger(__name__)
@@ -128,7 +128,7 @@ class Jobs:
             if job.ended:
                 return
             last = job
-            await asyncio.sleep(LOOKED)
+            await asyncio.sleep(POLL_SECONDS)
 
     def end(self) -> None:
         """Stop all jobs at their next step."""
