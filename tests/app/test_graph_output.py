@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from monograph.app.graph_output import print_entities, print_neighbourhood
+from monograph.app.graph_commands import print_entities, print_neighbourhood
 from monograph.values import Chunk, Document, Entity, Link, Merge, Neighbourhood
 
 INES = Entity("e1", "Ines Calder", "person", ("Ines Calder", "Miss Calder"), 4, ("comet.md",))

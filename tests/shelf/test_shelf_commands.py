@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from monograph import Monograph
 from monograph.app.cli import app
-from monograph.app.shelf_engine import engines_of, tasks_of
+from monograph.app.opening import engines_of, tasks_of
 from monograph.errors import InputError
 from monograph.shelf.engines import local
 from monograph.shelf.ray_engine import OnRay

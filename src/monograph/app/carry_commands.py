@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from monograph.app import options, output
-from monograph.app.command import Result, command, working
+from monograph.app.command import Result, command, report_result, working
 from monograph.app.opening import opened
 from monograph.carry.taken import KINDS
 
@@ -32,25 +32,20 @@ def export(
     with opened(file) as monograph, working("export", quiet=quiet) as on_progress:
         exported = monograph.export(folder, overwrite=overwrite, graph=not no_graph, progress=on_progress)
 
-    def show() -> None:
-        counts = f"{exported.documents:,} documents, {exported.chunks:,} chunks, {exported.vectors:,} vectors"
-        if exported.graph:
-            counts += f", {exported.entities:,} entities"
-        output.print_line(f"{exported.path}: {counts}; {output.in_bytes(exported.size)}")
-        if not exported.graph and not no_graph:
-            output.print_line(f"no graph; to build it: monograph build {file}")
-
-    return Result(exported, show)
-
-
-def kinds() -> list[str]:
-    """Return the completions of the first argument of import."""
-    return list(KINDS)
+    counts = f"{exported.documents:,} documents, {exported.chunks:,} chunks, {exported.vectors:,} vectors"
+    if exported.graph:
+        counts += f", {exported.entities:,} entities"
+    lines = [f"{exported.path}: {counts}; {output.in_bytes(exported.size)}"]
+    if not exported.graph and not no_graph:
+        lines.append(f"no graph; to build it: monograph build {file}")
+    return Result(exported, lines)
 
 
 @command
 def take_over(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=kinds)],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", autocompletion=lambda: list(KINDS))
+    ],
     source: Annotated[Path, typer.Argument(metavar="SOURCE", help="File or folder of that store.")],
     file: options.File,
     collection: Annotated[str, typer.Option("--collection", help="Chroma's collection, if it has several.")] = "",
@@ -100,15 +95,8 @@ def take_over(
     ):
         report = monograph.files.take(store, vectors=not no_vectors, progress=on_progress)
         has_given_vectors = monograph.embedder.spec.startswith("given:")
-
-    def show() -> None:
-        output.print_report(report, str(file))
-        if has_given_vectors:
-            output.print_line(
-                "the vectors were imported, but no model embeds questions: searches use words and names. To search by"
-                " meaning too, import into a new file with --embedder or --no-vectors, or run"
-                f" monograph reembed {file} static"
-            )
-        output.print_problems(report.problems)
-
-    return Result(report, show, problems=bool(report.problems))
+    remark = (
+        "the vectors were imported, but no model embeds questions: searches use words and names. To search by meaning"
+        f" too, import into a new file with --embedder or --no-vectors, or run monograph reembed {file} static"
+    )
+    return report_result(report, file, *([remark] if has_given_vectors else []))

@@ -62,33 +62,46 @@ def query_and_filter(
 
     It warns of keys in the filter that no document of a file has, with keys of similar spelling.
     """
-    question, condition = _query_of(query), where_of(where or [])
+    if query == "-":
+        try:
+            query = sys.stdin.buffer.read().decode("utf-8-sig").strip()
+        except UnicodeDecodeError as error:
+            raise InputError(f"standard input is not UTF-8: {error}", "convert it with iconv -t utf-8") from error
+        if not query:
+            hint = "pipe a query into the command, or write the query in place of -"
+            raise InputError("standard input is empty", hint)
+    condition = where_of(where or [])
     warn_of_no_hits(k)
-    if k and not question.strip():
+    if k and not query.strip():
         output.print_line("the query is empty: nothing will be found", stderr=True)
     missing = getattr(archive, "missing_keys", None)
     for key, similar in (missing(condition) if condition is not None and missing is not None else {}).items():
         perhaps = f"; perhaps {', '.join(map(shown, similar))}" if similar else ""
         output.print_line(f"no document has the key {shown(key)}{perhaps}", stderr=True)
-    return question, condition
+    return query, condition
 
 
 class Result(NamedTuple):
-    """Result of a command: its value, a message or a function that prints it, and whether the exit code is 3."""
+    """Result of a command: its value, lines or a function that prints it, and whether the exit code is 3."""
 
     value: Any
-    show: str | Callable[[], None]
+    show: list[str] | Callable[[], None]
     problems: bool = False
 
 
-def report_result(report: Report, path: Path | str) -> Result:
-    """Return the result of a command that changed the file or shelf at ``path``."""
+def report_result(report: Report, path: Path | str, *remarks: str, **more: Any) -> Result:
+    """Return the result of a command that changed the file or shelf at ``path``.
+
+    ``remarks`` are printed after the report, ``more`` are further fields of its JSON.
+    """
 
     def show() -> None:
         output.print_report(report, str(path))
+        for remark in remarks:
+            output.print_line(remark)
         output.print_problems(report.problems)
 
-    return Result(report, show, problems=bool(report.problems))
+    return Result(output.as_json(report) | more if more else report, show, problems=bool(report.problems))
 
 
 def command(work: Callable[..., Result | None]) -> Callable[..., None]:
@@ -117,8 +130,9 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
                     return
                 if json_output:
                     output.print_json(result.value)
-                elif isinstance(result.show, str):
-                    output.print_line(result.show)
+                elif isinstance(result.show, list):
+                    for line in result.show:
+                        output.print_line(line)
                 else:
                     result.show()
         except MonographError as error:
@@ -180,19 +194,6 @@ def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
             signal.signal(signal.SIGTERM, previous_handler)
 
 
-def _query_of(written: str) -> str:
-    """Return an argument, or, if it is ``-``, the text of standard input."""
-    if written != "-":
-        return written
-    try:
-        read = sys.stdin.buffer.read().decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
-        raise InputError(f"standard input is not UTF-8: {error}", "convert it with iconv -t utf-8") from error
-    if not read:
-        raise InputError("standard input is empty", "pipe a query into the command, or write the query in place of -")
-    return read
-
-
 def where_of(written: Sequence[str]) -> dict[str, Any] | None:
     """Return one filter that requires all written ones (``key operator value``, ``key=value`` or JSON), or None."""
     return {"and": [_one_filter(text) for text in written]} if written else None
@@ -201,35 +202,24 @@ def where_of(written: Sequence[str]) -> dict[str, Any] | None:
 def _one_filter(text: str) -> dict[str, Any]:
     from monograph.where import TIMES
 
-    if text.lstrip().startswith("{"):
-        try:
-            return dict(_json(text))
-        except json.JSONDecodeError as error:
-            raise InvalidFilter(
-                f"{shown(text)} is not JSON: {error}", 'quote it: \'{"year": {">=": 2020}}\''
-            ) from error
-    equal = _EQUAL.fullmatch(text)
-    if equal and equal[1] in TIMES:
-        return {equal[1]: equal[2]}
-    parts = [equal[1], "==", equal[2]] if equal else text.split(maxsplit=2)
-    if len(parts) != 3:
-        raise InvalidFilter(
-            f"{shown(text)} is not a filter", "write 'key operator value' with spaces, or a JSON object"
-        )
-    key, operator, value = parts
+    key, operator, value = "", "", text
+    if not text.lstrip().startswith("{"):
+        equal = _EQUAL.fullmatch(text)
+        if equal and equal[1] in TIMES:
+            return {equal[1]: equal[2]}
+        parts = [equal[1], "==", equal[2]] if equal else text.split(maxsplit=2)
+        if len(parts) != 3:
+            hint = "write 'key operator value' with spaces, or a JSON object"
+            raise InvalidFilter(f"{shown(text)} is not a filter", hint)
+        key, operator, value = parts
     try:
-        return {key: {operator: _json(value)}}
-    except json.JSONDecodeError:
-        return {key: {operator: value}}
-
-
-def _json(text: str) -> Any:
-    """Return the value of a JSON text. Raises InvalidFilter if it is nested too deeply or a number is too long."""
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError:
-        raise
+        parsed = json.loads(value)
+    except json.JSONDecodeError as error:
+        if not key:
+            hint = 'quote it: \'{"year": {">=": 2020}}\''
+            raise InvalidFilter(f"{shown(text)} is not JSON: {error}", hint) from error
+        parsed = value
     except (ValueError, RecursionError) as error:
-        raise InvalidFilter(
-            f"{shown(text)} is nested too deeply, or has too long a number", "simplify the filter"
-        ) from error
+        problem = f"{shown(value)} is nested too deeply, or has too long a number"
+        raise InvalidFilter(problem, "simplify the filter") from error
+    return {key: {operator: parsed}} if key else dict(parsed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from monograph.app.opening import key_of, key_to_decrypt, narrowed, new_key, ope
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
-    from monograph.values import LedgerEntry, Stats
+    from monograph.values import Stats
 
 
 @command
@@ -41,7 +40,7 @@ def backup(
     ):
         copied = monograph.backup(copy, overwrite=overwrite, progress=on_progress)
     size = copied.stat().st_size
-    return Result({"copy": str(copied), "bytes": size}, f"{copied}: {output.in_bytes(size)}, checked")
+    return Result({"copy": str(copied), "bytes": size}, [f"{copied}: {output.in_bytes(size)}, checked"])
 
 
 @command
@@ -63,7 +62,7 @@ def encrypt(file: options.File) -> Result:
         f"{file}: encrypted. Earlier copies and backups are not encrypted, and the disk may still contain old bytes, "
         "which Monograph cannot erase"
     )
-    return Result({"file": str(file), "encrypted": True}, message)
+    return Result({"file": str(file), "encrypted": True}, [message])
 
 
 @command
@@ -79,7 +78,7 @@ def decrypt(file: options.File) -> Result:
     from monograph.library import copies
 
     copies.decrypt(file, key_to_decrypt(file))
-    return Result({"file": str(file), "encrypted": False}, f"{file}: decrypted")
+    return Result({"file": str(file), "encrypted": False}, [f"{file}: decrypted"])
 
 
 @command
@@ -129,7 +128,7 @@ def forget(
         return _remove(file, names, True, trust=trust)
     with opened(file, trust=trust) as monograph:
         forgotten = monograph.forget_versions(names, before=versions_before)
-    return Result({"forgotten": forgotten}, f"{forgotten:,} previous versions forgotten")
+    return Result({"forgotten": forgotten}, [f"{forgotten:,} previous versions forgotten"])
 
 
 @command
@@ -214,7 +213,7 @@ def compact(file: options.File) -> Result:
         monograph.compact()
         after = monograph.stats().file_bytes
     counts = {"before_bytes": before, "after_bytes": after}
-    return Result(counts, f"{file}: {before:,} bytes before, {after:,} after")
+    return Result(counts, [f"{file}: {before:,} bytes before, {after:,} after"])
 
 
 @command
@@ -242,8 +241,31 @@ def costs(
     prices = [_price(text) for text in price or ()]
     with opened_archive(file) as archive:
         entries = [entry for entry in whole_file(archive, "ledger of costs", "costs").costs() if entry.day >= since]
-    priced = [output.as_json(entry) | {"price": _price_of(entry, prices)} for entry in entries]
-    return Result(priced if prices else entries, lambda: _print_costs(entries, prices))
+    paid: list[float | None] = []
+    for entry in entries:
+        matches = [one for one in prices if one[0] in entry.model]  # The first is used.
+        paid.append((entry.tokens_in * matches[0][1] + entry.tokens_out * matches[0][2]) / 1e6 if matches else None)
+
+    def show() -> None:
+        if not entries:
+            output.print_line("no model was called")
+            return
+        numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
+        rows = []
+        for entry, amount in zip(entries, paid, strict=True):
+            counts = (f"{entry.calls:,}", f"{entry.tokens_in:,}", f"{entry.tokens_out:,}")
+            price_cells = ["" if amount is None else f"{amount:,.4f}"] if prices else []
+            rows.append((entry.day, entry.model, entry.purpose, *counts, *price_cells))
+        output.print_table(("day", "model", "for", *numbers), rows, right=numbers)
+        calls, read, written = (
+            sum(getattr(entry, name) for entry in entries) for name in ("calls", "tokens_in", "tokens_out")
+        )
+        message = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
+        total = sum(amount or 0.0 for amount in paid)
+        output.print_line(message + (f", {total:,.4f} in total" if prices else ""))
+
+    priced = [output.as_json(entry) | {"price": amount} for entry, amount in zip(entries, paid, strict=True)]
+    return Result(priced if prices else entries, show)
 
 
 def _price(text: str) -> tuple[str, float, float]:
@@ -256,31 +278,3 @@ def _price(text: str) -> tuple[str, float, float]:
     except ValueError:
         raise InputError(f"{text!r} is not a price", "give --price MODEL=READ/WRITTEN: gpt-4o-mini=0.15/0.60") from None
     return model, read, written
-
-
-def _price_of(entry: LedgerEntry, prices: Sequence[tuple[str, float, float]]) -> float | None:
-    """Return the cost of an entry by the first price whose model's name is in the entry's; None without one."""
-    for model, read, written in prices:
-        if model in entry.model:
-            return (entry.tokens_in * read + entry.tokens_out * written) / 1e6
-    return None
-
-
-def _print_costs(entries: Sequence[LedgerEntry], prices: Sequence[tuple[str, float, float]]) -> None:
-    if not entries:
-        output.print_line("no model was called")
-        return
-    numbers = ["calls", "tokens read", "written", *(["price"] if prices else [])]
-    rows, total = [], 0.0
-    for entry in entries:
-        cost = _price_of(entry, prices)
-        total += cost or 0.0
-        price_cells = [f"{cost:,.4f}" if cost is not None else ""] if prices else []
-        counts = (f"{entry.calls:,}", f"{entry.tokens_in:,}", f"{entry.tokens_out:,}")
-        rows.append((entry.day, entry.model, entry.purpose, *counts, *price_cells))
-    output.print_table(("day", "model", "for", *numbers), rows, right=numbers)
-    calls, read, written = (
-        sum(getattr(entry, name) for entry in entries) for name in ("calls", "tokens_in", "tokens_out")
-    )
-    message = f"{calls:,} calls, {read:,} tokens read, {written:,} written"
-    output.print_line(message + (f", {total:,.4f} in total" if prices else ""))

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from monograph.app import graph_output, options, output
+from monograph.app import document_output, options, output
 from monograph.app.command import Result, command, warn_of_no_hits
 from monograph.app.opening import narrowed, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
-    from monograph.values import Hit, Neighbourhood
+    from monograph.values import Entity, Link, Merge, Neighbourhood, OutlineNode
     from monograph.values import Path as Way
+
+SHOWN_NAMES = 8
+SHOWN_CHUNKS = 5
+NAME_CHARACTERS = 60
+DESCRIPTION_CHARACTERS = 240
+SHOWN_ID = 8
+OUTLINE_CHARACTERS = 100
 
 
 @command
@@ -45,11 +54,11 @@ def graph(
     with opened_archive(file, within, as_of) as archive:
         neighbourhood = archive.graph.neighbourhood(entity, hops, limit)
         if html is not None:
-            _write_page(archive, neighbourhood, (), entity, html, quiet=json_output)
+            write_page(archive, neighbourhood, (), entity, html, quiet=json_output)
         if graphml is not None:
             archive.graph.to_graphml(graphml, entity, hops)
             _say_written(graphml, quiet=json_output)
-    return Result(neighbourhood, lambda: graph_output.print_neighbourhood(neighbourhood))
+    return Result(neighbourhood, lambda: print_neighbourhood(neighbourhood))
 
 
 @command
@@ -84,7 +93,7 @@ def entities(
         warn_of_no_hits(k)
         listed = archive.graph.entities(k, name)
         merges = archive.graph.merges(name) if why or apart or unite else []
-    return Result({"entities": listed, "merges": merges}, lambda: graph_output.print_entities(listed, merges))
+    return Result({"entities": listed, "merges": merges}, lambda: print_entities(listed, merges))
 
 
 @command
@@ -104,20 +113,13 @@ def outline(
     """
     with opened(file) as monograph:
         branches = narrowed(monograph, within, as_of).tree.outline(node, layers)
-    return Result(branches, lambda: graph_output.print_outline(branches))
+    return Result(branches, lambda: print_outline(branches))
 
 
-def draw_answers(archive: Archive, query: str, hits: Sequence[Hit], path: Path, *, quiet: bool) -> None:
-    """Write a page that draws the graph paths from a question to its hits, with their chunks."""
-    from monograph.app.picture.data import ways_to
-
-    neighbourhood, ways = ways_to(archive, query, hits)
-    _write_page(archive, neighbourhood, ways, query, path, quiet=quiet)
-
-
-def _write_page(
+def write_page(
     archive: Archive, neighbourhood: Neighbourhood, ways: Sequence[Way], title: str, path: Path, *, quiet: bool
 ) -> None:
+    """Write a page that draws entities, the graph paths between them, and their chunks."""
     from monograph.app.picture import picture_of
     from monograph.library import Reader
 
@@ -140,3 +142,150 @@ def _write_page(
 def _say_written(path: Path, *, quiet: bool) -> None:
     if not quiet:
         output.print_line(f"written: {path}", stderr=True)
+
+
+def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
+    """Print the requested entity, its neighbours by hops, and the most relevant chunks with their sources."""
+    entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
+    documents = {document.id: document for document in neighbourhood.documents}
+    if not neighbourhood.entities:
+        output.print_line("nothing found")
+        return
+    for entity in neighbourhood.entities:
+        if entity.id in neighbourhood.centre:
+            output.print_line(_name(entity.name), style="bold")
+            first, last = entity.first_seen, entity.last_seen
+            seen = f", seen on {first}" if first == last else f", first seen on {first}, last on {last}"
+            chunks = _count(entity.chunks, "chunk") + (seen if first else "")
+            output.print_line(f"{_name(entity.kind)}, named in {chunks}", style="dim")
+            if other_names := _others(entity):
+                output.print_line(f"also {other_names}")
+            if entity.documents:
+                subjects = (document_output.title_and_place(documents, identifier) for identifier in entity.documents)
+                output.print_line(f"the subject of {_join_names([title or place for title, place in subjects])}")
+    _print_neighbours(neighbourhood, entities_by_id)
+    for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
+        title, where = document_output.title_and_place(documents, chunk.document_id)
+        if heading := document_output.headed(title, chunk.metadata):
+            output.print_line(heading, style="bold")
+        output.print_line(document_output.placed(where, chunk, chunk.metadata), style="dim")
+        document_output.print_passage(chunk.text)
+    remaining = len(neighbourhood.chunks) - SHOWN_CHUNKS
+    if remaining > 0:
+        output.print_line(f"and {_count(remaining, 'chunk')} more", style="dim")
+
+
+def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> None:
+    """Print one line for each entity, then one for each merge: the merged names and the reason."""
+    if not entities and not merges:
+        output.print_line("nothing found")
+    if entities:
+        rows = [
+            (_name(entity.name), _name(entity.kind), f"{entity.chunks:,}", _others(entity), entity.id)
+            for entity in entities
+        ]
+        output.print_table(("name", "kind", "chunks", "also", "id"), rows, right=["chunks"], folding=["name", "also"])
+    if merges:
+        lines = []
+        for merge in merges:
+            why = _line(f"{merge.reason}: {merge.detail}" if merge.detail else merge.reason, DESCRIPTION_CHARACTERS)
+            why += " (undone)" if merge.undone else ""
+            lines.append((_name(merge.other), _name(merge.name), why, merge.id))
+        headings = ("name", "merged into", "why", "merge")
+        output.print_table(headings, lines, folding=headings[:3])
+
+
+def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:
+    """Print one line for each neighbour, with the heaviest of the links that lead to it from one hop nearer."""
+    nearest = _nearest_links(neighbourhood)
+    rows, descriptions = [], []
+    around = [entity for entity in neighbourhood.entities if entity.id in nearest]
+    for entity in sorted(around, key=lambda item: nearest[item.id][0]):
+        hop, link = nearest[entity.id]
+        via = entities_by_id[link.source if link.target == entity.id else link.target]
+        through = "" if hop == 1 and len(neighbourhood.centre) == 1 else _name(via.name)
+        shared = f"{len(link.chunks):,}"
+        rows.append((f"{hop}", _name(entity.name), _name(entity.kind), f"{link.weight:.2f}", shared, through))
+        if link.description:
+            keywords = f" ({_join_names(link.keywords)})" if link.keywords else ""
+            described = _line(link.description, DESCRIPTION_CHARACTERS) + keywords
+            descriptions.append(f"{_name(via.name)} — {_name(entity.name)}: {described}")
+    unlinked = [
+        entity.name
+        for entity in neighbourhood.entities
+        if entity.id not in nearest and entity.id not in neighbourhood.centre
+    ]
+    if nearest:
+        headings = ("hop", "name", "kind", "weight", "shared", "through")
+        output.print_table(headings, rows, right=["hop", "weight", "shared"], folding=["name"])
+    if unlinked:
+        output.print_line(f"not linked to these: {_join_names(unlinked)}")
+    if neighbourhood.cut:
+        output.print_line(f"{_count(neighbourhood.cut, 'neighbour')} left out", style="dim")
+    for line in descriptions[: output.SHOWN_LINES]:
+        output.print_line(line)
+    output.print_line()
+
+
+def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
+    """Return by entity id its number of hops from the centre, and the heaviest link that leads to it."""
+    touching = defaultdict(list)
+    for link in neighbourhood.links:
+        touching[link.source].append((link.target, link))
+        touching[link.target].append((link.source, link))
+    edge = reached = set(neighbourhood.centre)
+    nearest: dict[str, tuple[int, Link]] = {}
+    for hop in count(1):
+        steps = [(other, link) for entity_id in edge for other, link in touching[entity_id] if other not in reached]
+        if not steps:
+            break
+        for other, link in sorted(steps, key=lambda step: (-step[1].weight, step[1].source, step[1].target)):
+            nearest.setdefault(other, (hop, link))
+        edge = {other for other, _ in steps}
+        reached = reached | edge
+    return nearest
+
+
+def _others(entity: Entity) -> str:
+    return _join_names([name for name in entity.names if name != entity.name])
+
+
+def _join_names(texts: Sequence[str]) -> str:
+    rest = f" and {len(texts) - SHOWN_NAMES} more" if len(texts) > SHOWN_NAMES else ""
+    return ", ".join(_name(text) for text in texts[:SHOWN_NAMES]) + rest
+
+
+def _name(text: str) -> str:
+    return _line(text, NAME_CHARACTERS)
+
+
+def _line(text: str, limit: int) -> str:
+    """Text on one line of at most about ``limit`` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def print_outline(branches: Sequence[OutlineNode]) -> None:
+    """Print branches as a numbered table of contents, with their texts, passage counts, and ids to open them."""
+    if not branches:
+        output.print_line("nothing to outline: the tree has no chunks yet")
+    for number, branch in enumerate(branches, start=1):
+        _print_branch(branch, f"{number}" if len(branches) > 1 else "", 0)
+
+
+def _print_branch(branch: OutlineNode, number: str, depth: int) -> None:
+    text = " ".join(branch.text.split())
+    text = document_output.ellipsis(text, OUTLINE_CHARACTERS) if depth else text
+    head = f"{'  ' * depth}{number + ' ' if number else ''}"
+    if branch.layer:
+        output.print_line(f"{head}{text}", style="bold" if not depth else None)
+        output.print_line(f"{'  ' * depth}  {branch.count:,} passages  [{branch.id[:SHOWN_ID]}]", style="dim")
+    else:
+        title = f"{branch.title}: " if branch.title else ""
+        output.print_line(f"{head}{title}{text}  [{branch.id}]")
+    for index, child in enumerate(branch.children, start=1):
+        _print_branch(child, f"{number}.{index}" if number else f"{index}", depth + 1)

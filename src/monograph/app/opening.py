@@ -1,4 +1,4 @@
-"""Opening the file or shelf that a command names, with its key and the models that its user trusts."""
+"""Opening the file or shelf that a command names: its key, the models that its user trusts, the engine of a shelf."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,14 +17,17 @@ import typer
 from monograph.app import output
 from monograph.app.command import where_of
 from monograph.app.options import ENGINE_VARIABLE
-from monograph.derive.loading import normal
+from monograph.derive.loading import addresses, normal
 from monograph.errors import InputError, MonographError
+from monograph.values.arguments import shown
 
 if TYPE_CHECKING:
     from monograph.library import Reader
     from monograph.library.monograph import Monograph
-    from monograph.shelf import Archive, Shelf
+    from monograph.shelf import Archive, Shelf, Tasks
+    from monograph.shelf.engines import Engines
 
+LOCAL = "local"
 KEY_VARIABLE = "MONOGRAPH_KEY"
 TRUSTED_VARIABLE = "MONOGRAPH_TRUSTED"
 """Environment variable with addresses that every file may open, separated by spaces."""
@@ -48,7 +52,7 @@ def opened_archive(
     within, as_of:
         Limit a file to a view or a snapshot; for a shelf they raise NotOnShelf.
     engine:
-        Engine of a shelf (:mod:`monograph.app.shelf_engine`); by default the environment variable names it.
+        Engine of a shelf, as for :func:`engines_of`; by default the environment variable names it.
     options:
         As for :meth:`monograph.Monograph.open`; a shelf uses only ``model`` and ``reranker``.
     """
@@ -57,8 +61,6 @@ def opened_archive(
         from monograph.shelf import is_shelf, only_file
 
         if is_shelf(address):
-            from monograph.app.shelf_engine import LOCAL, engines_of
-
             shelf_options = {name: options[name] for name in ("model", "reranker") if name in options}
             engines = engines_of(engine or os.environ.get(ENGINE_VARIABLE) or LOCAL)
             with opened_shelf(address, trust=trust, engines=engines, **shelf_options) as shelf:
@@ -91,14 +93,48 @@ def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> 
     """
     name = url.rstrip("/") if "://" in url else os.path.abspath(url)  # noqa: PTH100 - it need not be a path
     if trust:
-        remember(name, _addresses(named))
+        remember(name, (address for spec in named for address in addresses(spec)))
     return permission(trust=trust, name=name)
 
 
-def _addresses(specs: Iterable[str]) -> list[str]:
-    from monograph.derive.loading import addresses
+def engines_of(written: str) -> Engines:
+    """Return the engine that searches shards: ``local``, or ``ray`` with its options. Raises InputError."""
+    from monograph.shelf.engines import local
+    from monograph.shelf.ray_engine import OnRay
 
-    return [address for spec in specs for address in addresses(spec)]
+    name, options = _engine(
+        written,
+        {"replicas": int, "groups": int, "deadline": float},
+        "write local, ray, or ray:replicas=2,groups=4,deadline=30",
+    )
+    return local if name == LOCAL else partial(OnRay, **options)
+
+
+def tasks_of(written: str) -> Tasks | None:
+    """Return the settings of the tasks that build shards, from a text such as ``ray:cpus=2``; None for ``local``.
+
+    Raises
+    ------
+    InputError
+        If the text cannot be understood.
+    MissingExtra, ShelfUnreachable
+        If Ray is not installed, or does not start.
+    """
+    from monograph.shelf import Tasks
+
+    name, options = _engine(written, {"cpus": float}, "write local, ray, or ray:cpus=2")
+    return None if name == LOCAL else Tasks(**options)
+
+
+def _engine(written: str, ray: Mapping[str, Callable[[str], Any]], hint: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of an engine, and its options."""
+    name, _, rest = written.partition(":")
+    try:
+        kinds = {LOCAL: {}, "ray": ray}[name]
+        options = dict(part.split("=", 1) for part in rest.split(",")) if rest else {}
+        return name, {key.strip(): kinds[key.strip()](value) for key, value in options.items()}
+    except (ValueError, KeyError):
+        raise InputError(f"{shown(written)} is not an engine", hint) from None
 
 
 def list_of_trusted() -> Path:
@@ -111,16 +147,8 @@ def opened(
 ) -> Monograph:
     """Open a file with its key; its own models may open only the addresses that its user has trusted.
 
-    Parameters
-    ----------
-    file:
-        Path of the file.
-    trust:
-        Trust the file permanently with all addresses of its own models, and of the models in ``named``.
-    named:
-        Specs of the models that the command was given.
-    create, options:
-        As for :meth:`monograph.Monograph.open`.
+    With ``trust`` it is trusted permanently with all addresses of its own models, and of the specs in ``named``. The
+    other parameters are those of :meth:`monograph.Monograph.open`.
     """
     if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
         from monograph.shelf import is_shelf
@@ -134,7 +162,7 @@ def opened(
     try:
         if trust:
             stats = monograph.stats()
-            remember(stats.id, [*stats.addresses, *_addresses(named)])
+            remember(stats.id, [*stats.addresses, *(address for spec in named for address in addresses(spec))])
     except BaseException:
         monograph.close()
         raise

@@ -45,8 +45,8 @@ def reembed(
         if dry_run:
             cost = monograph.vectors.price(loaded_embedder)
             summaries = f", at most {cost.summaries:,} summaries, each embedded too{_model_cost(cost)}"
-            said = f"{file}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
-            return Result(cost, said + (summaries if cost.summaries else ""))
+            counts = f"{file}: {cost.embeddings:,} embeddings ({cost.embedding_tokens:,} tokens)"
+            return Result(cost, [counts + (summaries if cost.summaries else "")])
         return report_result(monograph.vectors.rebuild(loaded_embedder, progress=on_progress), file)
 
 
@@ -102,7 +102,7 @@ def resummarize(
         if dry_run:
             cost = monograph.tree.price(loaded_summarizer)
             counts = f"about {cost.typical_summaries:,} summaries, at most {cost.summaries:,}"
-            return Result(cost, f"{file}: {counts}{_model_cost(cost)}")
+            return Result(cost, [f"{file}: {counts}{_model_cost(cost)}"])
         with working("resummarize", quiet=quiet) as on_progress:
             return report_result(monograph.tree.rebuild(loaded_summarizer, progress=on_progress), file)
 
@@ -123,5 +123,5 @@ def build(
     with opened(file, trust=trust) as monograph, working("build", quiet=quiet) as on_progress:
         if dry_run:
             cost = monograph.graph.price()
-            return Result(cost, output.described_cost(cost))
+            return Result(cost, [output.described_cost(cost)])
         return report_result(monograph.graph.build(progress=on_progress), file)

@@ -48,9 +48,11 @@ def search(
 
             confidence = confidence_in(archive, question, hits)
         if html is not None:
-            from monograph.app.graph_commands import draw_answers
+            from monograph.app.graph_commands import write_page
+            from monograph.app.picture.data import ways_to
 
-            draw_answers(archive, question, hits, html, quiet=json_output)
+            neighbourhood, ways = ways_to(archive, question, hits)
+            write_page(archive, neighbourhood, ways, question, html, quiet=json_output)
 
     def show() -> None:
         answer_output.print_doubt(question, hits, confidence)

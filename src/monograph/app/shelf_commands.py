@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from monograph.app import document_output, options, output
-from monograph.app.command import Result, command, working
+from monograph.app.command import Result, command, report_result, working
 from monograph.app.group import CommandGroup, as_written
-from monograph.app.opening import opened_shelf, permission_of_shelf
-from monograph.app.shelf_engine import LOCAL, tasks_of
+from monograph.app.opening import LOCAL, opened_shelf, permission_of_shelf, tasks_of
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import Report
 
@@ -120,16 +119,11 @@ def remove(
 def _published_result(report: Report, url: str) -> Result:
     with opened_shelf(url) as shelf:
         counts = shelf.stats()
-
-    def show_published() -> None:
-        output.print_report(report, url)
-        output.print_line(
-            f"{counts.url}: version {counts.version} has {counts.documents:,} documents, "
-            f"{counts.chunks:,} chunks in {counts.shards:,} shards, {output.in_bytes(counts.bytes)}"
-        )
-        output.print_problems(report.problems)
-
-    return Result({**output.as_json(report), "version": counts.version}, show_published, problems=bool(report.problems))
+    remark = (
+        f"{counts.url}: version {counts.version} has {counts.documents:,} documents, "
+        f"{counts.chunks:,} chunks in {counts.shards:,} shards, {output.in_bytes(counts.bytes)}"
+    )
+    return report_result(report, url, remark, version=counts.version)
 
 
 @app.command()
@@ -179,12 +173,8 @@ def stats(url: options.Url) -> Result:
 def check(url: options.Url, trust: options.Trust = False, quiet: options.Quiet = False) -> Result:
     """Check each shard, and the catalogue of the shelf."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
-        findings = [
-            replace(
-                finding, repairable=False, hint=finding.hint or "build the shelf again from its sources, with --replace"
-            )
-            for finding in shelf.check()
-        ]
+        default_hint = "build the shelf again from its sources, with --replace"
+        findings = [replace(finding, repairable=False, hint=finding.hint or default_hint) for finding in shelf.check()]
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
 
@@ -207,10 +197,10 @@ def forget(url: options.Url, quiet: options.Quiet = False) -> Result:
     value = {"version": version, "removed": list(forgotten.removed), "digests": sorted(forgotten.digests)}
     objects = len(forgotten.digests)
     manifests = len(forgotten.removed) - objects
-    message = f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left"
+    lines = [f"{url}: {manifests:,} older versions and {objects:,} objects removed; version {version} is left"]
     if objects:
-        message += "\n  to complete it, run the command on every other machine that has opened the shelf"
-    return Result(value, lambda: output.print_text(message))
+        lines.append("  to complete it, run the command on every other machine that has opened the shelf")
+    return Result(value, lines)
 
 
 for _command in app.registered_commands:
