@@ -18,7 +18,7 @@ from monograph.explore.nodes import MOST_READ
 from monograph.graph.names import asked_keys, key_of
 from monograph.store.graph import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
-from support.contents import graph_rows
+from support.contents import graph_of
 from support.models import CapitalExtractor, HashEmbedder
 from support.paths import EXAMPLES
 from support.people import NAMES, open_people
@@ -203,7 +203,7 @@ def test_neighbourhoods_do_not_depend_on_the_order_of_documents(shared: Path, tm
         for first in range(0, len(mixed), 100):
             other.add(mixed[first : first + 100])
         other.remove(["gone"])
-        assert graph_rows(one) == graph_rows(other)
+        assert graph_of(one) == graph_of(other)
         assert views(one, names) == views(other, names)
         for name in names[:3]:
             check_shape(one.graph.neighbourhood(name, 2), 60)
@@ -463,20 +463,20 @@ def head(monograph: Monograph, name: str) -> str:
 def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, other: str) -> None:
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
-        before = graph_rows(monograph)
+        before = graph_of(monograph)
         monograph.graph.keep_apart(name, other)
         assert head(monograph, name) != head(monograph, other)
         assert [one.undone for one in monograph.graph.merges(name) if {one.name, one.other} == {name, other}] == [True]
-        apart = graph_rows(monograph)
+        apart = graph_of(monograph)
         assert monograph.check() == []
         monograph.add([Document("J. Smith met Smith, and NATO bought solar panels.", id="5")])
         assert head(monograph, name) != head(monograph, other)
         monograph.remove(["5"])
-        assert graph_rows(monograph) == apart
+        assert graph_of(monograph) == apart
         monograph.graph.rebuild()
-        assert graph_rows(monograph) == apart
+        assert graph_of(monograph) == apart
         monograph.graph.keep_apart(other, name)  # The same, said again.
-        assert graph_rows(monograph) == apart
+        assert graph_of(monograph) == apart
     with open_people(tmp_path / "a.mono") as monograph, open_people(tmp_path / "b.mono") as fresh:
         assert head(monograph, name) != head(monograph, other)
         fresh.add(NAMES[2:])
@@ -484,9 +484,9 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
         fresh.graph.keep_apart(name, other)
         fresh.add([Document("J. Smith met Smith.", id="5")])
         fresh.remove(["5"])
-        assert graph_rows(fresh) == apart
+        assert graph_of(fresh) == apart
         monograph.graph.unite(name, other)
-        assert graph_rows(monograph) == before
+        assert graph_of(monograph) == before
         with pytest.raises(NotFound, match="were not kept apart"):
             monograph.graph.unite(name, other)
 
@@ -499,21 +499,21 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
         with open_people(tmp_path / f"{place}.mono") as monograph:
             monograph.add(documents)
             assert len({head(monograph, one.id) for one in documents}) == 1
-            before = graph_rows(monograph)
+            before = graph_of(monograph)
             monograph.graph.keep_apart(name, other)
             assert head(monograph, name) != head(monograph, other)
-            apart = graph_rows(monograph)
+            apart = graph_of(monograph)
             third = next(one.id for one in documents if one.id not in (name, other))
             monograph.remove([third])
             assert head(monograph, name) != head(monograph, other)
             monograph.add(one for one in documents if one.id == third)
-            assert graph_rows(monograph) == apart
+            assert graph_of(monograph) == apart
             monograph.graph.unite(other, name)
-            assert graph_rows(monograph) == before
+            assert graph_of(monograph) == before
 
 
 def test_impossible_separations_are_refused(people: Monograph) -> None:
-    before = graph_rows(people)
+    before = graph_of(people)
     for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):
         with pytest.raises(InputError, match="are the same name"):
             people.graph.keep_apart(name, other)
@@ -522,7 +522,7 @@ def test_impossible_separations_are_refused(people: Monograph) -> None:
             people.graph.keep_apart(name, other)
     with pytest.raises(NotFound, match="not kept apart"):
         people.graph.unite("Bergen", "Oslo")
-    assert graph_rows(people) == before
+    assert graph_of(people) == before
 
 
 def test_neighbourhoods_are_exported(station: Monograph, tmp_path: Path) -> None:

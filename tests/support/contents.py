@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -36,47 +37,33 @@ CONTENTS = {
     "placements": "SELECT space, m.kind, m.key FROM placements LEFT JOIN memo AS m USING (memo)",
     "unplaced": "SELECT * FROM unplaced",
     "unresolved": "SELECT * FROM unresolved",
+    "apart": "SELECT * FROM apart",
     "unplanted": "SELECT * FROM unplanted",
     "vocabulary": "SELECT term, doc, cnt FROM vocabulary",
     "words": "SELECT c.id, sz FROM words_docsize LEFT JOIN chunks AS c ON c.chunk = words_docsize.id",
     "trigrams": "SELECT c.id, sz FROM trigrams_docsize LEFT JOIN chunks AS c ON c.chunk = trigrams_docsize.id",
 }
 """What is stored, by table, without numbers of rows."""
+GRAPH = ("mentions", "subjects", "aliases", "names", "apart", "unresolved")
 
 
-def traces(monograph: Monograph) -> dict[str, Any]:
-    """Chunks with their vectors, terms, the graph and the tree, without row numbers."""
-    with monograph._file.database.read() as connection:
-        terms = sorted(connection.execute("SELECT term, doc, cnt FROM vocabulary"))
-        placed = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
-    stored = monograph.fetch(vectors=True)
-    return {
-        "chunks": sorted((one.chunk.id, one.chunk.document_id, one.chunk.text) for one in stored),
-        "vectors": sorted((one.chunk.id, one.vector.tobytes()) for one in stored if one.vector is not None),
-        "placed": placed,
-        "terms": terms,
-        "graph": graph_of(monograph),
-        "tree": tree_of(monograph),
-        "faults": monograph.check(),
-    }
-
-
-def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
-    found = {table: sorted(connection.execute(query), key=repr) for table, query in CONTENTS.items()}
+def contents(connection: Connection, tables: Iterable[str] = CONTENTS) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of these tables and the nodes of the graph, without row numbers, in an order of their own."""
+    found = {table: sorted(connection.execute(CONTENTS[table]), key=repr) for table in tables}
     keys = dict(connection.execute("SELECT name, key FROM names"))
-    nodes = connection.execute("SELECT c.id, words, names, links FROM chunk_graphs LEFT JOIN chunks AS c USING (chunk)")
-    found["chunk_graphs"] = sorted(
+    nodes = connection.execute("""SELECT c.id, d.id, words, names, links FROM chunk_graphs AS g
+        LEFT JOIN chunks AS c USING (chunk) LEFT JOIN documents AS d ON d.document = g.document""")
+    found["nodes"] = sorted(
         (
             (
-                name,
-                words,
+                *ids,
                 tuple(
                     (keys[row], first, second, ENTITY_KINDS[kind])
                     for row, first, second, kind in np.frombuffer(named, dtype=graphs.NAMED).tolist()
                 ),
                 links,
             )
-            for name, words, named, links in nodes
+            for *ids, named, links in nodes
         ),
         key=repr,
     )
@@ -84,37 +71,31 @@ def contents(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
 
 
 def graph_of(monograph: Monograph) -> dict[str, Any]:
-    """The whole graph by keys and ids, without row numbers."""
+    """Return the graph of the names that live, by keys and ids: see :func:`contents`."""
     with monograph._file.database.read() as connection:
-        key = dict(connection.execute("SELECT name, key FROM names"))
-        chunk = dict(connection.execute("SELECT chunk, id FROM chunks"))
-        document = dict(connection.execute("SELECT document, id FROM documents"))
-        nodes = {
-            chunk[row]: (words, [(key[name], first, second, kind) for name, first, second, kind in
-                                 np.frombuffer(some, dtype=graphs.NAMED).tolist()], links)
-            for row, words, some, links in connection.execute("SELECT chunk, words, names, links FROM chunk_graphs")
-        }  # fmt: skip
-        return {
-            "nodes": nodes,
-            "mentions": sorted((key[n], chunk[c]) for n, c in connection.execute("SELECT name, chunk FROM mentions")),
-            "subjects": sorted(
-                (key[n], document[d], by_title, qualifier)
-                for n, d, by_title, qualifier in connection.execute(
-                    "SELECT name, document, by_title, qualifier FROM subjects"
-                )
-            ),
-            "aliases": sorted(
-                (key[n], key[f], document[d])
-                for n, f, d in connection.execute("SELECT name, full, document FROM aliases")
-            ),
-            "names": sorted(
-                (k, uses, persons, key.get(head), reason)
-                for k, uses, persons, head, reason in connection.execute(
-                    "SELECT key, uses, persons, head, reason FROM names WHERE uses > 0"
-                )
-            ),
-            "codes": sorted(connection.execute("SELECT key, code FROM names WHERE uses > 0")),
-        }
+        found = contents(connection, GRAPH)
+    living = [row for row in found["names"] if row[3]]
+    return found | {
+        "names": [(key, uses, persons, head, reason) for key, _, _, uses, persons, _, head, reason in living],
+        "codes": [(key, code) for key, _, code, *_ in living],
+        "signatures": [(key, signature) for key, signature, *_ in living],
+    }
+
+
+def traces(monograph: Monograph) -> dict[str, Any]:
+    """Return chunks with their vectors, terms, the graph and the tree, without row numbers."""
+    with monograph._file.database.read() as connection:
+        found = contents(connection, ("vectors", "vocabulary"))
+    stored = monograph.fetch(vectors=True)
+    return {
+        "chunks": sorted((one.chunk.id, one.chunk.document_id, one.chunk.text) for one in stored),
+        "vectors": sorted((one.chunk.id, one.vector.tobytes()) for one in stored if one.vector is not None),
+        "placed": found["vectors"],
+        "terms": found["vocabulary"],
+        "graph": graph_of(monograph),
+        "tree": tree_of(monograph),
+        "faults": monograph.check(),
+    }
 
 
 def documents_without_graph(monograph: Monograph) -> tuple[int, int]:
@@ -128,34 +109,3 @@ def compacted_contents(monograph: Monograph) -> dict[str, list[tuple[object, ...
     monograph.compact()
     with monograph._file.database.read() as connection:
         return contents(connection)
-
-
-def graph_rows(monograph: Monograph) -> dict[str, object]:
-    """All that the graph's tables say, without row numbers, of names that live."""
-    with monograph._file.database.read() as connection:
-        keys = dict(connection.execute("SELECT name, key FROM names"))
-        ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
-        documents = dict(connection.execute("SELECT document, id FROM documents"))
-        rows = {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in
-                ("names", "mentions", "chunk_graphs", "subjects", "aliases", "apart", "unresolved")}  # fmt: skip
-    return {
-        "names": {
-            name: (signature, code, uses, persons, keys.get(head), reason)
-            for _, name, signature, code, uses, persons, head, reason, _ in rows["names"]
-            if uses
-        },
-        "mentions": {(keys[name], ids[chunk]) for name, chunk in rows["mentions"]},
-        "chunks": {
-            ids[chunk]: (
-                documents[document],
-                words,
-                [(keys[one[0]], *one[1:]) for one in np.frombuffer(some, graphs.NAMED).tolist()],
-                links,
-            )
-            for chunk, document, words, some, links in rows["chunk_graphs"]
-        },
-        "subjects": {(keys[name], documents[document], *more) for name, document, *more in rows["subjects"]},
-        "aliases": {(keys[name], keys[full], documents[document]) for name, full, document in rows["aliases"]},
-        "apart": set(rows["apart"]),
-        "unresolved": rows["unresolved"],
-    }

@@ -14,7 +14,7 @@ import pytest
 from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.summarize.extractive import ExtractiveSummarizer
 from monograph.store.graph import names
-from support.contents import compacted_contents, documents_without_graph, graph_rows
+from support.contents import compacted_contents, documents_without_graph, graph_of
 from support.drawn_documents import some_documents
 from support.kill_at_commit import count_commits, killed
 from support.models import CapitalExtractor, HashEmbedder, OtherEmbedder
@@ -164,9 +164,9 @@ with open_people(Path({{path!r}})) as monograph:
         self.states: dict[bool, dict[str, object]] = {}
         with open_people(self.file) as monograph:
             monograph.add(NAMES)
-            self.states[False] = graph_rows(monograph)
+            self.states[False] = graph_of(monograph)
             monograph.graph.keep_apart("John Paul Smith", "J. Smith")
-            self.states[True] = graph_rows(monograph)
+            self.states[True] = graph_of(monograph)
             if command == "keep_apart":
                 monograph.graph.unite("John Paul Smith", "J. Smith")
         assert self.states[False] != self.states[True]
@@ -178,7 +178,7 @@ with open_people(Path({{path!r}})) as monograph:
             assert monograph.check() == []
             with monograph._file.database.read() as connection:
                 apart = bool(names.cannot_link(connection))
-            assert graph_rows(monograph) == self.states[apart]
+            assert graph_of(monograph) == self.states[apart]
         return "done" if apart is (self.command == "keep_apart") else "as before"
 
 
