@@ -30,7 +30,7 @@ from monograph.values import Document, Place, Section, cite
 from monograph.write.describe import Caption, insert_captions
 from support.forks import COMMANDS
 from support.model_server import ModelServer
-from support.roots import root_at
+from support.reading import root_at
 
 Pillow = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 docx = pytest.importorskip("docx", reason="the extra documents is not installed")

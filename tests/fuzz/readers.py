@@ -20,7 +20,7 @@ from monograph.read.pool import ReaderPool
 from support.bad_inputs import changed
 from support.old_office import msg, ods, xls
 from support.paths import SHARED
-from support.roots import root_at
+from support.reading import root_at
 
 MOST_SECONDS = 15
 """For a reader."""

@@ -12,6 +12,7 @@ import pytest
 
 import monograph
 from support.paths import ROOT
+from support.wheels import build_wheel
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 NAMES = sorted((ROOT / "packaging").glob("*/pyproject.toml"))
@@ -50,21 +51,10 @@ def test_missing_compiled_module_is_reported_in_one_line() -> None:
     assert "pip install" in done.stderr.splitlines()[-1]
 
 
-def built(command: list[str], what: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0 and (
-        "No matching distribution" in done.stderr or "Could not find a version" in done.stderr
-    ):
-        pytest.skip(f"building {what} needs the build tools, which cannot be fetched here")
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.mark.long
 def test_alias_distribution_contains_no_modules(tmp_path: Path) -> None:
     """One of them: they are alike but for what they are called."""
     told = [{**tomllib.loads(path.read_text()), "project": None} for path in NAMES]
     assert all(one == told[0] for one in told)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path), str(NAMES[0].parent)]
-    built(command, NAMES[0].parent.name)
-    (wheel,) = tmp_path.glob("*.whl")
+    wheel = build_wheel(NAMES[0].parent, tmp_path)
     assert [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name] == []

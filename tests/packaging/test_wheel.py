@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.paths import ROOT
+from support.wheels import build_wheel
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # A wheel is compiled.
 
@@ -33,30 +34,18 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory, bare: dict[str, str], worker_id: str) -> Path:
-    """The wheel of this tree, built once for all workers."""
+    """The wheel of this tree, built once for all workers, without a compiler on the path."""
     base = tmp_path_factory.getbasetemp()
     folder = (base if worker_id == "master" else base.parent) / "wheel"
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return next(folder.glob("monograph-*.whl"), None) or built_wheel(folder, bare)
-
-
-def built_wheel(folder: Path, bare: dict[str, str]) -> Path:
-    """Build the wheel in a folder, without a compiler on the path."""
-    source = folder / "source"
-    ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
-    shutil.copytree(ROOT, source, ignore=ignored)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(source)]
-    command += ["-C", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1"]  # In half the time.
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=bare)
-    if done.returncode != 0 and (
-        "No matching distribution" in done.stderr or "Could not find a version" in done.stderr
-    ):
-        pytest.skip("building a wheel needs the build tools, which cannot be fetched here")
-    assert done.returncode == 0, done.stderr
-    (made,) = folder.glob("monograph-*.whl")
-    return made
+        if built := next(folder.glob("monograph-*.whl"), None):
+            return built
+        ignored = (".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
+        source = shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*ignored))
+        # -O1 takes half the time.
+        return build_wheel(source, folder, "-C", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1", env=bare)
 
 
 @pytest.fixture

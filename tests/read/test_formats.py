@@ -35,9 +35,7 @@ from monograph.values import Place, cite
 from support.models import HashEmbedder
 from support.paths import ROOT
 from support.properties import examples
-from support.reading import read
-from support.roots import root_at
-from support.tasks import KilledTask
+from support.reading import KilledTask, read, root_at
 
 RECOGNISED = {"pdf-scan-no-text-layer.pdf", "png-paper-page.png", "jpg-picture-with-text.jpg"}
 

@@ -16,7 +16,7 @@ from monograph.read.pool import ReaderPool
 from monograph.values import Place
 from support.old_office import msg, ods, xls
 from support.reading import read_bytes as read
-from support.roots import root_at
+from support.reading import root_at
 
 
 @pytest.mark.parametrize("suffix", ["xls", "ods"])

@@ -18,7 +18,7 @@ from monograph.read.file import read_file
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.text import decode, headings, sections_of
 from support.properties import examples
-from support.roots import root_at
+from support.reading import root_at
 from support.unprivileged import run_unprivileged
 
 

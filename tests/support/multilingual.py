@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+
+def joined(words: st.SearchStrategy[str], most: int = 40) -> st.SearchStrategy[str]:
+    """Return texts of some words, with blanks between them or none."""
+    parts = st.lists(words, max_size=most)
+    return parts.flatmap(lambda some: st.sampled_from(["", " "]).map(lambda joint: joint.join(some)))
+
+
 SENTENCES = (
     "The Director of the University's press, J. S. Bach’s editor, didn't re-read “Guns N' Roses” on 3 May 1999.",
     "Ännchen Müller-Lüdenscheidt aß in Österreich Straßenbahn-Käse; groß geschrieben: GROẞ, ſtill.",

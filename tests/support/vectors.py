@@ -98,10 +98,8 @@ def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dt
 
 def unit_clumps(n: int, seed: int = 0) -> Vectors:
     """Vectors in clumps, as embeddings are, of unit length."""
-    random = np.random.default_rng(seed)
-    centres = np.random.default_rng(99).standard_normal((40, UNIT_DIMENSION))
-    made = centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, UNIT_DIMENSION))
-    unit: Vectors = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    made = clumps(n, seed, UNIT_DIMENSION)
+    unit: Vectors = made / np.linalg.norm(made, axis=1, keepdims=True)
     return unit
 
 

@@ -26,18 +26,12 @@ from monograph.derive.extract.typed import TELLING, VERBS
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
 from support import evaluation_data, multilingual
-from support.oracles import mentions as oracle
-from support.oracles import names as names_oracle
+from support.multilingual import joined
+from support.oracles import names as oracle
 from support.oracles.phrases import language_of
 from support.properties import examples
 
 thousand = settings(max_examples=examples(1_000))
-
-
-def joined(words: st.SearchStrategy[str], most: int = 40) -> st.SearchStrategy[str]:
-    """Texts of some words, with blanks between them or none."""
-    parts = st.lists(words, max_size=most)
-    return parts.flatmap(lambda some: st.sampled_from(["", " "]).map(lambda joint: joint.join(some)))
 
 
 DIGITS = st.sampled_from(
@@ -86,7 +80,7 @@ DEFINED = joined(
 
 
 def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
-    assert proper_names(text, language, taken) == list(names_oracle.proper_names(text, language, taken))
+    assert proper_names(text, language, taken) == list(oracle.proper_names(text, language, taken))
 
 
 @pytest.mark.long
@@ -97,7 +91,7 @@ def test_character_kinds_equal_their_definition(text: str) -> None:
     assert_same_names(text, "english", [])
 
 
-NAMES = st.lists(
+NAMES = joined(
     st.sampled_from(
         ["Ann", "Lee", "the", "The", "and", "of", "de", "la", "van", "N'", "Roses", "In", "1999", "5th", "21st", "12345", "7", "U.S.", "Dr.",
          "Prof.", "J.", "R.R.", "AT&T", "O'Brien's", "Stoker’s", "L'Oréal", "d'Arc", "dell'Arte", "D’Artagnan", "Jr.", "Sr", "Jr", "'69", "’07x",
@@ -108,13 +102,12 @@ NAMES = st.lists(
          "C", "é", "Ü", "señor", "Doña", "straße", "Straße", "F.C", "L'中", "l'中", "City", "War", "Tour"]
     )
     | st.sampled_from([",", ".", ". ", "!", "? ", ": ", "; ", "\n", "\"", "“", "”", "('", ") ", "«", "»", "-", " ", "  ", "…", "🎉", "。", "'", "’"]),
-    max_size=40,
-).flatmap(lambda parts: st.sampled_from(["", " "]).map(lambda joint: joint.join(parts)))  # fmt: skip
+)  # fmt: skip
 
 
 @settings(max_examples=examples(1_000))
 @given(NAMES | multilingual.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
-@names_oracle.possessive
+@oracle.possessive
 def test_compiled_names_equal_plain_ones(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     taken = list(zip(borders[::2], borders[1::2], strict=False))
@@ -132,7 +125,7 @@ LOWERED = joined(
 @settings(max_examples=examples(3_000))
 @given(LOWERED, st.sampled_from(["english", "french", "german"]), st.lists(st.integers(0, 60), max_size=2))
 @example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
-@names_oracle.possessive
+@oracle.possessive
 def test_capitals_with_a_long_small_form_are_found(text: str, language: str, cuts: list[int]) -> None:
     borders = sorted({cut for cut in cuts if cut <= len(text)})
     assert_same_names(text, language, list(zip(borders[::2], borders[1::2], strict=False)))
@@ -186,7 +179,7 @@ GERMAN = joined(
 
 @thousand
 @given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
-@names_oracle.possessive
+@oracle.possessive
 def test_compiled_german_names_equal_plain_ones(text: str, language: str) -> None:
     assert_same_names(text, language, [])
     assert mentions(text) == oracle.mentions(text)
@@ -220,7 +213,7 @@ def assert_same_mentions(text: str) -> None:
 @example("der und die das nicht")
 @example("Weiß: hi")
 @example("a " + "de " * 3_000 + "5")
-@names_oracle.possessive
+@oracle.possessive
 def test_compiled_mentions_equal_plain_ones(text: str) -> None:
     assert_same_mentions(text)
 
@@ -247,7 +240,7 @@ def test_mentions_that_do_not_fit_are_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", evaluation_data.CORPORA)
-@names_oracle.possessive
+@oracle.possessive
 def test_compiled_mentions_and_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_mentions(text)

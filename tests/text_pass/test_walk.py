@@ -18,8 +18,7 @@ from monograph.search.question import Question
 from monograph.search.reader import Counts
 from monograph.text_pass import compiled
 from support import evaluation_data, multilingual
-from support.oracles import beside as oracle
-from support.oracles.titles import title_phrases
+from support.oracles import walk as oracle
 from support.oracles.words import hashes, words
 from support.properties import examples
 
@@ -27,7 +26,7 @@ from support.properties import examples
 def assert_same_titles(texts: list[str]) -> None:
     none = FUNCTION_WORDS["english"]
     made = compiled.title_phrases(texts, none, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
-    assert made == [title_phrases(text) for text in texts]
+    assert made == [oracle.title_phrases(text) for text in texts]
 
 
 PARTS = (
@@ -96,6 +95,6 @@ def test_compiled_titles_and_words_beside_names_of_corpora_equal_plain_ones(shar
     texts = list(evaluation_data.corpus(shared, name, 1_000))
     assert_same_titles(texts)
     for before, text in zip(texts, texts[1:], strict=False):
-        keys = sorted(title_phrases(text))[:20]
+        keys = sorted(oracle.title_phrases(text))[:20]
         where: list[tuple[int, ...]] = [(at % 7, at % 3) for at in range(len(keys))]
         assert_same_beside(asking(text[:200] + before[:100]), before[:30], text, keys, where)
