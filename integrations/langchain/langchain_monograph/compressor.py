@@ -28,26 +28,14 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return the documents reduced to the needed sentences, best first.
-
-        Raises
-        ------
-        InputError
-            If ``cut`` is not in [0, 1].
-        """
+        """Return the documents reduced to the needed sentences, best first; InputError if ``cut`` is not 0 to 1."""
         reduced = reduce_texts(self._file, query, [document.page_content for document in documents], self.cut)
-        reduced_documents = [
-            documents[index].model_copy(
-                update={"page_content": text, "metadata": {**documents[index].metadata, SPANS: spans}}
-            )
-            for index, text, spans in reduced
-        ]
-        return reduced_documents + [document for document in documents if not document.page_content.strip()]
+        kept = []
+        for index, text, spans in reduced:
+            metadata = {**documents[index].metadata, SPANS: spans}
+            kept.append(documents[index].model_copy(update={"page_content": text, "metadata": metadata}))
+        return kept + [document for document in documents if not document.page_content.strip()]
 
     def as_runnable(self) -> Runnable[dict[str, Any], list[Document]]:
         """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""
-
-        def compress(given: dict[str, Any]) -> list[Document]:
-            return self.compress_documents(given["documents"], given["query"])
-
-        return RunnableLambda(compress)
+        return RunnableLambda(lambda given: self.compress_documents(given["documents"], given["query"]))

@@ -31,13 +31,7 @@ class MonographLoader(BaseLoader):
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
-        """Yield documents one by one, ordered by uri, then id.
-
-        Raises
-        ------
-        NotFound
-            If a name matches no document, or more than one.
-        """
+        """Yield documents one by one, ordered by uri, then id. Raises NotFound unless each name finds one document."""
         for document in whole_documents(self._file, self._names):
             own = {"title": document.title, "source": document.uri or document.id}
             yield Document(id=document.id, page_content=document.text, metadata={**own, **document.metadata})

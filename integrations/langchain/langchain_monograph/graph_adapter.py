@@ -64,12 +64,7 @@ class MonographAdapter(Adapter):
     def search(self, embedding: list[float], k: int = 4, filter: dict[str, Any] | None = None) -> list[Content]:
         """Return at most ``k`` documents nearest to a vector, nearest first.
 
-        Raises
-        ------
-        InputError
-            If the vector has another dimension than the file's.
-        InvalidFilter
-            If the filter cannot be understood.
+        Raises InputError if the vector has another dimension than the file's, and InvalidFilter for an unknown filter.
         """
         where, meets = self._split_filter(filter)
         # The store's filter also matches parts of texts, which are removed here.
@@ -79,13 +74,7 @@ class MonographAdapter(Adapter):
         return self._contents([document.id for document in documents if document.id is not None])
 
     def get(self, ids: Sequence[str], filter: dict[str, Any] | None = None) -> list[Content]:
-        """Return the stored documents with these ids that match the filter, each once.
-
-        Raises
-        ------
-        InvalidFilter
-            If the filter cannot be understood.
-        """
+        """Return the stored documents with these ids that match the filter, each once; errors as of :meth:`search`."""
         where, meets = self._split_filter(filter)
         return self._contents(list(dict.fromkeys(ids)), where, meets)
 
@@ -112,10 +101,9 @@ class MonographAdapter(Adapter):
         self, query_filter: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
         """Split a filter into a ``where``, which may match too much, and a predicate that checks each document."""
-        pairs = list((query_filter or {}).items())
         parts: list[dict[str, Any]] = []
         values: list[tuple[str, Any]] = []
-        for key, value in pairs:
+        for key, value in (query_filter or {}).items():
             if key in _COMBINERS or isinstance(value, Mapping):
                 parts.append({key: plain(value)})
             elif isinstance(value, list | tuple | set):

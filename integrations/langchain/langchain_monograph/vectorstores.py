@@ -83,15 +83,9 @@ class EcoVectorStore(tools.FileStore, VectorStore):
 
         self._scores = tools.convention(scores)
         self._how = None if how is None else _check_how(how)
-        needs_graph = getattr(self._how, "needs_graph", False)
+        graph = getattr(self._how, "needs_graph", False)
         self._file = tools.opened(
-            monograph,
-            embedding,
-            LangChainEmbedder,
-            key,
-            collection=collection,
-            graph=needs_graph,
-            vector_index=vector_index,
+            monograph, embedding, LangChainEmbedder, key, collection=collection, graph=graph, vector_index=vector_index
         )
         self._embedding = embedding
         self._discard: Callable[[], Any] | None = None
@@ -154,30 +148,18 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         ids: Sequence[str | None] | None = None,
         batch_size: int | None = None,
     ) -> list[str]:
-        """Store texts; see :meth:`add_documents`.
-
-        Raises
-        ------
-        InputError
-            If the number of metadata or of ids differs from the number of texts.
-        """
+        """Store texts; see :meth:`add_documents`. Raises InputError if there is not one of ``metadatas`` for each."""
         text_list = list(texts)
         for name, values in (("metadatas", metadatas), ("ids", ids)):
             if values is not None and len(values) != len(text_list):
                 raise InputError(f"{len(text_list)} texts, but {len(values)} {name}", "give one per text")
-        metadata = metadatas or [{} for _ in text_list]
-        return self.add_documents(
-            [
-                Document(page_content=text, metadata=entry or {})
-                for text, entry in zip(text_list, metadata, strict=True)
-            ],
-            ids=ids,
-        )
+        pairs = zip(text_list, metadatas or [{}] * len(text_list), strict=True)
+        return self.add_documents([Document(page_content=text, metadata=entry or {}) for text, entry in pairs], ids=ids)
 
     def add_documents(  # type: ignore[override]  # an unknown argument is an error
         self, documents: list[Document], *, ids: Sequence[str | None] | None = None, batch_size: int | None = None
     ) -> list[str]:
-        """Store documents; a document replaces the stored one with the same id.
+        """Store documents and return their ids, in order; a document replaces the stored one with the same id.
 
         Parameters
         ----------
@@ -187,10 +169,6 @@ class EcoVectorStore(tools.FileStore, VectorStore):
             One for each document. If one is missing, the document's own id is used, or a new one is created.
         batch_size:
             Has no effect: LangChain's ``index`` passes it. Documents are stored in batches of 1,024.
-
-        Returns
-        -------
-        Their ids, in order.
 
         Raises
         ------
@@ -207,9 +185,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> bool:
         """Delete documents by id, by a filter, or both; if neither is given, everything in the collection.
 
-        Returns
-        -------
-        Always True: an id that is not stored is no failure.
+        Always returns True: an id that is not stored is no failure.
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
@@ -235,17 +211,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> list[Document]:
         """List documents: those of ``ids`` in their order, or all that match a filter, in reading order.
 
-        Parameters
-        ----------
-        limit, offset:
-            Maximum number of documents to return, and number of documents to skip first.
-
-        Raises
-        ------
-        InputError
-            If a number is below 0.
-        InvalidFilter
-            If the filter cannot be understood.
+        Skips the first ``offset`` of them, and returns at most ``limit``. Raises InputError if a number is below 0, and
+        InvalidFilter if the filter cannot be understood.
         """
         from monograph.values import arguments
 
@@ -262,15 +229,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         self.update_documents([document_id], [document])
 
     def update_documents(self, ids: Sequence[str], documents: list[Document]) -> None:
-        """Replace documents, one for each id.
-
-        Raises
-        ------
-        NotFound
-            If an id is not stored. Then nothing is replaced.
-        InputError
-            If the numbers of ids and documents differ.
-        """
+        """Replace documents, one for each id. Raises NotFound, and replaces nothing, if an id is not stored."""
         stored = {chunk.chunk.id for chunk in self.monograph.fetch(ids)}
         missing = [identifier for identifier in ids if identifier not in stored]
         if missing:
@@ -298,21 +257,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         cosine). For other search modes see :mod:`monograph.search.fusion`. The store's parameter ``scores`` selects
         another convention.
 
-        Parameters
-        ----------
-        query, k:
-            Text of the query, and maximum number of documents to return.
-        filter:
-            Return only documents that match it.
-        how:
-            Search mode, as for :meth:`monograph.Monograph.search`.
-
-        Raises
-        ------
-        InputError
-            If a number is out of range, or ``how`` does not return documents.
-        InvalidFilter
-            If the filter cannot be understood.
+        Raises InputError if a number is out of range, or ``how`` does not return documents; and InvalidFilter if the
+        filter cannot be understood.
         """
         strategy = self._how if how is None else _check_how(how)
         if strategy is None:
@@ -333,14 +279,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> list[tuple[Document, float]]:
         """Return the documents nearest to a vector, with their cosines (0 if negative), or with the store's ``scores``.
 
-        Raises
-        ------
-        InputError
-            If the vector has another dimension than the file's.
+        Raises InputError if the vector has another dimension than the file's.
         """
-        return self._search(
-            k, filter, lambda limit, where: tools.dense_hits(self.monograph, "", limit, where, embedding)
-        )
+        archive = self.monograph
+        return self._search(k, filter, lambda limit, where: tools.dense_hits(archive, "", limit, where, embedding))
 
     def similarity_search_with_vectors(
         self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
@@ -369,12 +311,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> list[Document]:
         """Choose documents as :meth:`max_marginal_relevance_search` does, but near to a vector.
 
-        ``lambda_mult``: 1 ranks by relevance only, 0 by diversity only.
-
-        Raises
-        ------
-        InputError
-            If ``lambda_mult`` is not in [0, 1], or the vector has another dimension than the file's.
+        ``lambda_mult``: 1 ranks by relevance only, 0 by diversity only. Raises InputError if it is not in [0, 1], or if
+        the vector has another dimension than the file's.
         """
         if not 0 <= lambda_mult <= 1:
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
@@ -383,13 +321,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return tools.most_diverse(self.monograph, by_id, embedding, k, lambda_mult)
 
     def query_vector(self, query: str) -> list[float]:
-        """Return the vector of a query.
-
-        Raises
-        ------
-        InputError
-            If the file's vectors are given by the caller, so that it has no model.
-        """
+        """Return the vector of a query. Raises InputError if the file's vectors are given by the caller."""
         embeddings = self.embeddings
         if embeddings is None:
             tools.require_query_vector(self.monograph, "dense", "embedding")

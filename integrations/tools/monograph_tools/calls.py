@@ -63,14 +63,9 @@ def warn_of_problems(report: Report) -> Report:
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise InputError if a call has unknown arguments, because an ignored filter would change the result.
-
-    ``call`` is the name in the error, ``given`` are the arguments' names, and ``known`` the names that the call
-    accepts.
-    """
+    """Raise InputError, which names ``call``, for arguments that are not known: to ignore a filter is an error."""
     accepted = sorted(known)
-    unknown = sorted(set(given).difference(accepted))
-    if unknown:
+    if unknown := sorted(set(given).difference(accepted)):
         raise InputError(
             f"{call} has no argument {', '.join(map(repr, unknown))}",
             f"it also accepts {', '.join(accepted)}" if accepted else "leave it out",

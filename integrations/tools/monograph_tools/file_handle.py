@@ -27,7 +27,6 @@ class Store(Protocol):
     @property
     def monograph(self) -> Archive:
         """The open file or shelf, or the view of the store's collection."""
-        ...
 
 
 Given: TypeAlias = "Archive | Store | str | os.PathLike[str]"
@@ -63,41 +62,36 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
     """Open the file or shelf of a store, and return the handle that closes it unless it was open before.
 
     A path is created if it does not exist; a shelf must exist. If ``graph`` is True, a missing graph is built;
-    otherwise a new file has none. ``borrowed`` converts the framework's embedding model to an embedder.
-    ``vector_index`` is the design of a new file's vector index. A handle is returned unchanged.
-
-    Raises
-    ------
-    InputError
-        If a model, a key or a design is given with an open file, or a key or a design with a shelf.
+    otherwise a new file has none. ``borrowed`` converts the framework's embedding model to an embedder. A handle is
+    returned unchanged. Raises InputError if a model, a key or a ``vector_index`` is given with an open file, or a key
+    or a ``vector_index`` with a shelf.
     """
     if isinstance(given, FileHandle):
         return given
     given = archive_of(given)
     _refuse_key(key, given)
-    is_address = isinstance(given, str | os.PathLike)
     if vector_index is not None and (not isinstance(given, str | os.PathLike) or is_shelf(given)):
         raise InputError(
             f"vector_index is {vector_index!r}, but the archive already exists", "give it only for a new file"
         )
-    if not isinstance(given, str | os.PathLike):
-        if model is not None:
-            name = getattr(borrowed, "__name__", "embedder")
-            raise InputError(
-                "the file is already open with its own embedder",
-                f"open it with your model: Monograph.open(path, {name}(your embedding model))",
-            )
-        archive = given
-    else:
+    if isinstance(given, str | os.PathLike):
         embedder = None if model is None else borrowed(model)
         if is_shelf(given):
             archive = _open_existing(given, embedder, read_only=True, key=None)
         else:
             settings = None if graph or Path(given).exists() else Settings(graph=False)
             archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
+    elif model is not None:
+        name = getattr(borrowed, "__name__", "embedder")
+        raise InputError(
+            "the file is already open with its own embedder",
+            f"open it with your model: Monograph.open(path, {name}(your embedding model))",
+        )
+    else:
+        archive = given
     if graph:
         build_graph(archive)
-    handle = FileHandle(archive, collection=collection, owned=is_address)
+    handle = FileHandle(archive, collection=collection, owned=archive is not given)
     _ = handle.monograph  # Refuses a wrong collection.
     return handle
 
@@ -105,14 +99,8 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
 def build_graph(given: Given, key: str | None = None, embedder: Embedder | None = None) -> None:
     """Build the graph of a file that has none. Do nothing for a shelf, or for a path where there is no file.
 
-    ``key`` and ``embedder`` are used to open a path.
-
-    Raises
-    ------
-    InputError
-        If the archive is a view or snapshot of a file without a graph.
-    ReadOnlyFile
-        If the file has no graph and cannot be written.
+    ``key`` and ``embedder`` are used to open a path. Raises InputError for a view or snapshot of a file without a
+    graph, and ReadOnlyFile if the file cannot be written.
     """
     archive = archive_of(given)
     if isinstance(archive, str | os.PathLike):
@@ -227,14 +215,8 @@ class FileHandle:
     def monograph(self) -> Archive:
         """The open file or shelf, or the view of the collection; a path is opened if it is closed.
 
-        Raises
-        ------
-        FileError
-            If there is no file at this path, or it cannot be read.
-        ShelfError
-            If a shelf cannot be read.
-        InputError
-            If the collection is not a string, if it is empty, or if the archive is a shelf, which has no collections.
+        Raises FileError or ShelfError if it cannot be read, and InputError if the collection is no name, or the archive
+        is a shelf, which has no collections.
         """
         with self._opening:
             if self._view is None:
@@ -279,10 +261,7 @@ class FileHandle:
 
 
 def require_query_vector(archive: Archive, how: str | Strategy, argument: str) -> None:
-    """Raise InputError if the search mode needs a vector, and the archive has no model to compute it.
-
-    ``argument`` names the caller's parameter for the vector, or for the model that computes it.
-    """
+    """Raise InputError, which names ``argument``, if the search mode needs a vector that the archive cannot compute."""
     if getattr(strategy(how), "needs_vector", False) and _is_given(archive):
         raise InputError(
             f"the query has no vector, and {place_of(archive)} has no model to compute one: its vectors were given",

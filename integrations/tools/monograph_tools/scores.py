@@ -29,19 +29,9 @@ _LINES: Mapping[Convention, tuple[float, float]] = MappingProxyType(
 
 
 def convert_score(score: float, given: Convention = "relevance", wanted: Convention = "distance") -> float:
-    """Convert a score from one convention to another.
+    """Convert a finite score from the convention ``given`` to ``wanted``. Raises InputError for unknown conventions.
 
-    Parameters
-    ----------
-    score:
-        A finite number. Scores whose relevance is outside 0 to 1 are clipped; a negative cosine has relevance 0.
-    given, wanted:
-        The conventions of the argument and of the result.
-
-    Raises
-    ------
-    InputError
-        If a convention is unknown.
+    Scores whose relevance is outside 0 to 1 are clipped; a negative cosine has relevance 0.
     """
     zero, step = _LINES[convention(given)]
     relevance = min(1.0, max(0.0, (score - zero) / step))

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, Field
 
-from monograph import Chunk, Hit, Stats, count_tokens, strategies
+from monograph import Hit, Stats, count_tokens, strategies
 from monograph.errors import InputError
 from monograph.shelf import only_file
 from monograph.values import Entity, Link, OutlineNode, StoredChunk
@@ -186,18 +186,19 @@ def cite(document: str, title: str, uri: str, start: int, end: int) -> Citation:
     return Citation(document=document, title=title, uri=uri, start=start, end=end, resource=address(document))
 
 
-def _cite_chunk(chunk: Chunk, title: str, uri: str) -> Citation:
-    return cite(chunk.document_id, title, uri, chunk.start, chunk.end)
+def _cite_chunk(found: Hit | StoredChunk) -> Citation:
+    return cite(found.chunk.document_id, found.title, found.uri, found.chunk.start, found.chunk.end)
 
 
 def _found_text(hit: Hit, room: int) -> FoundText:
-    text, cut = cut_to(hit.text, room)
+    text = shortened(hit.text, room)
+    cut = len(text) < len(hit.text)
     return FoundText(
-        text=text,
+        text=text.rstrip() + CUT if cut else text,
         cut=cut,
         score=hit.relevance,
         found_by=hit.explain(),
-        citation=_cite_chunk(hit.chunk, hit.title, hit.uri),
+        citation=_cite_chunk(hit),
         summary="" if hit.summary is None else hit.summary.id,
     )
 
@@ -216,7 +217,7 @@ def _outline_item(node: OutlineNode, depth: int, stored: dict[str, StoredChunk])
         text=node.text,
         chunks=node.count,
         is_summary=node.layer > 0,
-        citation=None if chunk is None else _cite_chunk(chunk.chunk, chunk.title, chunk.uri),
+        citation=None if chunk is None else _cite_chunk(chunk),
     )
 
 
@@ -225,13 +226,12 @@ def _entity_item(entity: Entity) -> EntityItem:
 
 
 def _link_item(link: Link, names: dict[str, str], stored: dict[str, StoredChunk]) -> LinkItem:
-    cited = [stored[name] for name in link.chunks[:CITED] if name in stored]
     return LinkItem(
         source=names.get(link.source, link.source),
         target=names.get(link.target, link.target),
         weight=round(link.weight, 3),
         description=link.description,
-        citations=[_cite_chunk(chunk.chunk, chunk.title, chunk.uri) for chunk in cited],
+        citations=[_cite_chunk(stored[name]) for name in link.chunks[:CITED] if name in stored],
     )
 
 
@@ -266,9 +266,3 @@ def shortened(text: str, room: int) -> str:
         else:
             high = middle - 1
     return text[:low]
-
-
-def cut_to(text: str, room: int) -> tuple[str, bool]:
-    """Return the text, or its beginning with a mark, and whether it was shortened."""
-    beginning = shortened(text, room)
-    return (text, False) if len(beginning) == len(text) else (beginning.rstrip() + CUT, True)

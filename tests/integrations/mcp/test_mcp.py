@@ -26,7 +26,7 @@ from monograph import Document, Monograph, count_tokens
 from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
 from monograph_mcp import make_server, serve_http
-from monograph_tools.tools import address, cut_to, fitting, shortened
+from monograph_tools.tools import address, fitting, shortened
 
 TEXTS = {
     "letters/1": ("To the foundry", "Mrs Grubb wrote to Tobias Renk about the boiler in Salzburg."),
@@ -281,5 +281,5 @@ def test_tool_texts_are_cut_at_their_token_limit() -> None:
         assert len(kept) == 1 or count_tokens([kept])[0] <= room
         if len(kept) < len(text):
             assert count_tokens([text[: len(kept) + 8]])[0] > room
-    assert cut_to("short", 100) == ("short", False)
+    assert shortened("short", 100) == "short"
     assert fitting([], 10) == ([], 0)

@@ -56,11 +56,9 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     ----------
     nodes:
         First nodes of the index; None or empty for none.
-    monograph:
-        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
-        exist, and closed by :meth:`close`. Not needed to load an index.
-    embed_model:
-        Computes the vectors; only with a path. If it is None, the file's own embedder is used.
+    monograph, embed_model:
+        As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`, but no shelf or view. Not needed to load an
+        index.
     key:
         Key of an encrypted file; only with a path. It is not persisted: ``load_index_from_storage(..., key=...)``.
     options:
@@ -141,25 +139,19 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         """
         changed = []
         for document in documents:
-            stored_hash = self._known_hash(document.id_)
-            if stored_hash is None:
+            chunks = self.monograph.fetch(where={"$document": document.id_})
+            source = as_node(chunks[0]).source_node if chunks else None
+            changed.append(source is None or source.hash != document.hash)
+            if not chunks:
                 self.insert(document, **update_kwargs.get("insert_kwargs", {}))
-            elif stored_hash != document.hash:
+            elif changed[-1]:
                 self.update_ref_doc(document, **update_kwargs.get("update_kwargs", {}))
-            changed.append(stored_hash != document.hash)
         return changed
 
     ainsert_nodes = in_thread("insert_nodes")
     adelete_nodes = in_thread("delete_nodes")
     adelete_ref_doc = in_thread("delete_ref_doc")
     arefresh_ref_docs = in_thread("refresh_ref_docs")
-
-    def _known_hash(self, ref_doc_id: str) -> str | None:
-        stored = self.monograph.fetch(where={"$document": ref_doc_id})
-        if not stored:
-            return None
-        source = as_node(stored[0]).source_node
-        return "" if source is None else source.hash or ""
 
     @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
@@ -175,12 +167,8 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         """Return a :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
 
         It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
-        ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored.
-
-        Raises
-        ------
-        InputError
-            If an argument belongs neither to the retriever nor to an engine.
+        ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored. Raises
+        InputError if an argument belongs neither to the retriever nor to an engine.
         """
         own = {"similarity_top_k", "detail", "budget", "filters", "reranker", "as_of", "callback_manager"}
         refuse_unknown("EraRAGIndex.as_retriever", kwargs.keys() - _engine_arguments(), own)

@@ -58,19 +58,13 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
         dispatcher.event(ReRankStartEvent(query=query_bundle, nodes=nodes, top_n=len(nodes), model_name="SCR"))
         reduced = reduce_texts(self._file, query_bundle.query_str, texts, self.cut)
         reduced_nodes = [_reduced_node(nodes[index], text, spans) for index, text, spans in reduced]
-        ordered = _with_descending_scores(
-            reduced_nodes + [node for node, text in zip(nodes, texts, strict=True) if not text.strip()]
-        )
+        ordered = reduced_nodes + [node for node, text in zip(nodes, texts, strict=True) if not text.strip()]
+        scores = iter(sorted((node.score for node in ordered if node.score is not None), reverse=True))
+        ordered = [node if node.score is None else node.model_copy(update={"score": next(scores)}) for node in ordered]
         lengths = sum(len(texts[index]) for index, *_ in reduced), sum(len(text) for _, text, _ in reduced)
         dispatcher.event(ReductionEvent(query=query_bundle.query_str, characters=lengths[0], kept=lengths[1]))
         dispatcher.event(ReRankEndEvent(nodes=ordered))
         return ordered
-
-
-def _with_descending_scores(nodes: list[NodeWithScore]) -> list[NodeWithScore]:
-    """Return the nodes with their scores reassigned in descending order; a node without a score keeps none."""
-    scores = iter(sorted((node.score for node in nodes if node.score is not None), reverse=True))
-    return [node if node.score is None else node.model_copy(update={"score": next(scores)}) for node in nodes]
 
 
 def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> NodeWithScore:

@@ -60,8 +60,6 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     streaming:
         Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
         after the last piece, when the citations are known.
-    callback_manager:
-        Callback manager of LlamaIndex.
 
     Raises
     ------
@@ -90,8 +88,9 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         embedder = None if embed_model is None else as_embedder(embed_model)
         self._file = FileHandle(monograph, key=key, embedder=embedder)
         self._streaming = streaming
-        search_options = {"how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of}
-        self._choices: dict[str, Any] = search_options
+        self._choices: dict[str, Any] = {
+            "how": strategy(how), "where": as_where(filters), "reranker": reranker, "as_of": as_of
+        }  # fmt: skip
         if isinstance(llm, LLM):
             self._choices |= {"model": LlamaIndexModel(llm, llm.class_name()), "remember": False}
         elif llm is not None:

@@ -34,17 +34,9 @@ class MonographReader(BaseReader):
         self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
-        """Yield documents one by one, ordered by uri, then id.
+        """Yield all documents one by one, ordered by uri, then id; or those of ``names``, ids or uris.
 
-        Parameters
-        ----------
-        names:
-            Ids or uris of documents; None for all documents.
-
-        Raises
-        ------
-        NotFound
-            If a name matches no document, or more than one.
+        Raises NotFound if a name matches no document, or more than one.
         """
         for document in whole_documents(self._file, names):
             title_and_uri = {"monograph_title": document.title, "monograph_uri": document.uri}

@@ -58,16 +58,13 @@ class FileRetriever(ClosesFile, BaseRetriever):
     filters:
         Return only chunks whose metadata match these filters.
     embed_model:
-        Computes the vectors of queries that have none. It must be the model that computed the file's vectors. Not
-        needed if the file has an embedder of its own.
+        The model that computed the file's vectors, for queries that have none, unless the file has an embedder.
     as_of:
         Search the file as it was at the end of this moment, if it keeps history: see :meth:`monograph.Monograph.as_of`.
     collection:
         Return only nodes of this collection, in every search mode. Shelves have no collections.
     reranker:
         Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with.
-    callback_manager:
-        Callback manager of LlamaIndex.
 
     Raises
     ------
@@ -145,15 +142,10 @@ class MiniRAGRetriever(FileRetriever):
     3) instead. See ``docs/explanation/graph.md`` for both, and ``docs/how-to/which-mode.md`` for what each finds.
 
     ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
-    graphs, which keep only one source of each entity. If the file has no graph, the graph is built here. The other
-    parameters are those of :class:`FileRetriever`.
+    graphs, which keep only one source of each entity. The other parameters are those of :class:`FileRetriever`.
 
-    Raises
-    ------
-    InputError
-        If the archive is a view of a file without a graph, or as FileRetriever does.
-    ReadOnlyFile
-        If the file has no graph and cannot be written.
+    If the file has no graph, the graph is built here. Raises InputError if the archive is a view of such a file, and
+    ReadOnlyFile if the file cannot be written.
     """
 
     def __init__(self, monograph: Given, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:
@@ -173,12 +165,7 @@ class TreeRetriever(FileRetriever):
     budget:
         Maximum number of tokens of all nodes together.
 
-    The other parameters are those of :class:`FileRetriever`.
-
-    Raises
-    ------
-    InputError
-        If ``detail`` or ``budget`` is out of range, or as FileRetriever does.
+    The other parameters are those of :class:`FileRetriever`. Raises InputError if a number is out of range.
     """
 
     def __init__(

@@ -131,13 +131,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         collection: str | None = None,
         key: str | None = None,
     ) -> EcoVectorStore:
-        """Open ``vector_store.mono`` in the folder of a persisted storage context.
-
-        Raises
-        ------
-        MissingStore
-            If the file does not exist; a ValueError, as LlamaIndex's own store raises.
-        """
+        """Open the ``vector_store.mono`` of a persisted storage context. Raises MissingStore if there is none."""
         return cls._existing(Path(persist_dir) / FILE_NAME, embed_model, collection=collection, key=key)
 
     @classmethod
@@ -164,10 +158,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     ) -> EcoVectorStore:
         """Open the file of a store that ``to_dict`` serialized, which leaves out the model and the key.
 
-        Raises
-        ------
-        MissingStore
-            If the file does not exist.
+        Raises MissingStore if the file does not exist.
         """
         tools.refuse_unknown("EcoVectorStore.from_dict", kwargs, ("embed_model", "key"))
         return cls._existing(data["path"], embed_model, collection=data.get("collection"), key=key)
@@ -179,9 +170,8 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         from monograph.shelf import is_shelf
 
         if not is_shelf(address) and not Path(address).exists():
-            raise MissingStore(
-                f"there is no vector store at {address}", f"create one: EcoVectorStore({str(address)!r})"
-            )
+            hint = f"create one: EcoVectorStore({str(address)!r})"
+            raise MissingStore(f"there is no vector store at {address}", hint)
         return cls(address, embed_model, collection=collection, key=key)
 
     @property
@@ -191,17 +181,10 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     @dispatcher.span
     def add(self, nodes: Sequence[BaseNode], **add_kwargs: Any) -> list[str]:
-        """Store nodes; a node replaces the stored node with the same id.
+        """Store nodes and return their ids, in order; a node replaces the stored node with the same id.
 
-        Returns
-        -------
-        Their ids, in order.
-
-        Raises
-        ------
-        InvalidDocument
-            If a vector has another dimension than the file's, if a vector is missing and no model can compute it, or if
-            metadata are not JSON. Then nothing of the same batch of 1,024 documents is stored.
+        Raises InvalidDocument if a vector has another dimension than the file's, if a vector is missing and no model
+        can compute it, or if metadata are not JSON. Then nothing of the same batch of 1,024 documents is stored.
         """
         if nodes:
             tools.warn_of_problems(tools.to_write(self.monograph).put(as_documents(nodes)))
@@ -248,15 +231,10 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Return the best nodes for a query, with their scores and ids.
 
-        Parameters
-        ----------
-        query:
-            The query. Without ``query_embedding`` the file's own embedder computes it from ``query_str``. In the mode
-            ``default`` without a vector, or with a zero vector, nodes that match the filter are returned with scores of
-            0.
-        kwargs:
-            ``mmr_threshold`` (1 ranks by relevance only, 0 by diversity only), and ``mmr_prefetch_k`` or
-            ``mmr_prefetch_factor``.
+        Without ``query_embedding`` the file's own embedder computes it from ``query_str``. In the mode ``default``
+        without a vector, or with a zero vector, nodes that match the filter are returned with scores of 0. ``kwargs``
+        are ``mmr_threshold`` (1 ranks by relevance only, 0 by diversity only), and ``mmr_prefetch_k`` or
+        ``mmr_prefetch_factor``.
 
         Raises
         ------
