@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.derive.extract.pattern import mentions as pattern_mentions
-from monograph.graph.chunk_names import NamedInChunk, chunk_names
+from monograph.graph.chunk_names import NamedInChunk, chunk_names, full_names
 from monograph.graph.names import LONGEST_KEY, mention_key
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
@@ -24,6 +24,7 @@ def assert_same_names(
 ) -> None:
     made = chunk_names(texts, mentions, cannot_link)
     assert made == oracle.chunk_names(texts, mentions, cannot_link)
+    assert full_names(mentions, cannot_link) == oracle.full_names(mentions, cannot_link)
     assert all(type(one) is NamedInChunk for names, _ in made for one in names)
 
 

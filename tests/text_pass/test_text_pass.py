@@ -115,8 +115,8 @@ def test_tokens_and_sums_are_those_of_the_tokenizer(texts: list[str]) -> None:
 @given(multilingual.TEXTS.filter(is_text), st.integers(1, 5))
 def test_vector_sums_are_made_in_parts(text: str, at_once: int) -> None:
     made = np.empty((1, 256), dtype=np.float32)
-    if tokenizer().sums([text], token_vectors(), at_once, made) == []:
-        assert made.tobytes() == sums([text], at_once).tobytes()
+    tokenizer().sums([text], token_vectors(), at_once, made)
+    assert made.tobytes() == sums([text], at_once).tobytes()
 
 
 def test_no_token_has_a_blank_behind_another_sign() -> None:
@@ -185,12 +185,12 @@ def test_few_texts_are_embedded_as_many_are() -> None:
 
 def test_numbers_of_two_bytes_are_those_of_numpy() -> None:
     fast = tokenizer()
-    (token,) = fast.ids("the") or [0]
+    (token,) = fast.ids("the")
     every = np.arange(1 << 16, dtype=np.uint16)
     table = np.zeros((token + 1, 1 << 16), dtype=np.uint16)
     table[token] = every
     made = np.empty((1, 1 << 16), dtype=np.float32)
-    assert fast.sums(["the"], table, TOKENS_AT_ONCE, made) == []
+    fast.sums(["the"], table, TOKENS_AT_ONCE, made)
     np.testing.assert_array_equal(made[0], every.view(np.float16).astype(np.float32))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from monograph.errors import ModelUnavailable
-from monograph.regex import regex
 from monograph.text_pass import compiled
 
 if TYPE_CHECKING:
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
 MOST_WORDS = 65_536
 LONGEST_WORD = 32
 """Most characters of a word whose tokens are cached. The cache is emptied after MOST_WORDS words, about 10 MB."""
-
-_SPECIAL_TOKENS = {"<unk>": 0, "<s>": 1, "</s>": 2}
-_SPECIAL = regex(f"({'|'.join(_SPECIAL_TOKENS)})")
 
 
 def wordllama_file(*parts: str) -> Path:
@@ -50,37 +46,22 @@ def tokenizer() -> Tokenizer:
 
 
 def count_tokens(texts: Sequence[str]) -> list[int]:
-    """Return the number of tokens of each text, without tokens for its start and end."""
-    counts = tokenizer().count(list(texts))
-    if min(counts, default=0) < 0:
-        counts = [len(token_ids(text)) if count < 0 else count for text, count in zip(texts, counts, strict=True)]
-    return counts
+    """Return the number of tokens of each text, without tokens for its start and end.
+
+    ``<s>``, ``</s>`` and ``<unk>`` are one token each; ``▁`` counts as a blank. Raises UnicodeEncodeError for half of a
+    surrogate pair, which has no tokens.
+    """
+    return tokenizer().count(list(texts))
 
 
 def token_ids(text: str) -> list[int]:
-    """Return the token ids of a text. ``<s>``, ``</s>`` and ``<unk>`` are one token each; ``▁`` counts as a blank."""
-    ids: list[int] = []
-    for _, part, special in _split_at_special(text):
-        ids += [special] if special is not None else tokenizer().ids(part) or ()
-    return ids
+    """Return the token ids of a text: see :func:`count_tokens`."""
+    return tokenizer().ids(text)
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
     """Return the (start, end) of each token of a text. If a character has several tokens, each has its whole span."""
-    spans: list[tuple[int, int]] = []
-    for start, part, special in _split_at_special(text):
-        offsets = [(0, len(part))] if special is not None else tokenizer().spans(part) or ()
-        spans += [(start + first, start + last) for first, last in offsets]
-    return spans
-
-
-def _split_at_special(text: str) -> Iterator[tuple[int, str, int | None]]:
-    """Yield (start, part, token) of a text split at special tokens; the token is None for a part between them."""
-    start = 0
-    for part in _SPECIAL.split(text.replace("▁", " ")):
-        part.encode()  # Raises UnicodeEncodeError for half of a surrogate pair, which has no tokens.
-        yield start, part, _SPECIAL_TOKENS.get(part)
-        start += len(part)
+    return tokenizer().spans(text)
 
 
 def first_tokens(text: str, most: int) -> str:

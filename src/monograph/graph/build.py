@@ -16,8 +16,7 @@ from monograph.graph.chunk_names import (
     NamedInChunk,
     Pairs,
     chunk_names,
-    in_brackets,
-    known_names,
+    full_names,
 )
 from monograph.graph.names import key_of, mention_key, title_of
 from monograph.graph.text import Words, word_hashes
@@ -99,15 +98,14 @@ def document_part(
             dated.append(extraction)
     named = chunk_names(texts, [extraction.mentions for extraction in dated], cannot_link)
     related = any(extraction.relations for extraction in extractions)
-    full_names = known_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}
+    persons = full_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}
     words = word_hashes([f"{title}\n{text}" for text in texts])
     chunks = tuple(
-        ChunkPart(hashes, names, _build_links(extraction, names, full_names))
+        ChunkPart(hashes, names, _build_links(extraction, names, persons))
         for hashes, (names, _), extraction in zip(words, named, dated, strict=True)
     )
     aliases = set()
-    for text, extraction, dated_extraction, (_, known) in zip(texts, extractions, dated, named, strict=True):
-        brackets = known if dated_extraction is extraction else in_brackets(text, extraction.mentions)
+    for extraction, (_, brackets) in zip(dated, named, strict=True):
         for position, inner in brackets:
             full, short = extraction.mentions[position].name, extraction.mentions[inner].name
             if _abbreviates(short, full) and (key_of(short), key_of(full)) not in cannot_link:

@@ -10,28 +10,25 @@ _Mention = TypeVar("_Mention")
 _Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
-    """Byte-pair encoding with fallback to bytes."""
+    """Byte-pair encoding with fallback to bytes. Raises UnicodeEncodeError for half of a surrogate pair."""
 
     def __init__(
         self, vocabulary: dict[str, int], merges: list[str], most_words: int, longest_word: int, /
     ) -> None: ...
     def count(self, texts: list[str], /) -> list[int]:
-        """Return the number of tokens of each text; -1 for a text with special tokens."""
-    def ids(self, text: str, /) -> list[int] | None:
-        """Return the tokens of a text; None if it has special tokens."""
-    def spans(self, text: str, /) -> list[tuple[int, int]] | None:
-        """Return (start, end) of each token of a text; None if it has special tokens."""
+        """Return the number of tokens of each text."""
+    def ids(self, text: str, /) -> list[int]:
+        """Return the tokens of a text."""
+    def spans(self, text: str, /) -> list[tuple[int, int]]:
+        """Return (start, end) of each token of a text."""
     def sums(
         self,
         texts: list[str],
         table: npt.NDArray[np.float32] | npt.NDArray[np.uint16],
         at_once: int,
         out: npt.NDArray[np.float32],
-    ) -> list[int]:
-        """Fill ``out`` with the sums of the texts' token vectors; return the indexes of left out texts.
-
-        These are texts with special tokens.
-        """
+    ) -> None:
+        """Fill ``out`` with the sums of the texts' token vectors."""
     @property
     def known(self) -> int:
         """Number of words whose tokens are cached."""
@@ -147,3 +144,7 @@ class Naming(Generic[_Named]):
         self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]], /
     ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]]:
         """Return, for each chunk, its names, and pairs of mentions, the second in brackets behind the first."""
+    def full_names(
+        self, mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]], /
+    ) -> dict[str, str]:
+        """Return the full names of a document's persons, by themselves and by first or last names."""

@@ -144,12 +144,10 @@ inline std::vector<std::uint32_t> meant(const Keys &keys) {
 
 // Of each key its full name, by the numbers of both; NONE for one that stands for no other. ``are_apart`` tells whether
 // someone said that a short name and a full one are not one.
-inline void full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart,
-                       std::vector<std::uint32_t> &full) {
+inline std::vector<std::uint32_t> full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart) {
     constexpr std::uint32_t SEVERAL = Keys::NONE - 1;
-    Teller teller(keys, lexicon);
-    teller.tell();
-    full.assign(keys.size(), Keys::NONE);
+    Teller(keys, lexicon).tell();
+    std::vector<std::uint32_t> full(keys.size(), Keys::NONE);
     for (const std::uint32_t one : meant(keys))
         for (const std::u32string &form : {std::u32string(first_word(keys[one])), std::u32string(last_word(keys[one]))}) {
             const std::uint32_t number = keys.number(form);
@@ -162,6 +160,7 @@ inline void full_names(Keys &keys, const Lexicon &lexicon, const std::function<b
         else if (full[one] != Keys::NONE && (full[one] == SEVERAL || keys[one].size() < 2 || are_apart(keys[one], keys[full[one]])))
             full[one] = Keys::NONE;
     }
+    return full;
 }
 
 } // namespace monograph

@@ -68,12 +68,8 @@ class Naming {
         const Texts written(texts);
         if (mentions.size() != written.size()) throw std::invalid_argument("give the mentions of each text");
         Keys keys;
-        std::vector<std::vector<Occurrence>> found(written.size());
-        for (std::size_t at = 0; at < written.size(); ++at)
-            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at]))
-                throw std::invalid_argument("a mention is of a kind or at a place that there is not");
-        std::vector<std::uint32_t> full;
-        full_names(keys, lexicon_, apart(cannot_link), full);
+        const auto found = read_all(mentions, keys);
+        const auto full = monograph::full_names(keys, lexicon_, apart(cannot_link));
         ChunkNames names(keys, full, lexicon_, std::uint64_t{1} << person_ | std::uint64_t{1} << name_);
         std::vector<nb::object> made(keys.size());
         nb::list chunks;
@@ -84,7 +80,26 @@ class Naming {
         return chunks;
     }
 
+    // The full names of a document's persons, by themselves and by short forms.
+    nb::dict full_names(const nb::list &mentions, const nb::object &cannot_link) const {
+        Keys keys;
+        read_all(mentions, keys);
+        const auto full = monograph::full_names(keys, lexicon_, apart(cannot_link));
+        nb::dict made;
+        for (std::uint32_t one = 0; one < keys.size(); ++one)
+            if (full[one] != Keys::NONE) made[as_str(std::u32string(keys[one]))] = as_str(std::u32string(keys[full[one]]));
+        return made;
+    }
+
   private:
+    std::vector<std::vector<Occurrence>> read_all(const nb::list &mentions, Keys &keys) const {
+        std::vector<std::vector<Occurrence>> found(mentions.size());
+        for (std::size_t at = 0; at < found.size(); ++at)
+            if (!read(nb::borrow<nb::object>(mentions[at]), keys, found[at]))
+                throw std::invalid_argument("a mention is of a kind or at a place that there is not");
+        return found;
+    }
+
     bool read(const nb::object &mentions, Keys &keys, std::vector<Occurrence> &out) const {
         if (!PyTuple_Check(mentions.ptr())) return false;
         for (nb::handle one : nb::borrow<nb::tuple>(mentions)) {
@@ -156,7 +171,8 @@ class Naming {
             const std::size_t end = mentions[at].end;
             if (end + 1 >= text.size() || text[end] != ' ' || text[end + 1] != '(') continue;
             if (by_start.empty())
-                for (std::size_t one = 0; one < mentions.size(); ++one) by_start[mentions[one].start] = one;
+                for (std::size_t one = 0; one < mentions.size(); ++one)
+                    if (mentions[one].start != mentions[one].end) by_start[mentions[one].start] = one; // A day may have no place.
             const auto within = by_start.find(end + 2);
             if (within == by_start.end()) continue;
             const std::size_t last = mentions[within->second].end;
@@ -178,7 +194,8 @@ class Naming {
 void bind_graph(nb::module_ &module) {
     nb::class_<Naming>(module, "Naming")
         .def(nb::init<const nb::dict &, const nb::list &, std::size_t, nb::object, nb::object, nb::object>())
-        .def("of_chunks", &Naming::of_chunks);
+        .def("of_chunks", &Naming::of_chunks)
+        .def("full_names", &Naming::full_names);
 }
 
 } // namespace monograph

@@ -29,47 +29,56 @@ namespace {
 template <class Value> using Table = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// Raise UnicodeEncodeError for a text with half a surrogate pair, which has no tokens. Needs the interpreter's lock.
+[[noreturn]] void refuse(nb::handle text) {
+    const nb::object written = nb::steal(PyUnicode_AsUTF8String(text.ptr()));
+    if (written.is_valid()) throw std::logic_error("the text has tokens");
+    throw nb::python_error();
+}
+
 std::vector<std::int64_t> count_tokens(Tokenizer &tokenizer, const nb::list &given) {
     const Texts texts(given);
     std::vector<std::int64_t> counts(texts.size());
-    nb::gil_scoped_release released;
-    for (std::size_t at = 0; at < texts.size(); ++at) counts[at] = tokenizer.count(texts[at]);
+    {
+        nb::gil_scoped_release released;
+        for (std::size_t at = 0; at < texts.size(); ++at) counts[at] = tokenizer.count(texts[at]);
+    }
+    for (std::size_t at = 0; at < texts.size(); ++at)
+        if (counts[at] < 0) refuse(texts.held(at));
     return counts;
 }
 
-nb::object token_ids(Tokenizer &tokenizer, const nb::str &text) {
+std::vector<std::uint32_t> token_ids(Tokenizer &tokenizer, const nb::str &text) {
     std::vector<std::uint32_t> ids;
-    if (!tokenizer.encode(Text(text.ptr()), ids)) return nb::none();
-    return nb::cast(ids);
+    if (!tokenizer.encode(Text(text.ptr()), ids)) refuse(text);
+    return ids;
 }
 
-nb::object token_spans(Tokenizer &tokenizer, const nb::str &text) {
+std::vector<Span> token_spans(Tokenizer &tokenizer, const nb::str &text) {
     std::vector<Span> spans;
-    if (!tokenizer.spans(Text(text.ptr()), spans)) return nb::none();
-    return nb::cast(spans);
+    if (!tokenizer.spans(Text(text.ptr()), spans)) refuse(text);
+    return spans;
 }
 
-template <class Value> std::vector<std::size_t> sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table<Value> &table,
-                                                           std::size_t at_once, const Rows &out) {
+template <class Value>
+void sum_tokens(Tokenizer &tokenizer, const nb::list &given, const Table<Value> &table, std::size_t at_once, const Rows &out) {
     const Texts texts(given);
     const std::size_t dimension = table.shape(1);
     if (out.shape(0) != texts.size() || out.shape(1) != dimension || at_once == 0)
         throw std::invalid_argument("the rows to be filled do not fit the texts and the table");
-    std::vector<std::size_t> left;
     nb::gil_scoped_release released;
     std::vector<std::uint32_t> ids;
     std::vector<float> part(dimension);
     for (std::size_t at = 0; at < texts.size(); ++at) {
         ids.clear();
         if (!tokenizer.encode(texts[at], ids)) {
-            left.push_back(at);
-            continue;
+            const nb::gil_scoped_acquire held;
+            refuse(texts.held(at));
         }
         for (std::uint32_t id : ids)
             if (id >= table.shape(0)) throw std::invalid_argument("the table lacks a token's row");
         sum_rows(table.data(), dimension, ids.data(), ids.size(), at_once, part.data(), out.data() + at * dimension);
     }
-    return left;
 }
 
 nb::object fold_and_pair(const nb::str &text) {

@@ -73,6 +73,7 @@ class Texts {
 
     std::size_t size() const { return held_.size(); }
     Text operator[](std::size_t at) const { return Text(held_[at].ptr()); }
+    nb::handle held(std::size_t at) const { return held_[at]; }
 
   private:
     std::vector<nb::str> held_;

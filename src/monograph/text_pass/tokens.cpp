@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <limits>
 #include <mutex>
 #include <queue>
@@ -31,23 +30,41 @@ std::size_t length_of_sign(char first) {
 
 bool begins_sign(char byte) { return (byte & 0xC0) != 0x80; }
 
-// Signs that the tokenizer takes for others, or for a whole token.
-bool is_special(const std::string &text) {
-    if (text.find(BLANK) != std::string::npos) return true;
-    for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at + 1))
-        for (const char *token : {"<s>", "</s>", "<unk>"})
-            if (text.compare(at, std::strlen(token), token) == 0) return true;
-    return false;
+// A text in UTF-8, with blanks as the tokenizer reads them; false where it holds half of a surrogate pair.
+bool read(const Text &text, std::string &written) {
+    if (!to_utf8(text, 0, text.size(), written)) return false;
+    std::size_t size = std::min(written.find(BLANK), written.size());
+    for (std::size_t at = size; at < written.size();) {
+        const bool is_blank = std::string_view(written).substr(at).starts_with(BLANK);
+        written[size++] = is_blank ? ' ' : written[at];
+        at += is_blank ? BLANK.size() : 1;
+    }
+    written.resize(size);
+    return true;
+}
+
+// Do something with each part of a text that is a token by itself, given its number, and with those between, given NO_TOKEN.
+template <class Do> void for_each_part(std::string_view text, Do with) {
+    constexpr std::string_view SPECIAL[] = {"<unk>", "<s>", "</s>"};
+    std::size_t begin = 0;
+    for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1))
+        for (std::uint32_t token = 0; token < std::size(SPECIAL); ++token)
+            if (text.substr(at).starts_with(SPECIAL[token])) {
+                with(text.substr(begin, at - begin), NO_TOKEN);
+                with(SPECIAL[token], token);
+                begin = at + SPECIAL[token].size();
+            }
+    with(text.substr(begin), NO_TOKEN);
 }
 
 // A text parted before each run of blanks, of which one is left out; the first word has one of its own.
-template <class Do> void for_each_word(const std::string &text, Do with) {
+template <class Do> void for_each_word(std::string_view text, Do with) {
     if (text.empty()) return;
     for (std::size_t begin = 0;;) {
         std::size_t end = begin;
         while (end < text.size() && text[end] == ' ') ++end;
         end = std::min(text.find(' ', end), text.size());
-        with(std::string_view(text).substr(begin, end - begin));
+        with(text.substr(begin, end - begin));
         if (end == text.size()) return;
         begin = end + 1;
     }
@@ -181,14 +198,24 @@ void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &i
 }
 
 bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
-    thread_local std::pair<std::string, std::vector<std::pair<std::string_view, std::size_t>>> own;
-    auto &[written, fresh] = own; // Of those words whose tokens are not known, and where these begin.
-    if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return false;
+    thread_local std::string written;
+    if (!read(text, written)) return false;
+    for_each_part(written, [&](std::string_view part, std::uint32_t token) {
+        if (token == NO_TOKEN)
+            encode_part(part, ids);
+        else
+            ids.push_back(token);
+    });
+    return true;
+}
+
+void Tokenizer::encode_part(std::string_view part, std::vector<std::uint32_t> &ids) {
+    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // Words not known yet, and where their tokens begin.
     fresh.clear();
     {
         // Never waited for: in the child of a fork it may be held by a thread that is not there.
         const std::shared_lock reading(lock_, std::try_to_lock);
-        for_each_word(written, [&](std::string_view word) {
+        for_each_word(part, [&](std::string_view word) {
             if (const auto *known = reading.owns_lock() ? words_.find(word) : nullptr) {
                 for (std::uint32_t at = 0; at < known->second; ++at) ids.push_back(ids_of_words_[known->first + at]);
             } else {
@@ -199,22 +226,24 @@ bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
         });
     }
     if (!fresh.empty()) learn(fresh, ids);
-    return true;
 }
 
 std::int64_t Tokenizer::count(const Text &text) {
     thread_local std::pair<std::string, std::vector<std::uint32_t>> own;
     auto &[written, ids] = own;
-    if (!to_utf8(text, 0, text.size(), written) || is_special(written)) return -1;
+    if (!read(text, written)) return -1;
     std::int64_t count = 0;
     bool known = false;
     {
         const std::shared_lock reading(lock_, std::try_to_lock);
         known = reading.owns_lock();
-        for_each_word(written, [&](std::string_view word) {
-            const auto *found = known ? words_.find(word) : nullptr;
-            known = found != nullptr;
-            count += known ? found->second : 0;
+        for_each_part(written, [&](std::string_view part, std::uint32_t token) {
+            count += token != NO_TOKEN;
+            for_each_word(token == NO_TOKEN ? part : std::string_view(), [&](std::string_view word) {
+                const auto *found = known ? words_.find(word) : nullptr;
+                known = found != nullptr;
+                count += known ? found->second : 0;
+            });
         });
     }
     if (known) return count;
@@ -222,16 +251,27 @@ std::int64_t Tokenizer::count(const Text &text) {
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
 }
 
-// Before the text stands a blank that is not its own: what it is a part of begins with the text.
+// Before each part stands a blank that is not its own: what it is a part of begins with the part.
 bool Tokenizer::spans(const Text &text, std::vector<Span> &out) {
+    std::string written;
+    if (!read(text, written)) return false;
     std::vector<std::uint32_t> ids;
-    if (!encode(text, ids)) return false;
-    std::size_t begun = 0;
-    for (const std::uint32_t id : ids) {
-        const std::size_t first = begun + (begun_[id] ? 1 : 0); // The last bytes of a character begin where it does.
-        begun += begun_[id];
-        out.emplace_back(first > 2 ? first - 2 : 0, begun > 2 ? begun - 1 : 1);
-    }
+    std::size_t offset = 0;
+    for_each_part(written, [&](std::string_view part, std::uint32_t token) {
+        const auto size = static_cast<std::size_t>(std::count_if(part.begin(), part.end(), begins_sign));
+        ids.clear();
+        if (token == NO_TOKEN)
+            encode_part(part, ids);
+        else
+            out.emplace_back(offset, offset + size);
+        std::size_t begun = 0;
+        for (const std::uint32_t id : ids) {
+            const std::size_t first = begun + (begun_[id] ? 1 : 0); // The last bytes of a character begin where it does.
+            begun += begun_[id];
+            out.emplace_back(offset + (first > 2 ? first - 2 : 0), offset + (begun > 2 ? begun - 1 : 1));
+        }
+        offset += size;
+    });
     return true;
 }
 

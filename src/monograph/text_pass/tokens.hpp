@@ -22,7 +22,7 @@ class Tokenizer {
     Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &vocabulary, const std::vector<std::string_view> &merges,
               std::size_t most_words, std::size_t longest_word);
 
-    // Append the tokens of a text; false, and nothing appended, where it has special tokens or half a surrogate pair.
+    // Append the tokens of a text; false, and nothing appended, where it has half a surrogate pair.
     bool encode(const Text &text, std::vector<std::uint32_t> &ids);
 
     // How many they are; -1 where encode would give false.
@@ -42,6 +42,7 @@ class Tokenizer {
 
     const Merge *merge_of(std::uint32_t left, std::uint32_t right) const;
     void encode_word(std::string_view word, std::vector<std::uint32_t> &ids) const;
+    void encode_part(std::string_view part, std::vector<std::uint32_t> &ids);
     void learn(const std::vector<std::pair<std::string_view, std::size_t>> &words, const std::vector<std::uint32_t> &ids);
 
     ByteMap pieces_;

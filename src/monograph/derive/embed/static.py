@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from monograph.derive.tokens import token_ids, tokenizer, wordllama_file
+from monograph.derive.tokens import tokenizer, wordllama_file
 
 if TYPE_CHECKING:
     from monograph.models import TextKind
@@ -65,9 +65,6 @@ class StaticEmbedder:
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()
-        for index in tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result):
-            ids = token_ids(texts[index])  # A text with special tokens.
-            for first in range(0, len(ids), TOKENS_AT_ONCE):
-                result[index] += token_vectors()[ids[first : first + TOKENS_AT_ONCE]].sum(axis=0)
+        tokenizer().sums(list(texts), table, TOKENS_AT_ONCE, result)
         # Sums suffice: means differ by a factor, which scaling to unit length removes.
         return unit_rows(result)
