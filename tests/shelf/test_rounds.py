@@ -22,10 +22,10 @@ from monograph.shelf.engines import Engine
 from monograph.shelf.pools import (
     SHORT,
     Rows,
+    SentEvidence,
     ShardPool,
     best_of,
     cut,
-    evidence_of,
     first_bytes,
     full,
     joined,
@@ -155,7 +155,7 @@ def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: 
         )
 
     found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
-    short = too_few(found, k, rows)
+    short = too_few(found, k)
     found.update((shard, pools(shards[shard], k)) for shard in short)
     made = merged_pools(found, PoolRequest(k, EVERYTHING), rows, {}, joined([], SHORT, rows))
     whole = best_of([cut(list(enumerate(some)), len(some), 0).scored for some in shards], k, rows)
@@ -178,7 +178,7 @@ def test_evidence_that_shards_send_has_rows_over_all_shards(asked: int, held: li
     made = records_of(rows, [str(row) for row in rows], sent)
     records = joined([(1, made.tobytes())], full(0), Rows(2))
     whole = [2 * row + 1 for row in reversed(rows)]
-    found = evidence_of(records).evidence(whole, question)
+    found = SentEvidence(records).evidence(whole, question)
     assert found["document"].tolist() == found["row"].tolist() == whole
     assert found[["words", "hash"]].tolist() == sent[::-1][["words", "hash"]].tolist()
     assert first_bytes(records)[0] == "0"

@@ -54,7 +54,7 @@ class Local:
         self._shards: list[WholeFile] = []
         try:
             for options in files:
-                self._shards.append(open_shard(options))
+                self._shards.append(WholeFile.open(replace(options, create=False, read_only=True)))
         except BaseException:
             self.close()
             raise
@@ -71,11 +71,6 @@ class Local:
             self._threads.shutdown()
         for shard in self._shards:
             shard.close()
-
-
-def open_shard(given: OpenOptions) -> WholeFile:
-    """Open the file of a shard read-only."""
-    return WholeFile.open(replace(given, create=False, read_only=True))
 
 
 def local(place: ShelfPlace, version: Manifest, given: OpenOptions) -> Local:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
@@ -14,7 +13,7 @@ from monograph.explore.graph_state import GraphState
 from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
-from monograph.shelf.reader import ShelfReader
+from monograph.shelf.reader import ShelfReader, summed
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
@@ -66,10 +65,7 @@ class ShelfGraphState(GraphState):
         return sorted(merged, key=lambda item: (item.id, item.qualifier))
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        counts: Counter[int] = Counter()
-        for answer in self._call_for_names(members, graphs.chunk_counts):
-            counts.update(answer)
-        return dict(counts)
+        return summed(self._call_for_names(members, graphs.chunk_counts))
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
         spans: dict[int, TimeSpan] = {}

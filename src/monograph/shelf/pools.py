@@ -13,7 +13,6 @@ import numpy as np
 from monograph.graph.evidence import Float64
 from monograph.graph.text import Words
 from monograph.search.reader import EVIDENCE, Pool, PoolRequest
-from monograph.store.documents.filters import Allowed
 from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
@@ -69,26 +68,21 @@ def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None
     return records
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SentEvidence:
-    """Full records of chunks, as :class:`monograph.search.reader.Evidence`. ``place`` is the index of each, by row."""
+    """Full records of chunks, as :class:`monograph.search.reader.Evidence`."""
 
-    place: Mapping[int, int]
-    records: Records
+    def __init__(self, records: Records) -> None:
+        self._records = records
+        self._indexes = {row: index for index, row in enumerate(records["row"].tolist())}
 
     def evidence(self, rows: Sequence[int], _: Words) -> Records:
         """Return records of EVIDENCE of these chunks. Shards already computed them for the question's words."""
         records = np.empty(len(rows), dtype=EVIDENCE)
-        records[_EVIDENCE] = self.records[[self.place[row] for row in rows]][_EVIDENCE]
+        records[_EVIDENCE] = self._records[[self._indexes[row] for row in rows]][_EVIDENCE]
         return records
 
 
-def evidence_of(records: Records) -> SentEvidence:
-    """Return full records, indexed by row, as the evidence of a search."""
-    return SentEvidence({row: index for index, row in enumerate(records["row"].tolist())}, records)
-
-
-NO_EVIDENCE = evidence_of(np.empty(0, dtype=full(0)))
+NO_EVIDENCE = SentEvidence(np.empty(0, dtype=full(0)))
 
 
 def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
@@ -117,6 +111,9 @@ The share is that of documents that are distributed at random."""
 
 MORE = 4
 """Chunks that a shard sends in addition."""
+
+_SUREST = ("exact", "all", "enough", "short")
+"""Reasons why a dense search stops, the surest first. The merged search gives the least sure of the shards' reasons."""
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
 """A document about a name: (ordinal, chunk id, key, chunk, by title, qualifier, document).
@@ -155,29 +152,6 @@ class ShardPool(NamedTuple):
     records: bytes
 
 
-class CountRequest(NamedTuple):
-    """Words that a shard counts, and codes and phrases (``held``) that it looks for in the chunks that match a filter.
-
-    ``few`` are words that are counted up to ``most`` only. ``halves`` are half pairs, which are counted as parts of
-    pairs.
-    """
-
-    words: Sequence[str]
-    few: Sequence[str]
-    most: int
-    halves: Sequence[str]
-    held: Sequence[str]
-    filter: Allowed
-
-
-class NameLinks(NamedTuple):
-    """Chunks of a shard that names link to, and their full records; ``mentions`` are the chunks with each name."""
-
-    subjects: Sequence[Subject]
-    mentions: Sequence[Sequence[int]]
-    records: bytes
-
-
 def share(k: int, shards: int) -> int:
     """Return how many chunks each shard sends in the first round, if k are needed.
 
@@ -201,35 +175,46 @@ def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort |
     return Best(records[records["score"] >= threshold].tobytes(), False, effort)
 
 
-def too_few(found: Mapping[int, ShardPool], k: int, rows: Rows) -> list[int]:
-    """Return the shards that may have further chunks among the k best of all shards, ascending."""
-    best = _find_short_shards({shard: pool.best for shard, pool in found.items()}, k)
-    near = _find_short_shards({shard: pool.near for shard, pool in found.items() if pool.near is not None}, k)
-    return sorted(best | near)
+def too_few(pools: Mapping[int, ShardPool], k: int) -> list[int]:
+    """Return the shards that may have further chunks among the k best of all shards, ascending.
+
+    They are the shards with further candidates whose worst sent chunk is better than the k-th best of all.
+    """
+    short: set[int] = set()
+    for part in (
+        {shard: pool.best for shard, pool in pools.items()},
+        {shard: pool.near for shard, pool in pools.items() if pool.near is not None},
+    ):
+        scores = {shard: best.records["score"] for shard, best in part.items()}
+        threshold = _kth_highest(np.concatenate(list(scores.values())), k) if scores else 0.0
+        short |= {shard for shard, best in part.items() if not best.is_whole and scores[shard].min() > threshold}
+    return sorted(short)
 
 
 def merged_pools(
-    found: Mapping[int, ShardPool], asked: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
+    pools: Mapping[int, ShardPool], request: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
 ) -> Pool:
-    """Merge the pools of all shards, given in order of shard.
+    """Merge the pools of all shards, in order of shard.
 
     ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
     """
-    k, walk = asked.k, asked.walk
-    near = [pool.near for pool in found.values() if pool.near is not None]
-    lexical = best_of([pool.best.scored for pool in found.values()], k, rows)
-    dense = best_of([best.scored for best in near], k, rows)
-    effort = effort_of([best.effort for best in near if best.effort is not None])
-    if walk is None:
+    near = [pool.near for pool in pools.values() if pool.near is not None]
+    lexical = best_of([pool.best.scored for pool in pools.values()], request.k, rows)
+    dense = best_of([best.scored for best in near], request.k, rows)
+    efforts, effort = [best.effort for best in near if best.effort is not None], None
+    if efforts:
+        stopped = max((each.stopped for each in efforts), key=_SUREST.index)
+        effort = Effort(sum(each.loads for each in efforts), sum(each.compared for each in efforts), stopped)
+    if request.walk is None:
         return Pool(NO_EVIDENCE, lexical, dense, effort)
     has_vector = records["vector"]
     return Pool(
-        evidence_of(records),
+        SentEvidence(records),
         lexical,
         dense,
         effort,
-        subject_chunks([(shard, subject) for shard, pool in found.items() for subject in pool.subjects], names, rows),
-        [(names[key], rows.whole(shard, row)) for shard, pool in found.items() for key, row in pool.naming],
+        subject_chunks([(shard, subject) for shard, pool in pools.items() for subject in pool.subjects], names, rows),
+        [(names[key], rows.whole(shard, row)) for shard, pool in pools.items() for key, row in pool.naming],
         (records["row"][has_vector], np.ascontiguousarray(records["cosines"][has_vector].T)),
     )
 
@@ -241,40 +226,27 @@ def renamed(records: Records, names: Mapping[int, int] | Sequence[int]) -> Recor
     return copy
 
 
-def mentioned(shards: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
-    """Return {name: chunks that have it, ascending} over all shards; ``shards`` has a list by name from each."""
-    parts = (zip(names, answer, strict=False) for answer in shards)  # Shards return lists for the first names only.
+def mentioned(answers: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
+    """Return {name: chunks that have it, ascending} over all shards; ``answers`` has a list by name from each."""
     by_name: dict[int, list[int]] = {}
-    for shard, part in enumerate(parts):
-        for name, chunks in part:
+    for shard, answer in enumerate(answers):
+        for name, chunks in zip(names, answer, strict=False):  # Shards return lists for the first names only.
             by_name.setdefault(name, []).extend(rows.all_of(shard, chunks))
     return {name: sorted(chunks) for name, chunks in by_name.items() if chunks}
 
 
-def subject_chunks(found: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
+def subject_chunks(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
     """Merge (shard, subject) pairs into the rows of :func:`monograph.store.graph.graphs.subject_chunks`.
 
     ``names`` are rows of names by key.
     """
-    documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in found}
+    documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in subjects}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
     return [
         SubjectChunk(names[key], rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
-        for (_, _, key, row, by_title, qualifier, _), shard in sorted((subject, shard) for shard, subject in found)
+        for (_, _, key, row, by_title, qualifier, _), shard in sorted((subject, shard) for shard, subject in subjects)
         if row
     ]
-
-
-def effort_of(some: Sequence[Effort]) -> Effort | None:
-    """Return the total effort of the searches of several shards, with the least sure stop reason; None if empty."""
-    if not some:
-        return None
-    stopped = max((effort.stopped for effort in some), key=_SUREST.index)
-    return Effort(sum(effort.loads for effort in some), sum(effort.compared for effort in some), stopped)
-
-
-_SUREST = ("exact", "all", "enough", "short")
-"""Reasons why a search stops, the surest first."""
 
 
 def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
@@ -290,13 +262,6 @@ def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float
         row, score = row[kept], score[kept]
     order = np.lexsort((row, -score))
     return list(zip(row[order].tolist(), score[order].tolist(), strict=True))
-
-
-def _find_short_shards(parts: Mapping[int, Best], k: int) -> set[int]:
-    """Return the shards with further candidates whose worst sent chunk is better than the k-th best of all."""
-    scores = {shard: best.records["score"] for shard, best in parts.items()}
-    threshold = _kth_highest(np.concatenate(list(scores.values())), k) if scores else 0.0
-    return {shard for shard, values in scores.items() if not parts[shard].is_whole and values.min() > threshold}
 
 
 def _kth_highest(scores: Float64, k: int) -> float:

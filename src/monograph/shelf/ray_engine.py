@@ -15,7 +15,6 @@ from typing import Any
 
 from monograph.errors import ClosedFile, MissingExtra, MonographError, ShardLost, ShelfUnreachable
 from monograph.library.opened import OpenOptions, WholeFile
-from monograph.shelf.engines import open_shard
 from monograph.shelf.making import Made, Recipe, Work, make
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.shard import Call, ShardReader
@@ -163,7 +162,7 @@ class Holder:
                 with self._lock:
                     if shard not in self._open:
                         path = place_at(self._address, self._home.expanduser()).file_of(self._names[shard])
-                        self._open[shard] = open_shard(replace(self._options, path=path))
+                        self._open[shard] = WholeFile.open(replace(self._options, path=path))
             except MonographError as error:
                 raise Lost(shard, error) from error
         return {shard: call.answer(self._open[shard]) for shard, call in calls.items()}
@@ -232,7 +231,9 @@ class OnRay:
             enable_task_events=False,
         )
         # Models stay in this process: shards need none.
-        options = OpenOptions(Path(), target_recall=given.target_recall, cache_bytes=given.cache_bytes)
+        options = OpenOptions(
+            Path(), create=False, read_only=True, target_recall=given.target_recall, cache_bytes=given.cache_bytes
+        )
         begin = self._address, self._names, place.elsewhere, options
         self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:

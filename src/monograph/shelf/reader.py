@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 import numpy as np
 
@@ -17,21 +17,12 @@ from monograph.graph.text import Words
 from monograph.search import words as word_for_word
 from monograph.search.names import Leads, NamedText, Names, StartText, as_entities
 from monograph.search.one_file.file_reader import FileReader
-from monograph.search.reader import (
-    NOWHERE,
-    Counts,
-    Evidence,
-    Pool,
-    PoolRequest,
-    SearchModels,
-    Shown,
-)
+from monograph.search.reader import NOWHERE, Counts, Evidence, Pool, PoolRequest, SearchModels, Shown
 from monograph.shelf.engines import Shards
 from monograph.shelf.pools import (
     SHORT,
-    CountRequest,
     Rows,
-    evidence_of,
+    SentEvidence,
     first_bytes,
     full,
     joined,
@@ -50,6 +41,7 @@ from monograph.store.graph.graphs import NAMED, Records
 from monograph.store.words import terms
 from monograph.values import Effort, Float32, Mention, Summary
 
+K = TypeVar("K")
 MOST_WORDS = 65_536
 """Most words whose counts are cached. With more, the next search starts with an empty cache."""
 
@@ -110,47 +102,47 @@ class ShelfReader:
     def count(
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
     ) -> Counts:
-        few = {word for word in small if word not in words and word.isascii()}
-        exact = {*words, *small} - few
-        contained = self._fetch_counts(exact, few, list(dict.fromkeys(held)), allowed)
-        total, cached = self.total(), self.counted.chunks
-        above = int(word_for_word.common_above(total)) + 1
-        counts = {word: cached[word] for word in exact} | {word: min(above, cached.get(word, above)) for word in few}
-        return Counts(total, {word: number for word, number in counts.items() if number}, contained)
+        function_words = {word for word in small if word not in words and word.isascii()}
+        exact = {*words, *small} - function_words
+        containing = self._fetch_counts(exact, function_words, list(dict.fromkeys(held)), allowed)
+        cached, above = self.counted.chunks, self._common_count()
+        counts = {word: cached[word] for word in exact}
+        counts |= {word: min(above, cached.get(word, above)) for word in function_words}
+        return Counts(self.total(), {word: number for word, number in counts.items() if number}, containing)
+
+    def _common_count(self) -> int:
+        """Return the number of chunks from which a word is common."""
+        return int(word_for_word.common_above(self.total())) + 1
 
     def _fetch_counts(
-        self, words: Collection[str], few: Collection[str], texts: Sequence[str], allowed: Allowed
+        self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
         """Fetch counts that are not cached, and return (row, worth) of the chunks that contain each code or phrase."""
         cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
         missing = [word for word in words if word not in cached]
-        missing_few = [word for word in few if word not in cached and word not in common]
+        small = [word for word in function_words if word not in cached and word not in common]
         halves = [word for word in words if terms.is_half(word) and word not in having]
-        if not (missing or missing_few or halves or texts):
+        if not (missing or small or halves or texts):
             return {}
-        above = int(word_for_word.common_above(self.total())) + 1
-        answers = self.shards.all(ShardReader.count, CountRequest(missing, missing_few, above, halves, texts, allowed))
-        counts = summed(answer.chunks for answer in answers)
+        above = self._common_count()
+        answers = self.shards.all(ShardReader.count, missing, small, above, halves, texts, allowed)
+        counts = summed(chunks for chunks, _, _ in answers)
         cached.update((word, counts.get(word, 0)) for word in missing)
-        cached.update((word, counts.get(word, 0)) for word in missing_few if counts.get(word, 0) < above)
-        common.update(word for word in missing_few if counts.get(word, 0) >= above)
-        counts = summed(answer.having for answer in answers)
+        cached.update((word, counts.get(word, 0)) for word in small if counts.get(word, 0) < above)
+        common.update(word for word in small if counts.get(word, 0) >= above)
+        counts = summed(parts for _, parts, _ in answers)
         having.update((word, counts.get(word, 0)) for word in halves)
-        return {
-            text: self._select_candidates([answer.held[index] for answer in answers])
-            for index, text in enumerate(texts)
-        }
-
-    def _select_candidates(self, answers: Sequence[Mapping[int, tuple[str, float]]]) -> list[tuple[int, float]]:
-        """Return (row, worth) of the CANDIDATES chunks with the lowest ids, ascending by row."""
-        candidates = {
-            self.rows.whole(shard, row): candidate
-            for shard, chunks in enumerate(answers)
-            for row, candidate in chunks.items()
-        }
-        self._ids.update((row, name) for row, (name, _) in candidates.items())
-        first = sorted(candidates, key=lambda row: candidates[row][0])[: word_for_word.CANDIDATES]
-        return [(row, candidates[row][1]) for row in sorted(first)]
+        containing = {}
+        for index, text in enumerate(texts):
+            candidates = {
+                self.rows.whole(shard, row): candidate
+                for shard, (_, _, matches) in enumerate(answers)
+                for row, candidate in matches[index].items()
+            }
+            self._ids.update((row, name) for row, (name, _) in candidates.items())
+            first = sorted(candidates, key=lambda row: candidates[row][0])[: word_for_word.CANDIDATES]
+            containing[text] = [(row, candidates[row][1]) for row in sorted(first)]
+        return containing
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         if all(word in self.counted.chunks for word in words):
@@ -168,7 +160,7 @@ class ShelfReader:
             walk = replace(walk, names=())
         arguments = replace(request, counts=None, walk=walk), of_all, list(names)
         pools = dict(enumerate(self.shards.all(ShardReader.pool, *arguments, share(k, self.rows.shards))))
-        if short := too_few(pools, k, self.rows):
+        if short := too_few(pools, k):
             pools.update(self.shards.some(short, ShardReader.pool, *arguments, k))
         kind = SHORT if walk is None else full(len(walk.clauses))
         records = self._join_records([(shard, pool.records) for shard, pool in pools.items()], kind)
@@ -244,11 +236,11 @@ class ShelfReader:
         rare = self._load_keys(links.rare)
         keys = {**rare, **self._load_keys(links.names)}
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
-        subjects = [(shard, subject) for shard, answer in enumerate(answers) for subject in answer.subjects]
-        naming = mentioned([answer.mentions for answer in answers], list(keys.values()), self.rows)
-        records = self._join_records([(shard, answer.records) for shard, answer in enumerate(answers)], full(0))
-        leads = links.leads(subject_chunks(subjects, keys, self.rows), naming)
-        return list(leads.values()), evidence_of(records)
+        subjects = [(shard, subject) for shard, (part, _, _) in enumerate(answers) for subject in part]
+        mentions = mentioned([part for _, part, _ in answers], list(keys.values()), self.rows)
+        records = self._join_records([(shard, part) for shard, (_, _, part) in enumerate(answers)], full(0))
+        leads = links.leads(subject_chunks(subjects, keys, self.rows), mentions)
+        return list(leads.values()), SentEvidence(records)
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._load_keys(names)
@@ -304,9 +296,9 @@ class ShelfReader:
         _refuse_tree()
 
 
-def summed(answers: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """Return {word: sum of its counts over all shards}."""
-    counts: Counter[str] = Counter()
+def summed(answers: Iterable[Mapping[K, int]]) -> dict[K, int]:
+    """Return {key: sum of its counts over all shards}."""
+    counts: Counter[K] = Counter()
     for answer in answers:
         counts.update(answer)
     return dict(counts)

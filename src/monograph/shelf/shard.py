@@ -20,40 +20,21 @@ from monograph.search.names import NamedText, written
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
-from monograph.shelf.pools import CountRequest, NameLinks, ShardPool, Subject, records_of, renamed
+from monograph.shelf.pools import ShardPool, Subject, records_of, renamed
 from monograph.store import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
+from monograph.store.documents.documents import DocumentRow
 from monograph.store.documents.filters import Allowed
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs, names
 from monograph.store.graph.graphs import Records
 from monograph.store.words import postings, terms
-from monograph.values import (
-    Chunk,
-    Document,
-    Finding,
-    Float32,
-    Listed,
-    Mention,
-    StoredChunk,
-)
+from monograph.values import Chunk, Document, Finding, Float32, Listed, Mention, StoredChunk
 
 Arguments = TypeVarTuple("Arguments")
 R = TypeVar("R")
-
-
-class ShardCounts(NamedTuple):
-    """A shard's counts for a question.
-
-    ``chunks`` is the number of chunks with each word, ``having`` the number of chunks with each half pair, and ``held``
-    has {row: (id, worth)} of the chunks that contain each code or phrase.
-    """
-
-    chunks: dict[str, int]
-    having: dict[str, int]
-    held: list[dict[int, tuple[str, float]]]
 
 
 class Call(NamedTuple):
@@ -92,25 +73,28 @@ class ShardReader(GraphState):
         """Return every fault in this shard: see :meth:`monograph.Monograph.check`."""
         return copies.findings(self.file, repair=False)
 
-    def documents_called(self, name: str) -> list[Document]:
-        """Return the documents with this id, uri or path, with their texts."""
-        connection = self.connection
-        matches, _ = sources.resolve(connection, [name])
-        return [documents.load(connection, document) for document in matches]
+    # Documents. A name is an id, uri or path.
 
-    # Documents.
+    def _resolve(self, name: str) -> list[DocumentRow]:
+        return sources.resolve(self.connection, [name])[0]
+
+    def documents_called(self, name: str) -> list[Document]:
+        """Return the documents with this name, with their texts."""
+        return [documents.load(self.connection, document) for document in self._resolve(name)]
+
+    def rows_of(self, name: str) -> list[list[int]]:
+        """Return the chunk rows of each document with this name, in reading order."""
+        return [chunks.rows_of_document(self.connection, document.row) for document in self._resolve(name)]
 
     def listed(self, like: str, most: int) -> Listed:
         """Return the first ``most`` documents that match ``like``: see :meth:`monograph.Monograph.listed`."""
         return lookup.listed(self.connection, like, 0, most)
 
     def read_chunks(self, name: str) -> list[list[Chunk]]:
-        """Return the chunks of each document with this id, uri or path, in reading order."""
-        connection = self.connection
-        matches, _ = sources.resolve(connection, [name])
+        """Return the chunks of each document with this name, in reading order."""
         return [
-            [loaded.chunk for loaded in chunks.of_document(connection, document.row, strict=True)]
-            for document in matches
+            [loaded.chunk for loaded in chunks.of_document(self.connection, document.row, strict=True)]
+            for document in self._resolve(name)
         ]
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
@@ -121,14 +105,26 @@ class ShardReader(GraphState):
 
     # Words.
 
-    def count(self, asked: CountRequest) -> ShardCounts:
-        """Return the counts of words, and the chunks that contain codes or phrases."""
+    def count(
+        self,
+        words: Sequence[str],
+        small: Sequence[str],
+        most: int,
+        halves: Sequence[str],
+        texts: Sequence[str],
+        allowed: Allowed,
+    ) -> tuple[dict[str, int], dict[str, int], list[dict[int, tuple[str, float]]]]:
+        """Return (chunks with each word, chunks with each half pair, {row: (id, worth)} of chunks with each text).
+
+        ``small`` are words that are counted up to ``most`` only, ``halves`` half pairs, which are counted as parts of
+        pairs, and ``texts`` codes and phrases, which are looked for in the allowed chunks.
+        """
         connection = self.connection
-        loaded = postings.read(connection, asked.words, asked.few, asked.most, self.snapshot.cache.counted)
-        chunks = terms.document_frequency(connection, {*asked.words, *asked.few}) if loaded is None else loaded.chunks
-        matches = [dict(self.snapshot.holding(text, asked.filter)) for text in asked.held]
+        loaded = postings.read(connection, words, small, most, self.snapshot.cache.counted)
+        counts = terms.document_frequency(connection, {*words, *small}) if loaded is None else loaded.chunks
+        matches = [dict(self.snapshot.holding(text, allowed)) for text in texts]
         named = [{row: (name, scores[row]) for row, name in self.ids(list(scores)).items()} for scores in matches]
-        return ShardCounts(dict(chunks), terms.having(connection, asked.halves), named)
+        return dict(counts), terms.having(connection, halves), named
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         """Return the number of chunks that have each word."""
@@ -163,10 +159,8 @@ class ShardReader(GraphState):
             nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
             near = pools.cut(nearest, most, k, effort)
         subjects = self.subject_chunks(keys, allowed) if keys else []
-        found_rows = (part.records["row"].tolist() for part in (best, near) if part is not None)
-        rows = list(
-            dict.fromkeys([*chain.from_iterable(found_rows), *(subject[3] for subject in subjects if subject[3])])
-        )
+        parts = [part.records["row"].tolist() for part in (best, near) if part is not None]
+        rows = list(dict.fromkeys(chain(*parts, (subject[3] for subject in subjects if subject[3]))))
         naming = self.naming(rows, keys) if keys else []
         records = self._pack_records(rows) if walk is None else self._pack_records(rows, walk.words, walk.clauses)
         return ShardPool(best, near, subjects, naming, records)
@@ -246,15 +240,16 @@ class ShardReader(GraphState):
         chunks_by_name = graphs.mentions(self.connection, rows.values(), allowed)
         return [chunks_by_name.get(rows.get(key, 0), []) for key in keys]
 
-    def leads(self, keys: Sequence[str], rare: int, allowed: Allowed, asked: Words) -> NameLinks:
-        """Return the chunks that names link to, and full records of these chunks.
+    def leads(
+        self, keys: Sequence[str], rare: int, allowed: Allowed, words: Words
+    ) -> tuple[list[Subject], list[list[int]], bytes]:
+        """Return (subject chunks of names, chunks that mention the first ``rare`` names, full records of all these).
 
-        That is :meth:`subject_chunks` of all keys, and :meth:`mentions` of the first ``rare`` keys. ``asked`` are
-        hashes of the question's words.
+        ``words`` are hashes of the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
-        return NameLinks(subjects, mentions, self._pack_records(list(rows), asked))
+        return subjects, mentions, self._pack_records(list(rows), words)
 
     def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key, row) for each of these chunks and each of these names that it has."""
@@ -265,16 +260,16 @@ class ShardReader(GraphState):
         """Return a model's descriptions of things in chunks, by row."""
         return self.snapshot.descriptions(rows)
 
-    def show(self, rows: Sequence[int], wanted: Sequence[tuple[str, int]]) -> tuple[dict[int, LoadedChunk], list[str]]:
+    def show(
+        self, rows: Sequence[int], requests: Sequence[tuple[str, int]]
+    ) -> tuple[dict[int, LoadedChunk], list[str]]:
         """Return ({row: chunk}, spellings of names).
 
-        ``wanted`` are (key of a name, row of a chunk). The spelling is that in the chunk or its title; "" if neither
+        ``requests`` are (key of a name, row of a chunk). The spelling is that in the chunk or its title; "" if neither
         has the name.
         """
-        where, keys = {}, {}
-        for index, (key, row) in enumerate(wanted):
-            where[index], keys[index] = row, key
-        spellings = written(self.connection, where, keys)
+        where = {index: row for index, (_, row) in enumerate(requests)}
+        spellings = written(self.connection, where, {index: key for index, (key, _) in enumerate(requests)})
         loaded, _ = self.snapshot.show(rows)
         return loaded, [spellings[index] for index in where]
 
@@ -296,8 +291,3 @@ class ShardReader(GraphState):
         """
         rows = names.rows(self.connection, members)
         return read(self.connection, {row: members[key] for key, row in rows.items()}, *arguments)
-
-    def rows_of(self, name: str) -> list[list[int]]:
-        """Return the chunk rows of each document with this id, uri or path, in reading order."""
-        matches, _ = sources.resolve(self.connection, [name])
-        return [chunks.rows_of_document(self.connection, document.row) for document in matches]
