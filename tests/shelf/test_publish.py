@@ -63,7 +63,8 @@ def put(objects: Storage, files: Path, text: str, before: Manifest | None) -> Ma
     files.mkdir(exist_ok=True)
     shards = [put_file(objects, shard(files, one, one)) for one in (text, "second")]
     contents = [put_file(objects, shard(files, one, one)) for one in (f"contents {text}", "third")]
-    return publish(objects, shards, contents, shard(files, f"names {text}", f"names {text}"), before)
+    pairs = list(zip(shards, contents, strict=True))
+    return publish(objects, pairs, shard(files, f"names {text}", f"names {text}"), before)
 
 
 def text_of(objects: Storage, manifest: Manifest, home: Path) -> str:
@@ -242,8 +243,8 @@ def die():
 
 def publish_files(objects):
     shard, second, contents, third, names = map(Path, sys.argv[3:])
-    shards, listed = [put_file(objects, shard), put_file(objects, second)], [put_file(objects, contents), put_file(objects, third)]
-    publish(objects, shards, listed, names, latest(objects))
+    pairs = [(put_file(objects, shard), put_file(objects, contents)), (put_file(objects, second), put_file(objects, third))]
+    publish(objects, pairs, names, latest(objects))
 
 objects, step = storage_at(sys.argv[1]), int(sys.argv[2])
 """
@@ -339,7 +340,7 @@ for me in range(4):
         for turn in range(20):
             path = shard(Path(sys.argv[2]), f"{me} {turn}", f"{me} {turn}")
             try:
-                made = publish(objects, [put_file(objects, path)], [put_file(objects, path)], path, latest(objects))
+                made = publish(objects, [(put_file(objects, path), put_file(objects, path))], path, latest(objects))
                 os.write(1, f"{made.version} {path}\\n".encode())
             except ShelfConflict:
                 os.write(1, b"lost\\n")
@@ -593,18 +594,20 @@ def test_a_manifest_under_another_name_is_refused(folder: Storage, tmp_path: Pat
 def test_invalid_version_is_refused_before_upload(folder: Storage, tmp_path: Path) -> None:
     path = shard(tmp_path, "a", "a")
     name = put_file(folder, path)
-    refused: list[tuple[list[ObjectName], list[ObjectName]]] = [([], []), ([name], [])]
-    for shards, contents in refused:
-        with pytest.raises(InputError):
-            publish(folder, shards, contents, path, None)
-    with pytest.raises(ObjectMissing):
-        publish(folder, [ObjectName("0" * 64, 1)], [name], path, None)
-    assert versions(folder) == []
+    with pytest.raises(InputError):
+        publish(folder, [], path, None)
     with pytest.raises(InputError, match="the same shard twice"):
-        publish(folder, [name, name], [name, name], path, None)
-    manifest = publish(folder, [name], [name], path, None)
-    with pytest.raises(InputError, match="version 0"):
-        replace(manifest, version=0)
+        publish(folder, [(name, name)] * 2, path, None)
+    with pytest.raises(ObjectMissing):
+        publish(folder, [(ObjectName("0" * 64, 1), name)], path, None)
+    assert versions(folder) == []
+    manifest = publish(folder, [(name, name)], path, None)
+    for wrong, message in (
+        ({"version": 0}, "version 0"),
+        ({"contents": ()}, "different numbers of shards and contents"),
+    ):
+        with pytest.raises(InputError, match=message):
+            replace(manifest, **wrong)
 
 
 def test_any_number_of_versions_are_listed_in_their_order(folder: Storage) -> None:

@@ -53,11 +53,7 @@ class Between(Storage):
 
     def __init__(self, objects: Storage, step: int, then: Callable[[], object]) -> None:
         self._objects, self._step, self._then = objects, step, then
-        self.steps = 0
-
-    @property
-    def address(self) -> str:
-        return self._objects.address
+        self.address, self.steps = objects.address, 0
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
         self._count()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -21,7 +22,7 @@ from monograph.read.paths import path_to_text
 from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.making import Recipe, Work, make, require_fit
-from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish
+from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish, version_of
 from monograph.shelf.manifest import forget as forget_objects
 from monograph.shelf.storage import ShelfPlace, place_at
 from monograph.store import catalogue as stored
@@ -128,7 +129,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
             "a build needs documents or sources, and not both",
             "in Python: give documents, or files and folders as sources=",
         )
-    place = place_at(os.fspath(url), None if home is None else Path(home), create=True)
+    place = place_at(url, home, create=True)
     before = latest(place.objects)
     pairs = [] if before is None or replace_all else before.pairs
     with catalogue.open_contents(place, pairs) as contents:
@@ -163,10 +164,8 @@ def remove(
     The new version has no trace of them. The previous version keeps them until :func:`forget`. Parameters and errors as
     for :func:`build`. Raises NotFound, and removes no document, if there is no shelf or a name matches no document.
     """
-    place = place_at(os.fspath(url), None if home is None else Path(home))
-    before = latest(place.objects)
-    if before is None:
-        raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
+    place = place_at(url, home)
+    before = version_of(place)
     with catalogue.open_contents(place, before.pairs) as contents:
         recipe = Recipe(place.objects.address, place.building, catalogue.origin(contents[0]), trusted=trusted)
         draft = _Draft(recipe, before.pairs, contents, 1, tasks)
@@ -187,11 +186,11 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     Other machines keep the objects that they have fetched until this function is called there. Raises as
     :meth:`monograph.shelf.Shelf.open`.
     """
-    place = place_at(os.fspath(url), None if home is None else Path(home))
+    place = place_at(url, home)
     forgotten = forget_objects(place.objects)
     if forgotten.kept is not None:
         place.keep(forgotten.kept.objects)
-    place.drop_building()
+    shutil.rmtree(place.building.expanduser(), ignore_errors=True)
     return forgotten
 
 
@@ -201,15 +200,10 @@ def shard_of(name: str, shards: int) -> int:
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """Yield a document for each row.
+    """Yield a document for each row, with the columns that :func:`build` names.
 
-    A row has a column ``text``, and optional columns ``id``, ``title``, ``uri`` and ``metadata``. Metadata is a
-    mapping, or a JSON object as a string; values that are None are left out.
-
-    Raises
-    ------
-    InputError
-        If a row has no text, or its metadata or another value is invalid.
+    Metadata is a mapping, or a JSON object as a string; values that are None are left out. Raises InputError if a row
+    has no text, or its metadata or another value is invalid.
     """
     for number, row in enumerate(rows.iter_rows()):
         text, raw_metadata = row.get("text"), row.get("metadata") or {}
@@ -349,9 +343,9 @@ class _Draft:
         pairs: dict[int, Pair | None] = dict(enumerate(self._pairs))
         work_list, recipe = [work for _, work in works], self._recipe
         results = self._tasks.make(recipe, work_list) if self._tasks else (make(recipe, work) for work in work_list)
-        for done, ((shard, _), made) in enumerate(zip(works, results, strict=True), start=1):
-            pairs[shard] = made.pair
-            self._reports.append(made.report)
+        for done, ((shard, _), (pair, report)) in enumerate(zip(works, results, strict=True), start=1):
+            pairs[shard] = pair
+            self._reports.append(report)
             if progress is not None:
                 progress(Progress("build", done, len(works), "shards"))
         report = together([Report(same=self._same_count), *self._reports])
@@ -362,14 +356,9 @@ class _Draft:
             path = Path(folder) / "catalogue.mono"
             catalogue.make(path, catalogue.origin(contents[0]), map(stored.load_share, contents))
             mode = path.stat().st_mode
-            for (
-                shard_name,
-                _,
-            ) in new_pairs:  # The names of a shard must not be readable by users who may not read the shard.
-                mode &= place.objects.permissions(shard_name.name) | 0o600
+            for name, _ in new_pairs:  # The names of a shard must not be readable by users who may not read the shard.
+                mode &= place.objects.permissions(name.name) | 0o600
             path.chmod(mode)
-            publish(
-                place.objects, [shard for shard, _ in new_pairs], [contents for _, contents in new_pairs], path, before
-            )
+            publish(place.objects, new_pairs, path, before)
         forget_objects(place.objects, keep=2, age=DAY)
         return report

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from monograph.derive.loading import load_embedder, load_extractor
 from monograph.errors import InputError, ModelMismatch, NotAMonograph, NotOnShelf
@@ -35,21 +35,11 @@ from monograph.values import Plan, Report, together
 class Recipe:
     """Settings, models and folders that shards are built with.
 
-    Parameters
-    ----------
-    address:
-        Address of the shelf, which every machine can reach.
-    work:
-        A folder on every machine for unfinished shards; ``~`` is the home of the user who runs the process there. An
-        unfinished shard of a killed process is continued.
-    origin:
-        Settings and models of the shelf's shards. None for a new shelf, which uses the next three parameters.
-    settings, embedder, extractor:
-        Settings, and models or their names. None for those of ``origin``, or for the defaults if that is None.
-    trusted:
-        Servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
-    limits:
-        Limits on how much of a source file is read.
+    ``address`` is that of the shelf, which every machine can reach. ``work`` is a folder on every machine for
+    unfinished shards, which are continued after a kill; ``~`` is the home of the user who runs the process there.
+    ``origin`` has the settings and models of the shelf's shards; None for a new shelf. ``settings``, ``embedder`` and
+    ``extractor`` (models or their names) are None for those of ``origin``, or for the defaults if there is none.
+    ``trusted`` are servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
     """
 
     address: str
@@ -69,23 +59,16 @@ class Recipe:
 
     def models(self) -> tuple[Embedder | None, Extractor | None]:
         """Return the given embedder and extractor, loaded if they were given by name; None for one not given."""
-        embedder, extractor = self.embedder, self.extractor
         return (
-            load_embedder(embedder) if isinstance(embedder, str) else embedder,
-            load_extractor(extractor) if isinstance(extractor, str) else extractor,
+            load_embedder(self.embedder) if isinstance(self.embedder, str) else self.embedder,
+            load_extractor(self.extractor) if isinstance(self.extractor, str) else self.extractor,
         )
 
     def require_same(self) -> None:
         """Check that the given settings and models are those of the shelf.
 
-        Raises
-        ------
-        NotOnShelf
-            If the settings keep history.
-        InputError
-            If the settings have no graph, or differ from those of the shelf.
-        ModelMismatch
-            If a model differs from that of the shelf.
+        Raises NotOnShelf if the settings keep history, InputError if they have no graph or differ from those of the
+        shelf, and ModelMismatch if a model differs.
         """
         settings, origin = self.settings, self.origin
         if settings is not None and settings.history:
@@ -100,10 +83,8 @@ class Recipe:
                 f"{self.address} was built with {self.built}, not with {settings}",
                 "leave the settings out, or build another shelf",
             )
-        embedder, extractor = self.models()
-        for what, expected, model in (
-            ("embedder", origin.embedder, embedder),
-            ("extractor", origin.extractor, extractor),
+        for what, expected, model in zip(
+            ("embedder", "extractor"), (origin.embedder, origin.extractor), self.models(), strict=True
         ):
             if expected is not None and model is not None and expected.key != model.key:
                 raise ModelMismatch(
@@ -116,24 +97,10 @@ class Recipe:
 class Work:
     """Changes that one new shard is built from. ``key`` is a hash of them.
 
-    Parameters
-    ----------
-    before:
-        The sealed shard, and its contents file, that the new one replaces. The new one starts as a copy of it, unless
-        ``file`` is given.
-    file:
-        A .mono file that the new shard starts as a copy of.
-    documents:
-        Blocks of documents to add.
-    removed:
-        Ids of documents to remove.
-    plan:
-        Changes of files to apply.
-    known:
-        The digest of the documents of ``before``. If the new shard has the same documents, it is not put into storage,
-        and ``before`` stays. Empty to put the new shard in any case.
-    is_needed:
-        Whether to put the shard even if it has no documents.
+    The new shard starts as a copy of ``file``, a .mono file, or of ``before``, the shard that it replaces. Then the ids
+    in ``removed`` are removed, ``plan`` is applied, and the blocks of ``documents`` are added. If its documents then
+    have the digest ``known``, that of ``before``, the new shard is not put into storage, and ``before`` stays.
+    ``is_needed`` is whether to put a shard without documents.
     """
 
     before: Pair | None = None
@@ -151,21 +118,14 @@ class Work:
         self.key = sha256(data).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
-    """The shard and its contents file in storage (None if it has no documents and is not needed), and a report."""
-
-    pair: Pair | None
-    report: Report = field(default_factory=Report)
+Made: TypeAlias = tuple[Pair | None, Report]
+"""The shard and its contents file in storage (None if it has no documents and is not needed), and a report."""
 
 
 def make(recipe: Recipe, work: Work) -> Made:
     """Build a shard and put it into storage with its contents file; keep ``work.before`` if no document differs.
 
-    Raises
-    ------
-    MonographError
-        As :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
+    Raises as :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
     models = [model if isinstance(model, str) else model and model.key for model in (recipe.embedder, recipe.extractor)]
@@ -176,7 +136,7 @@ def make(recipe: Recipe, work: Work) -> Made:
         with suppress(FileNotFoundError, ValueError, TypeError, InputError):
             shard, contents = (ObjectName(*fields) for fields in json.loads(result_path.read_bytes()))
             if not missing(storage, (shard, contents)):
-                return Made((shard, contents))
+                return (shard, contents), Report()
         if not path.exists():
             _create_start_file(path, recipe, work, storage)
         embedder, extractor = recipe.models()
@@ -196,14 +156,24 @@ def make(recipe: Recipe, work: Work) -> Made:
                 json.dump([[name.digest, name.bytes] for name in pair], file)
         for local_path in (path, contents_path):
             replacing.drop(local_path)
-        return Made(pair, report)
+        return pair, report
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
     """Create the file that a shard starts from, atomically. The first shard of a new shelf needs none."""
     with replacing.temporary_name(path) as target:
         if work.file is not None:
-            _copy(work.file, target)
+            with Monograph.open(work.file, read_only=True) as archive:
+                archive.backup(target)  # Other programs may be writing the file.
+                with archive._file.database.read() as connection:
+                    roots = sources.roots(connection)
+            with (
+                closing(WholeFile.open(OpenOptions(target, create=False))) as file,
+                file.database.write() as connection,
+            ):
+                for root in roots:
+                    sources.put_root(connection, root, absolute=True)
+                versions.drop_unsupported(connection)
         elif work.before is not None:
             shard, _ = work.before
             fetch(storage, shard, target)
@@ -216,33 +186,12 @@ def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage)
         replacing.put(target, path, overwrite=True)
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a .mono file, which others may be writing, and drop from the copy the rows that a shelf does not support."""
-    with Monograph.open(source, read_only=True) as archive:
-        archive.backup(target)
-        with archive._file.database.read() as connection:
-            roots = sources.roots(connection)
-    file = WholeFile.open(OpenOptions(target, create=False))
-    try:
-        with file.database.write() as connection:
-            for root in roots:
-                sources.put_root(connection, root, absolute=True)
-            versions.drop_unsupported(connection)
-    finally:
-        file.close()
-
-
 def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
     """Return the settings and models of a .mono file, after checking that it can become a shard.
 
-    ``origin`` has the settings and models of the shelf; None for a new shelf.
-
-    Raises
-    ------
-    InputError
-        If it has assertions, names that are kept apart or no graph, or was built with other settings or models.
-    NotAMonograph
-        If it is encrypted, or no Monograph file.
+    ``origin`` has the settings and models of the shelf; None for a new shelf. Raises InputError if the file has
+    assertions, names that are kept apart or no graph, or was built with other settings or models, and NotAMonograph if
+    it is encrypted or no Monograph file.
     """
     try:
         archive = Monograph.open(source, read_only=True)
@@ -251,14 +200,9 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
         raise NotAMonograph(error.message, hint) from error
     with archive, archive._file.database.read() as connection:
         file_origin = replace(catalogue.origin(connection), settings=replace(archive.settings, history=False))
-        unsupported = [
-            what
-            for what, is_there in (
-                ("assertions", next(assertions.each(connection), None) is not None),
-                ("names that are kept apart", bool(names.cannot_link(connection))),
-            )
-            if is_there
-        ]
+        unsupported = [] if assertions.is_empty(connection) else ["assertions"]
+        if names.cannot_link(connection):
+            unsupported.append("names that are kept apart")
         if not archive.settings.graph:
             raise InputError(f"{source} has no graph, which shards need", f"build it: monograph build {source}")
     if unsupported:
@@ -268,11 +212,11 @@ def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
         )
     if origin is not None:
         for what in ("settings", "embedder", "extractor"):
-            theirs, ours = getattr(file_origin, what), getattr(origin, what)
-            if getattr(theirs, "key", theirs) != getattr(ours, "key", ours):
+            values = [getattr(built, what) for built in (file_origin, origin)]
+            theirs, ours = (getattr(value, "key", value) for value in values)
+            if theirs != ours:
                 raise InputError(
-                    f"{source} was built with the {what} {getattr(theirs, 'key', theirs)}, the shelf with "
-                    f"{getattr(ours, 'key', ours)}",
+                    f"{source} was built with the {what} {theirs}, the shelf with {ours}",
                     f"give a file that was built with the same {what}",
                 )
     return file_origin

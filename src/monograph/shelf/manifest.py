@@ -11,9 +11,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from monograph.errors import InputError, NewerFormat, ObjectDamaged, ObjectMissing, ShelfConflict, ShelfUnreachable
+from monograph.errors import (
+    InputError,
+    NewerFormat,
+    NotFound,
+    ObjectDamaged,
+    ObjectMissing,
+    ShelfConflict,
+    ShelfUnreachable,
+)
 from monograph.regex import regex
-from monograph.shelf.storage import OBJECTS, ObjectName, Storage, digest_in, name_of
+from monograph.shelf.storage import OBJECTS, ObjectName, ShelfPlace, Storage, digest_in, name_of
 
 VERSIONS = "versions"
 """The folder of manifests. Each is named by its version."""
@@ -37,25 +45,12 @@ Pair: TypeAlias = tuple[ObjectName, ObjectName]
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A version of a shelf.
+    """A version of a shelf: 1 for the first, then one more each.
 
-    Parameters
-    ----------
-    version:
-        Number of the version: 1 for the first, then one more each.
-    shards:
-        The sealed files that contain the documents.
-    contents:
-        For each shard, the small file that lists its documents, source files and names.
-    catalogue:
-        The file with the names of all shards.
-    made:
-        When the version was published: seconds since 1970, UTC, by the writer's clock.
-
-    Raises
-    ------
-    InputError
-        If a value is out of bounds.
+    ``shards`` are the sealed files that contain the documents. ``contents`` has for each shard the small file that
+    lists its documents, source files and names; ``catalogue`` is the file with the names of all shards. ``made`` is
+    when the version was published: seconds since 1970, UTC, by the writer's clock. Raises InputError if a value is out
+    of bounds.
     """
 
     version: int
@@ -100,12 +95,7 @@ class Manifest:
     def from_json(cls, data: bytes) -> Manifest:
         """Read a manifest from JSON.
 
-        Raises
-        ------
-        ObjectDamaged
-            If the bytes are not a manifest.
-        NewerFormat
-            If a later version of Monograph wrote it.
+        Raises ObjectDamaged if it is invalid, and NewerFormat if a later version of Monograph wrote it.
         """
         try:
             stored = json.loads(data)
@@ -151,17 +141,18 @@ def latest(storage: Storage) -> Manifest | None:
     return None
 
 
+def version_of(place: ShelfPlace, version: int | None = None) -> Manifest:
+    """Return the manifest of a version, or of the newest. Raises NotFound if there is no shelf, and as :func:`load`."""
+    manifest = latest(place.objects) if version is None else load(place.objects, version)
+    if manifest is None:
+        raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
+    return manifest
+
+
 def load(storage: Storage, version: int) -> Manifest:
     """Return the manifest of a version.
 
-    Raises
-    ------
-    ObjectMissing
-        If there is no such version.
-    ObjectDamaged
-        If its manifest is invalid.
-    NewerFormat
-        If a later version of Monograph wrote it.
+    Raises ObjectMissing if there is no such version, and as :meth:`Manifest.from_json`.
     """
     name = version_name(version)
     try:
@@ -183,28 +174,11 @@ def put_file(storage: Storage, path: Path) -> ObjectName:
     return name
 
 
-def publish(
-    storage: Storage,
-    shards: Sequence[ObjectName],
-    contents: Sequence[ObjectName],
-    catalogue: Path,
-    before: Manifest | None,
-) -> Manifest:
-    """Publish the next version, and return its manifest.
+def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Manifest | None) -> Manifest:
+    """Publish the version of these shards after the previous version, and return its manifest.
 
     The catalogue is put first, and the manifest last, and only if this version has no manifest yet. Readers see either
     the previous version or this one, also if the process is killed at any step.
-
-    Parameters
-    ----------
-    storage:
-        The shelf's storage.
-    shards, contents:
-        Names of the shards and of their contents files, which must be in storage already.
-    catalogue:
-        Path of the file with the names of these shards.
-    before:
-        The previous version; None for the first.
 
     Raises
     ------
@@ -218,7 +192,8 @@ def publish(
         If the storage does not answer, or overwrites an object that it should put only if absent.
     """
     version = 1 if before is None else before.version + 1
-    manifest = Manifest(version, tuple(shards), tuple(contents), name_of(catalogue), int(time.time()))
+    shards, contents = tuple(shard for shard, _ in pairs), tuple(contents for _, contents in pairs)
+    manifest = Manifest(version, shards, contents, name_of(catalogue), int(time.time()))
     data = manifest.to_json()
     newest = max(versions(storage), default=0)
     if newest >= version:
@@ -277,17 +252,13 @@ class Forgotten:
 
 
 def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
-    """Remove all versions but the last ``keep``, and the objects that no kept version names; manifests first.
+    """Remove all versions but the last ``keep``, and the objects that no kept version names.
 
     Objects and unfinished files younger than ``age`` seconds stay. With ``age=DAY`` this may run during a publication:
     it lists the objects before the manifests, so it keeps each listed object that a manifest published meanwhile names.
     If it still removes an object that a publication relies on, that publication fails and the previous version stays
     (:func:`publish`). If a bucket keeps copies of removed objects (versioning, locks), its owner must delete them.
-
-    Raises
-    ------
-    ObjectDamaged
-        If the manifest of a kept version is invalid; then nothing is removed.
+    Raises ObjectDamaged, and removes nothing, if the manifest of a kept version is invalid.
     """
     stored = storage.listed(OBJECTS)
     numbers = versions(storage)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from monograph.errors import NotFound, NotOnShelf
+from monograph.errors import NotOnShelf
 from monograph.library.monograph import Monograph
 from monograph.library.opened import OpenFile, OpenOptions
 from monograph.library.questions import Questions, allowed
@@ -22,7 +22,7 @@ from monograph.settings import Settings
 from monograph.shelf import catalogue
 from monograph.shelf.engines import Engine, Engines, Shards, local, only
 from monograph.shelf.graph import ShelfGraph, ShelfGraphState
-from monograph.shelf.manifest import Manifest, latest, load
+from monograph.shelf.manifest import Manifest, latest, version_of
 from monograph.shelf.pools import Rows
 from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
@@ -141,15 +141,12 @@ class Shelf(Questions):
         ShelfUnreachable, ObjectMissing, ObjectDamaged
             If the shelf cannot be read, or this version does not exist.
         """
-        place = place_at(os.fspath(url), None if home is None else Path(home))
+        place = place_at(url, home)
         options = OpenOptions(
             Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
         )  # fmt: skip
-        manifest = latest(place.objects) if version is None else load(place.objects, version)
-        if manifest is None:
-            raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
-        return cls(place, manifest, options, engines)
+        return cls(place, version_of(place, version), options, engines)
 
     @property
     def url(self) -> str:
@@ -295,7 +292,7 @@ class Shelf(Questions):
 
 def _reopen(url: str, home: Path, version: int, options: OpenOptions, engines: Engines) -> Shelf:
     place = place_at(url, home)
-    return Shelf(place, load(place.objects, version), options, engines)
+    return Shelf(place, version_of(place, version), options, engines)
 
 
 Archive: TypeAlias = Reader | Shelf

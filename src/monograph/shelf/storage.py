@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import secrets
 import shutil
@@ -13,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -95,8 +95,13 @@ class Storage:
     """
 
     def __init__(self, address: str, folder: Path | None = None) -> None:
-        self._address, self._folder = address, folder
-        self._client = client = _import_obstore()
+        try:
+            import obstore as client
+            import obstore.exceptions
+            import obstore.store
+        except ImportError as error:
+            raise MissingExtra("a shelf needs obstore", 'pip install "monograph[shelf]"') from error
+        self.address, self._folder, self._client = address, folder, client
         self._store: ObjectStore
         try:
             if folder is not None:
@@ -109,11 +114,6 @@ class Storage:
                 f"{address!r} is not a valid address: {_first_line(error)}",
                 "give s3://bucket/path, gs:// or az://, and set the account in environment variables",
             ) from error
-
-    @property
-    def address(self) -> str:
-        """The address of the folder or bucket."""
-        return self._address
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
         """Put an object unless one of this name exists, and return whether it was put.
@@ -184,7 +184,7 @@ class Storage:
             answer = self._client.get(self._store, name)
             if answer.meta["size"] > most:
                 raise ObjectDamaged(
-                    f"{name} of {self._address} has more than {most:,} bytes",
+                    f"{name} of {self.address} has more than {most:,} bytes",
                     "it does not belong to a shelf: remove it",
                 )
             return bytes(answer.bytes())
@@ -228,49 +228,35 @@ class Storage:
         exceptions = self._client.exceptions
         try:
             yield
-        except FileNotFoundError as error:
-            if name:
-                raise ObjectMissing(
-                    f"{name} is not in {self._address}",
-                    "open the shelf again: its version may have been removed; if it is the newest, build it again",
-                ) from error
-            raise self._unreachable(what, error) from error
         except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
             raise ShelfUnreachable(
-                f"{what} {self._address}: access denied: {_first_line(error)}",
+                f"{what} {self.address}: access denied: {_first_line(error)}",
                 "set environment variables with credentials that may list, read, write and delete there",
             ) from error
         except (exceptions.BaseError, OSError) as error:
-            full = system_error(self._address, error) if isinstance(error, OSError) else None
-            raise full or self._unreachable(what, error) from error
+            if name and isinstance(error, FileNotFoundError):
+                raise ObjectMissing(
+                    f"{name} is not in {self.address}",
+                    "open the shelf again: its version may have been removed; if it is the newest, build it again",
+                ) from error
+            hint = "check that the bucket exists and can be reached, then try again"
+            if self._folder is not None:
+                hint = (
+                    "check that the folder exists, can be read and written, and supports hard links (or use a bucket)"
+                )
+            full = system_error(self.address, error) if isinstance(error, OSError) else None
+            raise full or ShelfUnreachable(f"{what} {self.address}: {_first_line(error)}", hint) from error
 
-    def _unreachable(self, what: str, error: Exception) -> ShelfUnreachable:
-        hint = "check that the bucket exists and can be reached, then try again"
-        if self._folder is not None:
-            hint = "check that the folder exists, can be read and written, and supports hard links (or use a bucket)"
-        return ShelfUnreachable(f"{what} {self._address}: {_first_line(error)}", hint)
 
+def storage_at(url: str | os.PathLike[str], create: bool = False) -> Storage:
+    """Return the storage at an address; ``create`` creates a missing folder.
 
-def storage_at(url: str | Path, create: bool = False) -> Storage:
-    """Return the storage at an address.
-
-    Parameters
-    ----------
-    url:
-        A path or ``file:///path`` for a folder; ``s3://bucket/path``, ``gs://``, ``az://`` for a bucket. Credentials
-        for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on).
-    create:
-        Whether to create a missing folder.
-
-    Raises
-    ------
-    InputError
-        If the address is invalid, or the folder is missing or cannot be created.
-    MissingExtra
-        If obstore is not installed.
+    The address is a path or ``file:///path`` of a folder, or ``s3://bucket/path``, ``gs://`` or ``az://`` of a bucket.
+    Credentials for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on). Raises InputError if the
+    address is invalid, or the folder is missing or cannot be created, and MissingExtra without obstore.
     """
-    text = str(url)
-    parts = _split_address(text) if "://" in text and not isinstance(url, Path) else None
+    text = os.fspath(url)
+    parts = _split_address(text) if "://" in text else None
     if parts is not None and parts.scheme in SCHEMES:
         return Storage(text)
     folder = Path(text if parts is None else unquote(parts.path))
@@ -312,30 +298,9 @@ def _first_line(error: Exception) -> str:
     return line if len(line) <= 300 else f"{line[:300]} …"
 
 
-def _import_obstore() -> ModuleType:
-    try:
-        import obstore
-        import obstore.exceptions
-        import obstore.store
-    except ImportError as error:
-        raise MissingExtra("a shelf needs obstore", 'pip install "monograph[shelf]"') from error
-    module: ModuleType = obstore
-    return module
-
-
 @dataclass(frozen=True, slots=True)
 class ShelfPlace:
-    """The storage of a shelf, and its folder on this machine.
-
-    Parameters
-    ----------
-    url:
-        The shelf's address, as the caller wrote it.
-    objects:
-        The storage at this address.
-    home:
-        The shelf's folder on this machine.
-    """
+    """The address of a shelf as the caller wrote it, its storage, and its folder on this machine (``home``)."""
 
     url: str
     objects: Storage
@@ -349,18 +314,9 @@ class ShelfPlace:
     def file_of(self, name: ObjectName) -> Path:
         """Return the local path of an object, which is fetched first if this machine does not have it.
 
-        A fetched file gets its name only after its bytes were verified, and is never changed.
-
-        Raises
-        ------
-        ObjectMissing
-            If the object is neither on this machine nor in storage.
-        ObjectDamaged
-            If the stored bytes have another digest.
-        StorageFull
-            If the disk is full.
-        ShelfUnreachable
-            If the storage does not answer, or the folder cannot be written.
+        A fetched file gets its name only after its bytes were verified, and is never changed. Raises ObjectMissing if
+        the object is in neither place, ObjectDamaged if the stored bytes have another digest, StorageFull, and
+        ShelfUnreachable if the storage does not answer or the folder cannot be written.
         """
         target = self.fetched / Path(name.name).name
         with suppress(FileNotFoundError):
@@ -388,10 +344,6 @@ class ShelfPlace:
     def building(self) -> Path:
         """The folder of unfinished shards, as a path for any machine (it may begin with ``~``)."""
         return self.elsewhere / "build"
-
-    def drop_building(self) -> None:
-        """Remove unfinished shards from this machine."""
-        shutil.rmtree(self.building.expanduser(), ignore_errors=True)
 
 
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
@@ -421,7 +373,9 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = False) -> ShelfPlace:
+def place_at(
+    url: str | os.PathLike[str], home: str | os.PathLike[str] | None = None, *, create: bool = False
+) -> ShelfPlace:
     """Return the place of a shelf, and create its folder on this machine.
 
     ``home`` is that folder; by default one of its own in ``~/.cache/monograph``. ``create`` creates a missing folder of
@@ -436,4 +390,4 @@ def place_at(url: str | Path, home: str | Path | None = None, *, create: bool = 
         raise InputError(
             f"{folder} cannot be created: {error.strerror}", "in Python: give another folder as home="
         ) from error
-    return ShelfPlace(str(url), storage, folder)
+    return ShelfPlace(os.fspath(url), storage, folder)
