@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +16,7 @@ from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.vectors import vectors
 from monograph.vectors import kernel
+from monograph.vectors.cluster import strike
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Neighbours
@@ -54,6 +56,13 @@ def recall(found: Iterable[Neighbours], rows: Any, made: Vectors, queries: Vecto
     return float(
         np.mean([len(best.intersection(one.items)) / len(best) for one, best in zip(found, truth, strict=True)])
     )
+
+
+def struck_from(body: bytes, ids: np.ndarray[Any, np.dtype[np.int64]]) -> bytes:
+    """The row of a cluster with entries marked as deleted."""
+    stream = io.BytesIO(body)
+    strike(stream, ids)
+    return stream.getvalue()
 
 
 def bitmap(rows: Any, size: int) -> np.ndarray[Any, np.dtype[np.uint8]]:

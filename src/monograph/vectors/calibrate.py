@@ -58,10 +58,11 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
     if count < MANY:
         return Calibration(count)
     design = space.design
-    sampled = store.sample(connection, space.number, _QUERIES)
+    placed = store.placed(connection, space.number)
+    sampled = placed[:: max(1, len(placed) // _QUERIES)]
     memos, vectors = stored_vectors.load(connection, sampled, space.dimension)
     queries = prepare_many(vectors, space.dimension)
-    bits = np.full(store.highest(connection, space.number) // 8 + 1, 255, dtype=np.uint8)
+    bits = np.full(placed[-1] // 8 + 1, 255, dtype=np.uint8)
 
     def flip(memo: int) -> None:
         bits[memo // 8] ^= 1 << (memo % 8)

@@ -14,10 +14,11 @@ difference is rotated, by the same rotation for all, so that all values have equ
 
 from __future__ import annotations
 
+import sqlite3
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -55,19 +56,10 @@ class Centre:
     scale: float
 
     @classmethod
-    def of(cls, centroid: Float32) -> Centre:
-        """Return the centroid of a cluster, float32 (dimension,), rounded to 8 bits a value."""
-        return cls.many(centroid[None])[0]
-
-    @classmethod
     def many(cls, centroids: Float32) -> list[Centre]:
         """Return the rounded centroids of several clusters, given as float32 (n, dimension)."""
         coded = encode(np.zeros(len(centroids), dtype=np.int64), centroids)
         return [cls(values, scale) for values, scale in zip(coded.codes, coded.scales.tolist(), strict=True)]
-
-    def is_as(self, other: Centre | None) -> bool:
-        """Whether two centres are equal, so that codes relative to them can be joined."""
-        return other is not None and self.scale == other.scale and np.array_equal(self.values, other.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +92,14 @@ class Entries:
 
 
 def joined(parts: Sequence[Entries]) -> Entries:
-    """Concatenate the entries of parts of one cluster, in order.
-
-    Raises
-    ------
-    DamagedBytes
-        If 2-bit codes have different centres.
-    """
+    """Join the entries of parts of one cluster, in order. Raises DamagedBytes if 2-bit codes have different centres."""
     if len(parts) == 1:
         return parts[0]
     centre = parts[0].centre
-    if centre is not None and not all(centre.is_as(part.centre) for part in parts):
-        raise kernel.DamagedBytes("parts of a cluster have different centres")
+    if centre is not None:
+        for other in (part.centre for part in parts):
+            if other is None or other.scale != centre.scale or not np.array_equal(other.values, centre.values):
+                raise kernel.DamagedBytes("parts of a cluster have different centres")
     return Entries(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.scales for part in parts]),
@@ -146,7 +134,12 @@ def pack(entries: Entries) -> bytes:
         dimension = len(entries.centre.values)
         values = entries.centre.values.tobytes().ljust(_pad_dimension(dimension), b"\0")
         scale = struct.pack("<f", entries.centre.scale).ljust(_CENTRE, b"\0")
-        kind, codes = TWO_BITS, scale + values + _pack_blocks(entries.codes)
+        count, width = -(-n // _BLOCK), entries.codes.shape[1]
+        rows = np.zeros((count * _BLOCK, width), dtype=np.uint8)
+        rows[:n] = entries.codes
+        # Byte v of a column of a block has the half bytes of the vectors v (low half) and v + 16 (high half).
+        low, high = np.split(rows.reshape(count, _BLOCK, width).transpose(0, 2, 1), 2, axis=2)
+        kind, codes = TWO_BITS, scale + values + np.ascontiguousarray(low | high << 4).tobytes()
     start = struct.pack("<4I", _MAGIC, kind, n, dimension)
     head = entries.ids.astype(_ID, copy=False).tobytes() + entries.scales.astype(_REAL, copy=False).tobytes()
     return start + struct.pack("<IIQ", kernel.checksum(head), kernel.checksum(codes), 0) + head + codes
@@ -155,10 +148,7 @@ def pack(entries: Entries) -> bytes:
 def unpack(*bodies: bytes) -> Entries:
     """Return the entries of one or more rows of one cluster, joined in order. Deleted ones have id -1.
 
-    Raises
-    ------
-    DamagedBytes
-        If a checksum or the layout is wrong, or the rows do not belong together.
+    Raises DamagedBytes if a checksum or the layout is wrong, or the rows do not belong together.
     """
     (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
     if dimension > MOST_DIMENSIONS:
@@ -183,29 +173,14 @@ def _unpack(body: bytes) -> Entries:
         return Entries(ids, scales, np.frombuffer(codes, np.uint8, n * dimension).reshape(n, dimension))
     (scale,) = struct.unpack_from("<f", codes)
     centre = Centre(np.frombuffer(codes, np.uint8, dimension, _CENTRE), scale)
-    return Entries(ids, scales, _unpack_blocks(codes[_CENTRE + _pad_dimension(dimension) :], n, dimension), centre)
+    width = _pad_dimension(dimension) // 2  # Two half bytes for each four values.
+    blocks = np.frombuffer(codes[_CENTRE + 2 * width :], dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
+    half_bytes = np.concatenate([blocks & 15, blocks >> 4], axis=2).transpose(0, 2, 1)
+    return Entries(ids, scales, np.ascontiguousarray(half_bytes.reshape(len(blocks) * _BLOCK, width)[:n]), centre)
 
 
 def _pad_dimension(dimension: int) -> int:
     return (dimension + 15) // 16 * 16
-
-
-def _pack_blocks(rows: Bytes) -> bytes:
-    """Pack half bytes into blocks of 32 vectors: byte v of a column has vectors v (low half) and v + 16 (high half)."""
-    n, width = rows.shape
-    count = -(-n // _BLOCK)
-    padded = np.zeros((count * _BLOCK, width), dtype=np.uint8)
-    padded[:n] = rows
-    by_group = padded.reshape(count, _BLOCK, width).transpose(0, 2, 1)
-    return np.ascontiguousarray(by_group[:, :, : _BLOCK // 2] | by_group[:, :, _BLOCK // 2 :] << 4).tobytes()
-
-
-def _unpack_blocks(stored: bytes, n: int, dimension: int) -> Bytes:
-    """Return the n rows that :func:`_pack_blocks` packed."""
-    width = _pad_dimension(dimension) // 2  # Two half bytes for each four values.
-    blocks = np.frombuffer(stored, dtype=np.uint8).reshape(-(-n // _BLOCK), width, _BLOCK // 2)
-    half_bytes = np.concatenate([blocks & 15, blocks >> 4], axis=2)
-    return np.ascontiguousarray(half_bytes.transpose(0, 2, 1).reshape(len(blocks) * _BLOCK, width)[:n])
 
 
 def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
@@ -216,19 +191,16 @@ def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def head_size(start: bytes) -> int:
-    """Return the number of bytes of a row before its codes; ``start`` is its first 16 bytes or more."""
-    (n,) = struct.unpack_from("<I", start, 8)
-    return HEADER + _HEAD * int(n)
-
-
-def strike(head: bytes, ids: Int64) -> bytes:
-    """Return the header and head of a row (its first :func:`head_size` bytes) with entries marked as deleted.
+def strike(body: BinaryIO | sqlite3.Blob, ids: Int64) -> None:
+    """Mark entries of a row as deleted in place: change its head, and do not read or write the codes after it.
 
     ``ids``, int64 (m,), are those of the entries to delete. Missing ids are ignored.
     """
-    (n,) = struct.unpack_from("<I", head, 8)
-    stored_ids = np.frombuffer(head, _ID, n, HEADER).copy()
+    header = body.read(HEADER)
+    (n,) = struct.unpack_from("<I", header, 8)
+    head = body.read(_HEAD * n)
+    stored_ids = np.frombuffer(head, _ID, n).copy()
     stored_ids[among(stored_ids, ids)] = DELETED
-    rest = stored_ids.tobytes() + head[HEADER + 8 * n :]
-    return head[:16] + struct.pack("<I", kernel.checksum(rest)) + head[20:HEADER] + rest
+    head = stored_ids.tobytes() + head[8 * n :]
+    body.seek(0)
+    body.write(header[:16] + struct.pack("<I", kernel.checksum(head)) + header[20:] + head)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,6 @@ from monograph.vectors.cluster import (
     among,
     encode,
     encode_about,
-    head_size,
     joined,
     pack,
     strike,
@@ -79,10 +78,10 @@ class ClusterEdit:
     """Changes to a cluster, whose stored ``size`` is given. Nothing is written before :meth:`write`."""
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
-        self._connection, self._design, self._cluster = connection, design, cluster
-        self._stored = size
-        self._recent: list[tuple[Entries, set[int]]] | None = None
-        self._recent_before = 0
+        self._connection, self._design, self._cluster, self._stored = connection, design, cluster, size
+        recent = store.part(connection, cluster, RECENT)
+        self._recent = [] if recent is None else [unpack(recent)]
+        self._recent_before = sum(map(len, self._recent))
         self._recent_changed = False
         self._deleted: set[int] = set()
         self._added_count = self._removed_count = 0
@@ -94,22 +93,20 @@ class ClusterEdit:
 
     def append(self, entries: Entries) -> None:
         """Add entries to the recent part."""
-        self._load().append((entries, set(entries.ids.tolist())))
+        self._recent.append(entries)
         self._recent_changed = True
         self._added_count += len(entries)
 
-    def strike(self, memos: Sequence[int]) -> None:
-        """Delete entries by memo row. All of them must be in the cluster."""
+    def strike(self, memos: Int64) -> None:
+        """Delete entries by memo row, int64 (n,). All of them must be in the cluster."""
         self._removed_count += len(memos)
-        remaining, kept_parts = set(memos), []
-        for part, ids in self._load():
-            inside = ids & remaining
-            if inside:
-                remaining -= inside
+        remaining = set(memos.tolist())
+        for index, part in enumerate(self._recent):
+            is_deleted = among(part.ids, memos)
+            if is_deleted.any():
+                remaining.difference_update(part.ids[is_deleted].tolist())
+                self._recent[index] = part.take(~is_deleted)
                 self._recent_changed = True
-            kept_part = part.take(~among(part.ids, np.fromiter(inside, dtype=np.int64))) if inside else part
-            kept_parts.append((kept_part, ids - inside))
-        self._recent = kept_parts
         self._deleted |= remaining
 
     def entries(self) -> Entries | None:
@@ -118,7 +115,7 @@ class ClusterEdit:
         return self._join_alive(None if folded is None else unpack(folded))
 
     def _join_alive(self, base: Entries | None) -> Entries | None:
-        parts = [part for part, _ in self._load() if len(part)]
+        parts = [part for part in self._recent if len(part)]
         if base is not None:
             parts.insert(0, base.take(~self._mask_deleted(base)))
         return joined(parts) if parts else None
@@ -128,18 +125,9 @@ class ClusterEdit:
         dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, np.array(list(self._deleted), dtype=np.int64))
         return dead
 
-    def _load(self) -> list[tuple[Entries, set[int]]]:
-        """Return the recent entries in parts, each with the set of its ids, for fast lookups."""
-        if self._recent is None:
-            body = store.part(self._connection, self._cluster, RECENT)
-            recent = None if body is None else unpack(body)
-            self._recent = [] if recent is None else [(recent, set(recent.ids.tolist()))]
-            self._recent_before = 0 if recent is None else len(recent)
-        return self._recent
-
     def write(self, *, fold: bool = False) -> None:
         """Write the changes: in place, or by folding the whole cluster if they are many or ``fold`` is set."""
-        recent = sum(len(part) for part, _ in self._load())
+        recent = sum(map(len, self._recent))
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._deleted)
         # The graph design updates the graph of a cluster with every write, as in the paper.
@@ -148,11 +136,10 @@ class ClusterEdit:
             self._fold()
             return
         if self._deleted:
-            deleted = np.array(list(self._deleted), dtype=np.int64)
-            store.strike(self._connection, self._cluster, head_size, lambda head: strike(head, deleted))
+            with store.open_folded(self._connection, self._cluster) as body:
+                strike(body, np.array(list(self._deleted), dtype=np.int64))
         if self._recent_changed:
-            body = pack(joined([part for part, _ in self._load()])) if recent else None
-            store.put_part(self._connection, self._cluster, RECENT, body)
+            store.put_part(self._connection, self._cluster, RECENT, pack(joined(self._recent)) if recent else None)
         store.resize(self._connection, self._cluster, Size(self.size, dead))
 
     def _fold(self) -> None:

@@ -235,7 +235,7 @@ class EcoVectorIndex:
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
         """Build the clusters of an index without any, from its vectors and the new ones, and calibrate it."""
-        placed = [placement.memo for placement in store.every_placement(connection, self.space) if placement.first]
+        placed = store.placed(connection, self.space)
         if placed:
             memos, vectors = stored_vectors.load(connection, [*placed, *memos.tolist()], state.space.dimension)
             vectors = prepare_many(vectors, state.space.dimension)

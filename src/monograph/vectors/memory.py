@@ -181,7 +181,7 @@ class Memory:
     def memos(self, connection: Connection, allowed: Bits | None) -> list[int]:
         """Return the memo rows of all vectors that are in the index and allowed."""
         if allowed is None:
-            return [placement.memo for placement in store.every_placement(connection, self._space) if placement.first]
+            return store.placed(connection, self._space)
         byte_indexes = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
         bit_indexes = np.flatnonzero(np.unpackbits(allowed[byte_indexes], bitorder="little"))
         rows = (byte_indexes[bit_indexes >> 3] * 8 + (bit_indexes & 7)).tolist()

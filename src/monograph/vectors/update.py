@@ -9,7 +9,6 @@ clusters again (the rebalancing of SPFresh, Xu et al. 2023).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -132,10 +131,9 @@ class Update:
     def delete(self, memos: Sequence[int]) -> None:
         """Delete vectors. Memo rows that are not in the index are ignored."""
         placed = store.placements(self._connection, self._space.number, memos)
-        by_cluster: dict[int, list[int]] = defaultdict(list)
-        for placement in placed.values():
-            for cluster in {placement.first, placement.second} - {0}:
-                by_cluster[cluster].append(placement.memo)
+        places = np.array(list(placed.values()), dtype=np.int64).reshape(-1, 3)
+        rows, columns = np.nonzero(places[:, 1:])
+        by_cluster = dict(_group_by_owner(places[rows, 0], places[rows, 1 + columns]))
         for cluster, removed in by_cluster.items():
             self._edit(cluster).strike(removed)
         store.unplace(self._connection, self._space.number, placed)
@@ -262,7 +260,7 @@ class Update:
         leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
         coming = list(_group_by_owner(*_find_unshared(after, before)))
         for cluster, rows in leaving:
-            self._edit(cluster).strike(items.coded.ids[rows].tolist())
+            self._edit(cluster).strike(items.coded.ids[rows])
         indexes = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()
         parts = zip(indexes, (rows for _, rows in coming), strict=True)
         for index, entries in items.entries(parts, self._vectors):

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.vectors import kernel
-from monograph.vectors.cluster import encode, head_size, pack, strike, unpack
+from monograph.vectors.cluster import encode, pack, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
-from support.vectors import bitmap, clusters_that_overlap, scanned, unit_vectors, using
+from support.vectors import bitmap, clusters_that_overlap, scanned, struck_from, unit_vectors, using
 
 LEVELS = kernel.levels()
 
@@ -53,8 +53,7 @@ def test_deleted_and_forbidden_are_never_found(seed: int, n: int, allowed: set[i
     body = cluster(n, 6, seed)
     ids = unpack(body).ids
     gone = ids[[row for row in struck if row < n]]
-    head = strike(body[: head_size(body)], gone)
-    body = head + body[len(head) :]
+    body = struck_from(body, gone)
     assert set(unpack(body).alive().ids.tolist()) == set(ids.tolist()) - set(gone.tolist())
     query = unit_vectors(1, 6, seed + 1)[0]
     _, scores, found = scanned([body], query, k, bitmap(allowed, max(allowed, default=0) + 1), pool=50)

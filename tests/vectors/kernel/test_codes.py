@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Centre, encode_about, head_size, joined, pack, strike, unpack
+from monograph.vectors.cluster import Centre, encode_about, joined, pack, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
-from support.vectors import bitmap, clusters_that_overlap, scanned, unit_vectors, using
+from support.vectors import bitmap, clusters_that_overlap, scanned, struck_from, unit_vectors, using
 
 LEVELS = kernel.levels()
 
@@ -21,7 +21,7 @@ LEVELS = kernel.levels()
 def cluster(n: int, dimension: int, seed: int = 0) -> bytes:
     vectors = unit_vectors(n + 1, dimension, seed)
     ids = np.arange(n, dtype=np.int64) * 3 + 1
-    return pack(encode_about(Centre.of(vectors[n]), ids, vectors[:n]))
+    return pack(encode_about(Centre.many(vectors[n:])[0], ids, vectors[:n]))
 
 
 @settings(max_examples=examples(300))
@@ -47,7 +47,9 @@ def test_estimates_are_those_of_the_oracle_to_the_bit(
 ) -> None:
     vectors = unit_vectors(n, dimension, seed) if dimension else np.zeros((n, 0), dtype=np.float32)
     vectors *= np.float32(size)
-    centre = Centre.of(vectors[0] * np.float32(0.7)) if n else Centre(np.full(dimension, 128, dtype=np.uint8), 0.0)
+    centre = (
+        Centre.many(vectors[:1] * np.float32(0.7))[0] if n else Centre(np.full(dimension, 128, dtype=np.uint8), 0.0)
+    )
     codes, scales = kernel.encode(vectors, centre.values, centre.scale)
     expected_codes, expected_scales = oracle.encode(vectors, centre.values, centre.scale)
     assert codes.tolist() == expected_codes.tolist()
@@ -55,8 +57,7 @@ def test_estimates_are_those_of_the_oracle_to_the_bit(
     ids = np.arange(n, dtype=np.int64) * 3 + 1
     body = pack(encode_about(centre, ids, vectors))
     gone = ids[[row for row in struck if row < n]]
-    head = strike(body[: head_size(body)], gone)
-    body = head + body[len(head) :]
+    body = struck_from(body, gone)
     bits = None if allowed is None else bitmap(allowed, max(allowed, default=0) + 1)
     query = unit_vectors(1, dimension, seed + 1)[0] if dimension else np.zeros(0, dtype=np.float32)
     query *= np.float32(min(1.0, size))
@@ -91,7 +92,7 @@ def test_vectors_of_any_size_are_coded(seed: int, dimension: int, exponents: lis
 def test_estimates_err_little_and_to_no_side(dimension: int) -> None:
     n = 600
     vectors = unit_vectors(n, dimension)
-    centre = Centre.of(vectors.mean(axis=0))
+    centre = Centre.many(vectors.mean(axis=0, keepdims=True))[0]
     body = pack(encode_about(centre, np.arange(n), vectors))
     off = []
     for query in unit_vectors(20, dimension, seed=3):
@@ -116,7 +117,7 @@ def test_stored_codes_are_those_that_were_made(
     dimension: int,
 ) -> None:
     vectors = unit_vectors(n, dimension, seed)
-    centre = Centre.of(vectors.mean(axis=0))
+    centre = Centre.many(vectors.mean(axis=0, keepdims=True))[0]
     entries = encode_about(centre, np.arange(n), vectors)
     held = unpack(pack(entries))
     assert (held.ids.tolist(), held.scales.tolist(), held.codes.tolist()) == (
@@ -136,7 +137,7 @@ def test_stored_codes_are_those_that_were_made(
 
 def test_codes_about_different_centres_are_not_joined() -> None:
     vectors = unit_vectors(4, 8)
-    one, two = (encode_about(Centre.of(centre), np.arange(4), vectors) for centre in vectors[:2])
+    one, two = (encode_about(centre, np.arange(4), vectors) for centre in Centre.many(vectors[:2]))
     with pytest.raises(kernel.DamagedBytes, match="different centres"):
         joined([one, two])
 
@@ -151,7 +152,7 @@ def test_a_vector_of_two_clusters_is_kept_once_by_its_higher_estimate(
     seen = []
     for place, part in enumerate(parts):
         rows = np.array(part, dtype=np.int64)
-        seen.append(encode_about(Centre.of(vectors[place]), rows, vectors[rows]))
+        seen.append(encode_about(Centre.many(vectors[place : place + 1])[0], rows, vectors[rows]))
         before = set(pool.ids.tolist())
         ranks, compared = kernel.scan([pack(seen[-1])], query, pool, k)
         ids = pool.ids.tolist()

@@ -49,7 +49,7 @@ def made(seed: int, n: int, clusters: int, dimension: int = 20) -> Made:
     for name, middle in zip(names.tolist(), middles, strict=True):
         rows = np.flatnonzero(random.random(n) < 0.4)
         cut = int(random.integers(0, len(rows) + 1))
-        parts = [encode_about(Centre.of(middle), some, vectors[some]) for some in np.split(rows, [cut])]
+        parts = [encode_about(Centre.many(middle[None])[0], some, vectors[some]) for some in np.split(rows, [cut])]
         for part in parts:
             part.ids[random.random(len(part.ids)) < 0.1] = -1
         bodies[name] = [pack(part) for part in parts]

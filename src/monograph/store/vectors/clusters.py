@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+import sqlite3
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -204,20 +205,9 @@ def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
     connection.execute("INSERT OR REPLACE INTO cluster_graphs VALUES (?, ?)", (cluster, graph))
 
 
-def strike(
-    connection: Connection, cluster: int, head_size: Callable[[bytes], int], edit: Callable[[bytes], bytes]
-) -> None:
-    """Change the head of a cluster's folded part in place, without rewriting the codes after it.
-
-    ``head_size`` gets the first 16 bytes of the part and returns the length of its head in bytes. ``edit`` gets the old
-    head and returns the new one, of the same length.
-    """
-    with connection.blobopen("parts", "body", 2 * cluster) as blob:
-        size = head_size(blob.read(16))
-        blob.seek(0)
-        head = edit(blob.read(size))
-        blob.seek(0)
-        blob.write(head)
+def open_folded(connection: Connection, cluster: int) -> sqlite3.Blob:
+    """Open the folded part of a cluster as a file of bytes, to change some of them in place."""
+    return connection.blobopen("parts", "body", 2 * cluster)
 
 
 def place(connection: Connection, space: int, placements: Iterable[Placement]) -> None:
@@ -243,6 +233,11 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
     """Yield the placements of all vectors of an index, in order of memo row."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? ORDER BY memo"
     return map(Placement._make, connection.execute(query, (space,)))
+
+
+def placed(connection: Connection, space: int) -> list[int]:
+    """Return the memo rows of the vectors that a search can find, ascending: all of an index but zero vectors."""
+    return column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
 
 
 def count(connection: Connection, space: int) -> int:
@@ -324,17 +319,6 @@ def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:
     """Return all memo rows that belong to a space, ascending."""
     return column(connection, f"SELECT DISTINCT memo FROM ({MEMBERS[space]}) ORDER BY memo")  # noqa: S608 - constants
-
-
-def sample(connection: Connection, space: int, size: int) -> list[int]:
-    """Return about ``size`` memo rows of an index, evenly spaced in ascending order."""
-    memos = column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
-    return memos[:: max(1, len(memos) // size)]
-
-
-def highest(connection: Connection, space: int) -> int:
-    """Return the highest memo row of an index; 0 if it is empty."""
-    return integer(connection, "SELECT max(memo) FROM placements WHERE space = ?", space)
 
 
 def count_missing(connection: Connection, space: int) -> int:
