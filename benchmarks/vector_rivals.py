@@ -279,9 +279,8 @@ class PurePython:
 
         from monograph.vectors import partition
 
-        kind = "l2" if metric == "l2" else "cosine"
-        centroids = partition.k_means(base, len(base) // 250, kind)
-        nearest, _ = partition.nearest_centroids(base, centroids, kind)
+        centroids = partition.k_means(base, len(base) // 250)
+        nearest = partition.assign(base, centroids, double=False)[:, 0]
         (folder / "clusters").mkdir()
         for cluster in range(len(centroids)):
             rows = np.flatnonzero(nearest == cluster)

@@ -41,10 +41,7 @@ class Design:
     alpha:
         Parameter of RobustPrune, 1 or more: larger values keep more links to far nodes.
 
-    Raises
-    ------
-    InputError
-        If a value is out of range.
+    Raises InputError if a value is out of range.
     """
 
     kind: Kind = "codes"
@@ -106,16 +103,15 @@ class Design:
         return cls(**json.loads(text))
 
 
-DESIGNS: dict[Kind, Design] = {"codes": Design(), "graph": Design("graph", cluster_size=250)}
+DESIGNS: dict[str, Design] = {"codes": Design(), "graph": Design("graph", cluster_size=250)}
 """The default design of each kind, for new files."""
 
 
 def design_of(kind: str) -> Design:
     """Return the default design of a kind, by its name. Raises InputError for an unknown name."""
-    for name, design in DESIGNS.items():
-        if kind == name:
-            return design
-    raise InputError(f"vector_index is {arguments.shown(kind)}", f"give one of {', '.join(KINDS)}")
+    if kind not in DESIGNS:
+        raise InputError(f"vector_index is {arguments.shown(kind)}", f"give one of {', '.join(KINDS)}")
+    return DESIGNS[kind]
 
 
 @dataclass(frozen=True, slots=True)

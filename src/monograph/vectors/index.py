@@ -49,21 +49,11 @@ STALE_CALIBRATION = 2.0
 class EcoVectorIndex:
     """One vector index of a file. Safe for use by many threads. The caller opens the transactions.
 
-    Parameters
-    ----------
-    space:
-        Number of the index in the file: ``CHUNKS`` or ``SUMMARIES`` of :mod:`monograph.store.vectors.clusters`.
-    design:
-        The design of a new or rebuilt index. An index in the file keeps its own design until it is rebuilt.
-    target_recall:
-        Mean recall@k at which searches stop, as measured on the index's own vectors.
-    cache_bytes:
-        Most bytes of clusters that are cached in memory; 0 caches none.
-
-    Raises
-    ------
-    InputError
-        If a number is out of range.
+    ``space`` is the number of the index in the file: ``CHUNKS`` or ``SUMMARIES`` of
+    :mod:`monograph.store.vectors.clusters`. ``design`` is the design of a new or rebuilt index; an index in the file
+    keeps its own until it is rebuilt. ``target_recall`` is the mean recall@k at which searches stop, as measured on the
+    index's own vectors. ``cache_bytes`` is the most bytes of clusters that are cached in memory; 0 caches none. Raises
+    InputError if a number is out of range.
     """
 
     def __init__(
@@ -90,14 +80,8 @@ class EcoVectorIndex:
     def search(self, connection: Connection, vector: Float32, query: VectorQuery) -> Neighbours:
         """Return the allowed vectors nearest to a vector, float32 (dimension,): k, or more if the query has ``ties``.
 
-        Fewer are returned if fewer exist.
-
-        Raises
-        ------
-        InputError
-            If the vector has another dimension, is zero or not finite.
-        DamagedFile
-            If the index is damaged.
+        Fewer are returned if fewer exist. Raises InputError if the vector has another dimension, is zero or not finite;
+        DamagedFile if the index is damaged.
         """
         with _translate_damage(connection):
             state = self._memory.state(connection)
@@ -160,12 +144,7 @@ class EcoVectorIndex:
         """Add vectors, float32 (n, dimension), in a write transaction. The first call creates the index.
 
         Zero vectors are left out, because they have no cosine. ``memos``, int64 (n,), are the memo rows of the vectors.
-        None may be in the index yet.
-
-        Raises
-        ------
-        InputError
-            If a vector has another dimension or is not finite.
+        None may be in the index yet. Raises InputError if a vector has another dimension or is not finite.
         """
         if not len(memos):
             return
@@ -196,11 +175,7 @@ class EcoVectorIndex:
         """Delete vectors by memo row, in a write transaction. Rows that are not in the index are ignored.
 
         ``coming`` is the number of vectors that are inserted next: clusters are kept if the index needs them then.
-
-        Raises
-        ------
-        InputError
-            If the index is not built yet.
+        Raises InputError if the index is not built yet.
         """
         if not memos:
             return
@@ -215,7 +190,12 @@ class EcoVectorIndex:
             changes.finish()
             state = self._must(connection)
             if not state.space.design.has_clusters(state.count(connection) + coming):
-                self._drop_clusters(connection, state)
+                # The index has become small: convert it into one without clusters.
+                placed = list(store.every_placement(connection, self.space))
+                store.clear(connection, self.space)
+                self._put_header(connection, state.space.dimension, state.space.design)
+                unclustered = (Placement(memo, UNCLUSTERED if first else 0, 0) for memo, first, _ in placed)
+                store.place(connection, self.space, unclustered)
 
     def fold(self, connection: Connection) -> None:
         """Rewrite clusters without deleted entries, so that no trace of them is left in their rows."""
@@ -245,17 +225,6 @@ class EcoVectorIndex:
 
         update.build(connection, state.space, memos, vectors)
         self._recalibrate(connection)
-
-    def _drop_clusters(self, connection: Connection, state: IndexState) -> None:
-        """Convert an index that has become small into one without clusters."""
-        placed = list(store.every_placement(connection, self.space))
-        store.clear(connection, self.space)
-        self._put_header(connection, state.space.dimension, state.space.design)
-        store.place(
-            connection,
-            self.space,
-            (Placement(placement.memo, UNCLUSTERED if placement.first else 0, 0) for placement in placed),
-        )
 
     def _put_header(self, connection: Connection, dimension: int, design: Design) -> None:
         store.put_header(connection, self.space, dimension, design.to_json(), Calibration().to_json())

@@ -111,19 +111,15 @@ class Memory:
     @property
     def size(self) -> int:
         """Bytes of the cached centroids, clusters and vectors."""
-        centroids = (
-            0 if self._state is None else len(self._state.centroids.body) + len(self._state.centroids.graph or b"")
-        )
-        vectors = sum(cached.memory for _, cached in self._vectors)
-        return centroids + self._clusters_size + vectors + (0 if self._arena is None else self._arena[1].size)
+        centroids = Centroids() if self._state is None else self._state.centroids
+        size = len(centroids.body) + len(centroids.graph or b"") + self._clusters_size
+        size += sum(cached.memory for _, cached in self._vectors)
+        return size if self._arena is None else size + self._arena[1].size
 
     def state(self, connection: Connection) -> IndexState | None:
         """Return the index as the connection sees it; None if it is not built yet.
 
-        Raises
-        ------
-        DamagedBytes
-            If the row or the centroids of the index are damaged. They are checked once, then cached.
+        Raises DamagedBytes if its row or its centroids are damaged. They are checked once, then cached.
         """
         version, structure = store.versions(connection, self._space)
         cached = self._state
@@ -185,9 +181,7 @@ class Memory:
         byte_indexes = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
         bit_indexes = np.flatnonzero(np.unpackbits(allowed[byte_indexes], bitorder="little"))
         rows = (byte_indexes[bit_indexes >> 3] * 8 + (bit_indexes & 7)).tolist()
-        return [
-            placement.memo for placement in store.placements(connection, self._space, rows).values() if placement.first
-        ]
+        return [memo for memo, first, _ in store.placements(connection, self._space, rows).values() if first]
 
     def cluster(self, connection: Connection, cluster: int, version: int) -> tuple[bytes, bytes] | None:
         """Return (body, graph) of a cluster of the graph design, from cache or file; None for an empty cluster."""

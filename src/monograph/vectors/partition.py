@@ -47,21 +47,16 @@ def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
     batch = min(n, _SAMPLE * clusters)
     for _ in range(_ITERATIONS if clusters > 1 else 1):
         sample = vectors if batch == n else vectors[np.sort(random.choice(n, batch, replace=False))]
-        centroids = _normalize(_update_means(sample, nearest_centroids(sample, centroids), centroids, random))
+        nearest = assign(sample, centroids, double=False)[:, 0]
+        counts = np.bincount(nearest, minlength=clusters)
+        order = np.argsort(nearest, kind="stable")
+        filled, empty = np.flatnonzero(counts), np.flatnonzero(counts == 0)
+        starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
+        centroids[filled] = np.add.reduceat(sample[order], starts, axis=0) / counts[filled, None]
+        # A centroid without vectors moves to a random vector.
+        centroids[empty] = sample[random.choice(batch, len(empty), replace=len(empty) > batch)]
+        centroids = _normalize(centroids)
     return centroids
-
-
-def _update_means(vectors: Float32, nearest: Int64, centroids: Float32, random: np.random.Generator) -> Float32:
-    counts = np.bincount(nearest, minlength=len(centroids))
-    order = np.argsort(nearest, kind="stable")
-    filled = np.flatnonzero(counts)
-    starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
-    means = centroids.copy()
-    means[filled] = np.add.reduceat(vectors[order], starts, axis=0) / counts[filled, None]
-    empty = np.flatnonzero(counts == 0)
-    # A centroid without vectors moves to a random vector.
-    means[empty] = vectors[random.choice(len(vectors), len(empty), replace=len(empty) > len(vectors))]
-    return means
 
 
 def _normalize(centroids: Float32) -> Float32:
@@ -70,16 +65,12 @@ def _normalize(centroids: Float32) -> Float32:
     return np.ascontiguousarray(centroids, dtype=np.float32)
 
 
-def nearest_centroids(vectors: Float32, centroids: Float32) -> Int64:
-    """Return the index of the nearest centroid of every vector, by inner product: int64 (n,)."""
-    return assign(vectors, centroids, double=False)[:, 0]
-
-
 def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
-    """Return the indexes of the first and second cluster of every vector: int64 (n, 2); -1 without a second.
+    """Return the indexes of the first and second cluster of every vector: int64 (n, 2); -1 without ``double``.
 
-    The second minimises |r'|² + lambda (r' · r / |r|)², where r and r' are the residuals to the first and second
-    centroid. So if the first is far from a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1).
+    The first has the nearest centroid, by inner product. The second minimises |r'|² + lambda (r' · r / |r|)², where
+    r and r' are the residuals to the first and second centroid. So if the first is far from a query, the second is
+    probably near (SOAR, Sun et al. 2023, Theorem 3.1).
     """
     assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
     for part, scores in _score_batches(vectors, centroids):
@@ -146,7 +137,7 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
         if not 0 < side.sum() < len(side):
             break
         ends = _normalize(np.stack([vectors[~side].mean(axis=0), vectors[side].mean(axis=0)]))
-        side = nearest_centroids(vectors, ends) == 1
+        side = assign(vectors, ends, double=False)[:, 0] == 1
     if min(side.sum(), len(side) - side.sum()) * 4 < len(side):
         side = np.zeros(len(vectors), dtype=bool)
         side[np.argsort(along, kind="stable")[len(vectors) // 2 :]] = True

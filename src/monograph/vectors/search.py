@@ -35,36 +35,22 @@ ROUNDING = np.float32(1e-5)
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """Options of a search.
-
-    Parameters
-    ----------
-    k:
-        Most results.
-    allowed:
-        Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all.
-    stop:
-        The stop condition; None for the one that the index's calibration gives for its target recall.
-    stretch:
-        Factor on the window of the calibrated stop condition: above 1 for queries unlike the vectors in the index.
-    rerank:
-        Whether the best results are ranked by their stored vectors; otherwise by their codes.
-    ties:
-        Whether to return all results that tie with the k-th, so that the caller can choose among them. If every
-        cluster is searched, the result then depends on the vectors only, not on row numbers.
-
-    Raises
-    ------
-    InputError
-        If k is negative.
-    """
+    """Options of a search for the ``k`` nearest vectors. Raises InputError if k is negative."""
 
     k: int
     allowed: Bits | None = None
+    """Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all."""
     stop: StopCondition | None = None
+    """The stop condition; None for the one that the index's calibration gives for its target recall."""
     stretch: float = 1.0
+    """Factor on the window of the calibrated stop condition: above 1 for queries unlike the vectors in the index."""
     rerank: bool = True
+    """Whether the best results are ranked by their stored vectors; otherwise by their codes."""
     ties: bool = False
+    """Whether to return all results that tie with the k-th, so that the caller can choose among them.
+
+    If every cluster is searched, the result then depends on the vectors only, not on row numbers.
+    """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
@@ -96,42 +82,34 @@ class VectorQuery:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The vectors nearest to a query.
+    """The vectors nearest to a query: their memo rows (``items``) and their cosines, nearest first, ties by row.
 
-    Parameters
-    ----------
-    items:
-        Memo rows, nearest first.
-    scores:
-        Cosines, highest first, ties by row. The score of a vector is bit-identical in every search for the same query.
-    loads:
-        Number of clusters that were searched.
-    compared:
-        Number of codes or vectors that the query was compared with.
-    stopped:
-        Why the search ended: ``"enough"`` (by its stop condition), ``"short"`` (by the widest measured stop condition,
-        whose recall is below the target), ``"all"`` (every cluster was searched) or ``"exact"`` (every allowed vector
-        was compared).
-    read:
-        (memo rows (n,), their vectors as stored (n, dimension)) that were loaded for the exact comparison, including
-        the items; None if they were loaded in several batches or not at all.
+    The score of a vector is bit-identical in every search for the same query.
     """
 
     items: tuple[int, ...] = ()
     scores: tuple[float, ...] = ()
     loads: int = 0
+    """Number of clusters that were searched."""
     compared: int = 0
+    """Number of codes or vectors that the query was compared with."""
     stopped: str = "all"
+    """Why the search ended.
+
+    ``"enough"`` (by its stop condition), ``"short"`` (by the widest measured stop condition, whose recall is below the
+    target), ``"all"`` (every cluster was searched) or ``"exact"`` (every allowed vector was compared).
+    """
     read: Read | None = field(default=None, compare=False, repr=False)
+    """(memo rows (n,), their vectors as stored (n, dimension)) loaded for the exact comparison, including the items.
+
+    None if they were loaded in several batches or not at all.
+    """
 
 
 def prepare(vector: Float32, dimension: int) -> Float32:
     """Return a vector scaled to unit length: float32 (dimension,).
 
-    Raises
-    ------
-    InputError
-        If it has another dimension, is zero or not finite.
+    Raises InputError if it has another dimension, is zero or not finite.
     """
     values = np.ascontiguousarray(vector, dtype=np.float32)
     square = float(values @ values) if values.shape == (dimension,) else math.nan
@@ -180,12 +158,9 @@ def is_allowed(bits: Bits, rows: Int64) -> Bits:
 
 
 def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tuple[Int64, Float32, Read | None]:
-    """Load vectors by memo row, and rank them by exact cosine.
+    """Load vectors by memo row, and return (memo rows, exact cosines, read): highest cosine first, ties by row.
 
-    Returns
-    -------
-    (memo rows, cosines, read): highest cosine first, ties by row. ``read`` are the loaded (memo rows, vectors); None if
-    they were loaded in several batches.
+    ``read`` are the loaded (memo rows, vectors); None if they were loaded in several batches.
     """
     batches, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):

@@ -30,13 +30,7 @@ class StopCondition(Protocol):
     """Condition that decides when a search ends. Until it has k results, a search continues in any case."""
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """Whether the search ends.
-
-        Parameters
-        ----------
-        loads:
-            For every load so far, oldest first, the ranks of its new results.
-        """
+        """Return whether the search ends, by the ranks of the new results of each load so far, oldest first."""
         ...
 
 
@@ -72,10 +66,7 @@ class RankAware:
     window:
         Number of loads, 1 or more. The paper's 2 is too few on real text; an index calibrates its own.
 
-    Raises
-    ------
-    InputError
-        If a number is out of range.
+    Raises InputError if a number is out of range.
     """
 
     weight: Weight = Exponential()
@@ -101,13 +92,7 @@ class RankAware:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Stop after a fixed number of loads (nprobe; Terminus calls it IO-Budget).
-
-    Raises
-    ------
-    InputError
-        If ``loads`` is below 1.
-    """
+    """Stop after a fixed number of loads (nprobe; Terminus calls it IO-Budget). Raises InputError if it is below 1."""
 
     loads: int
 
@@ -124,17 +109,7 @@ class Budget:
 class VBase:
     """Stop when the last ``window`` loads brought no new result among the best ``e`` (VBASE).
 
-    Parameters
-    ----------
-    e:
-        Number of best results, 1 or more. An ``e`` above the search's k has the effect of k.
-    window:
-        Number of loads, 1 or more.
-
-    Raises
-    ------
-    InputError
-        If a number is below 1.
+    An ``e`` above the search's k has the effect of k. Raises InputError if a number is below 1.
     """
 
     e: int
