@@ -82,8 +82,7 @@ class WriteGuard:
         """
         ids = [document.id for document in given]
         passages = [passage.id for document in given for passage in document.passages if passage.id]
-        outside = view.outside(connection, self.allowed, ids)
-        outside += view.chunks_outside(connection, self.allowed, passages)
+        outside = view.outside(connection, self.allowed, ids, passages)
         if outside:
             raise OutsideView(f"the id {outside[0]!r} is taken outside of this view", "give it another id")
         rows = documents.of_ids(connection, ids)

@@ -201,16 +201,8 @@ _MISSING_ENDS = " UNION ".join(
     for end in ("source", "target")
 )
 """Query for (id, document, chunk) of each end of a relation for which the origin has no node."""
-
-
-def _unreadable(table: str) -> str:
-    """Return the SQL condition that an assertion cannot be decoded, whether or not its checksum is right."""
-    texts = [column for column in TABLES[table].split(", ") if column in _TEXTS]
-    are_texts = " AND ".join(f"typeof({column}) = 'text' AND is_utf8(CAST({column} AS BLOB))" for column in texts)
-    properties = "CAST(properties AS TEXT)"
-    is_object = f"iif(json_valid({properties}), json_type({properties}), '') = 'object'"
-    is_vector = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
-    return f"NOT ({are_texts} AND {is_object} AND {is_vector if 'embedding' in TABLES[table] else 'TRUE'})"
+_IS_OBJECT = "iif(json_valid(CAST(properties AS TEXT)), json_type(CAST(properties AS TEXT)), '') = 'object'"
+_IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
 
 
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
@@ -221,12 +213,15 @@ def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
             imply_node(checked.connection, name, key_of(name), AssertionOrigin(*origin))
 
     rules = []
-    for table in TABLES:
+    for table, columns in TABLES.items():
         name, fails = table.replace("_", " "), _FAILS_CHECKSUM[table]
         missing = f"{_IS_STRAY} AND NOT {fails}"
+        texts = [column for column in columns.split(", ") if column in _TEXTS]
+        tests = [f"typeof({column}) = 'text' AND is_utf8(CAST({column} AS BLOB))" for column in texts]
+        tests += [_IS_OBJECT, *([_IS_VECTOR] if "embedding" in columns else ())]
         rules += [
             Rule(table, f"{{}} {name} do not match their checksum", fails, None, "add them again, or remove them"),
-            Rule(table, f"{{}} {name} cannot be read", _unreadable(table), DELETE),
+            Rule(table, f"{{}} {name} cannot be read", f"NOT ({' AND '.join(tests)})", DELETE),
             Rule(table, f"{{}} {name} whose chunk or document is missing", missing, DELETE),
         ]
     last = Rule("asserted_nodes", "{} nodes at the ends of asserted relations are missing", _MISSING_ENDS, imply)

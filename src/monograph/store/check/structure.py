@@ -30,7 +30,7 @@ _IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof
 """SQL condition of rows of the ledger that no version of Monograph writes."""
 
 
-def sqlite_faults(checked: Checked) -> Iterator[Finding]:
+def _find_sqlite_faults(checked: Checked) -> Iterator[Finding]:
     """Yield the faults that SQLite's integrity check finds.
 
     Newer versions of SQLite, and SQLCipher, also check the inverted index, which can be built again.
@@ -64,13 +64,12 @@ def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None,
     return [(*entry, stored.get(entry), right.get(entry)) for entry in entries if stored.get(entry) != right.get(entry)]
 
 
-def schema_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield a finding for each table, index and trigger that is missing, unknown or different from the schema."""
+def _find_wrong_schema(checked: Checked) -> Iterator[Finding]:
     for kind, name, _, _ in _compare_schemas(checked.connection):
         yield Finding("schema", f"the {kind} {name!r} does not match the schema", kind in _RECREATED_KINDS)
 
 
-def repair_schema(checked: Checked) -> None:
+def _repair_schema(checked: Checked) -> None:
     """Create wrong or missing triggers and indexes again, and drop unknown ones; leave tables as they are."""
     wrong = _compare_schemas(checked.connection)
     for recreated in _RECREATED_KINDS:
@@ -97,7 +96,7 @@ def _is_found_again(name: str, is_lost: bool) -> bool:
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
 
 
-def note_faults(checked: Checked) -> Iterator[Finding]:
+def _find_wrong_notes(checked: Checked) -> Iterator[Finding]:
     """Yield a finding for each setting and root that is lost or fails its checksum."""
     for _, name, is_lost in _find_wrong_checksums(checked.connection):
         setting = name.removeprefix("settings/")
@@ -111,7 +110,7 @@ def note_faults(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def repair_notes(checked: Checked) -> None:
+def _repair_notes(checked: Checked) -> None:
     """Delete wrong settings that are set again later, and checksums without a row, except those of KEPT settings."""
     for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):
@@ -128,10 +127,10 @@ def _load_all_models(checked: Checked) -> tuple[()]:
     return ()
 
 
-FILE = Rule("file", "{}", sqlite_faults)
+FILE = Rule("file", "{}", _find_sqlite_faults)
 STRUCTURE = (
-    Rule("schema", "{}", schema_faults, repair_schema),
-    Rule("settings", "{}", note_faults, repair_notes),
+    Rule("schema", "{}", _find_wrong_schema, _repair_schema),
+    Rule("settings", "{}", _find_wrong_notes, _repair_notes),
     Rule(
         "settings",
         f"{settings.GENERATION!r} is missing or not a number",

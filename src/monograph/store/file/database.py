@@ -140,24 +140,12 @@ class Database:
     Each thread has a connection of its own; a fork gets new ones. A missing file is created completely under a
     temporary name in the same folder and then linked into place, so that no incomplete file is ever visible.
 
-    Parameters
-    ----------
-    path:
-        The file.
-    create:
-        Create the file if it is missing.
-    read_only:
-        Never write. This is set by itself if the file or its folder cannot be written.
-    key:
-        The key of the file, or the key to encrypt a new file with. None if the file is not encrypted.
-    connector:
-        Creates the connections; by default to the whole file. :func:`monograph.store.file.view.limited` connects to
-        the documents that match a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy of the file.
+    ``create`` creates the file if it is missing. ``read_only`` is set by itself if the file or its folder cannot be
+    written. ``key`` is the key of the file, or the key to encrypt a new file with; None if the file is not encrypted.
+    ``connector`` creates the connections, by default to the whole file: :func:`monograph.store.file.view.limited`
+    connects to the documents that match a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy.
 
-    Raises
-    ------
-    FileError
-        If the file cannot be opened: one of the subclasses, as in :func:`require_monograph`. The file is unchanged.
+    Raises a subclass of FileError, as :func:`require_monograph`, if the file cannot be opened; it is then unchanged.
     """
 
     def __init__(

@@ -96,14 +96,9 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
     """Return the raw key of a file; None if it is not encrypted.
 
     ``salt`` is None if the file is not encrypted, or was not read because no key was given. ``made`` is the raw key of
-    a file that was created just now; it is used again if its salt matches.
-
-    Raises
-    ------
-    WrongKey
-        If a key was given for a file that is not encrypted, or if a raw key has the salt of another file.
-    NotAMonograph
-        If no key was given for an encrypted file.
+    a file that was created just now; it is used again if its salt matches. Raises WrongKey if a key was given for a
+    file that is not encrypted, or if a raw key has the salt of another file; NotAMonograph if no key was given for an
+    encrypted file.
     """
     if salt is None:
         if key is not None:
@@ -198,16 +193,10 @@ def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None
 
     Yields a function that deletes the file's write-ahead log and its index. Call it before the copy replaces the file:
     SQLite does not delete them when it closes a file that another has replaced. ``made`` is an empty file for the copy.
-    A key is None if its file is not encrypted.
+    A key is None if its file is not encrypted. This process must not have the file open.
 
-    Raises
-    ------
-    BusyFile
-        If another process has the file open. This process must not have it open.
-    WrongKey
-        If the key does not open the file.
-    DamagedFile
-        If a table of the copy has another number of rows than the same table of the file.
+    Raises BusyFile if another process has the file open; WrongKey if the key does not open it; DamagedFile if a table
+    of the copy has another number of rows than the same table of the file.
     """
     with translate_errors(path), closing(connect(path, key, timeout=WAITED_SECONDS)) as connection:
         require_opened(path, connection)

@@ -166,30 +166,16 @@ def path_of(connection: sqlite3.Connection) -> str:
 def _translate(path: Path, error: Exception) -> MonographError | None:
     """Return Monograph's error for an error of SQLite, by its name; None if the name alone does not identify it."""
     name, text = sqlite_name(error), str(error)
-    if (write_error := _write_error(path, name, text)) is not None:
-        return write_error
-    if name == "SQLITE_AUTH":
-        return OutsideView(f"rows outside of a view of {path} cannot be read", "open the file itself")
-    if any(phrase in text for phrase in _TOO_DEEP_TEXTS):
-        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "simplify the filter")
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
-        return damaged(path, f"{text} ({name})")
-    return None
-
-
-def _write_error(path: Path, name: str, text: str) -> MonographError | None:
-    """Return the error for a lock, a missing permission, or a lack of disk space or memory; None for all others."""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
             f"{path} is in use: another process locked it for {BUSY_SECONDS:g} seconds",
             "wait until that process is done, then try again",
         )
-    if name == "SQLITE_FULL":
-        return _storage_full(path, _why_full(path) or "its disk or quota, or that of temporary files, is full")
     if name == "SQLITE_IOERR_NOMEM":
         return _out_of_memory(path)
-    if name.startswith("SQLITE_IOERR") and name not in _READ_FAILED:
-        if (why := _why_full(path)) is not None:
+    if name == "SQLITE_FULL" or (name.startswith("SQLITE_IOERR") and name not in _READ_FAILED):
+        default = "its disk or quota, or that of temporary files, is full" if name == "SQLITE_FULL" else None
+        if (why := _why_full(path) or default) is not None:
             return _storage_full(path, why)
         if name != "SQLITE_IOERR":  # SQLCipher also reports failed reads under this name.
             return FileError(
@@ -198,6 +184,12 @@ def _write_error(path: Path, name: str, text: str) -> MonographError | None:
             )
     if name.startswith("SQLITE_READONLY") or name == "SQLITE_CANTOPEN":
         return ReadOnlyFile(f"{path} cannot be written: {text}", "check the permissions of the file and its folder")
+    if name == "SQLITE_AUTH":
+        return OutsideView(f"rows outside of a view of {path} cannot be read", "open the file itself")
+    if any(phrase in text for phrase in _TOO_DEEP_TEXTS):
+        return InvalidFilter(f"the filter is nested too deeply for SQLite: {text}", "simplify the filter")
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_IOERR")) or text == "unsupported file format":
+        return damaged(path, f"{text} ({name})")
     return None
 
 

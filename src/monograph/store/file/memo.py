@@ -88,11 +88,11 @@ def keys(connection: Connection, rows: Iterable[int]) -> dict[int, bytes]:
 
 def drop_failed(connection: Connection) -> int:
     """Delete the extractions at which a model failed, so that they are derived again; return their number."""
-    condition = "kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
-    failed_rows = f"(SELECT memo FROM memo WHERE {condition})"  # noqa: S608
-    connection.execute(f"DELETE FROM extractions WHERE memo IN {failed_rows}", (EXTRACTION,))  # noqa: S608
-    connection.execute(f"UPDATE version_chunks SET extraction = NULL WHERE extraction IN {failed_rows}", (EXTRACTION,))  # noqa: S608
-    return connection.execute(f"DELETE FROM memo WHERE {condition}", (EXTRACTION,)).rowcount  # noqa: S608
+    query = "SELECT memo FROM memo WHERE kind = ? AND instr(value, CAST('\"failure\":' AS BLOB)) > 0"
+    failed_rows = connection.execute(query, (EXTRACTION,)).fetchall()
+    for statement in DISOWN:
+        connection.executemany(statement, failed_rows)
+    return len(failed_rows)
 
 
 def drop(connection: Connection, kind: str) -> None:

@@ -37,14 +37,9 @@ def require_monograph(path: Path) -> None:
     Only the first 100 bytes are read, and the file is not opened as a database, so nothing in it changes. The bytes are
     described in https://www.sqlite.org/fileformat.html#the_database_header.
 
-    Raises
-    ------
-    NotAMonograph
-        If the file cannot be read, is not an SQLite file, or belongs to another application.
-    NewerFormat
-        If a later version of Monograph wrote the file.
-    DamagedFile
-        If the file is shorter than 100 bytes or than its header says, or has a format below 1.
+    Raises NotAMonograph if the file cannot be read, is not an SQLite file, or belongs to another application;
+    NewerFormat if a later version of Monograph wrote it; DamagedFile if it is shorter than 100 bytes or than its header
+    says, or has a format below 1.
     """
     head = encryption.read_head(path, _HEADER.size)
     if not head.startswith(encryption.MAGIC[: len(head)]):
@@ -72,10 +67,9 @@ def check_header(path: Path, application_id: int, format_number: int) -> None:
 
 def check_length(path: Path, pages: int, page_size: int) -> None:
     """Raise DamagedFile if a file has fewer than ``pages`` pages and its write-ahead log is too small for the rest."""
-    try:
+    log = 0
+    with suppress(OSError):
         log = path.with_name(path.name + "-wal").stat().st_size
-    except OSError:
-        log = 0
     size, expected = path.stat().st_size, pages * page_size
     if expected - size > log:
         raise DamagedFile(
@@ -90,15 +84,13 @@ def state_of(path: Path) -> os.stat_result | None:
     Raises NotAMonograph if it is no regular file (opening a pipe would block), if its state cannot be read, or if its
     name or path is too long for the files that SQLite creates in the same folder.
     """
+    state = None
     try:
         state = path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        state = None
     except OSError as error:
-        if error.errno != errno.ENAMETOOLONG:
+        if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG):
             message = f"{path} cannot be accessed: {error.strerror}"
             raise NotAMonograph(message, "check the path and its permissions") from error
-        state = None
     name_limit = 255
     with suppress(OSError, ValueError, AttributeError):
         name_limit = os.pathconf(path.parent, "PC_NAME_MAX")

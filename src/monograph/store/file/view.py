@@ -272,17 +272,14 @@ def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[
     return {row for (row,) in lookup(connection, "d.document", tables, rows, *allowed.parameters)}
 
 
-def outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Return the given ids whose documents are in the file, but not in a view."""
-    tables = f"main.documents AS d WHERE d.id = w.value AND NOT ({whole(allowed)})"
-    return [name for (name,) in lookup(connection, "d.id", tables, ids, *allowed.parameters)]
-
-
-def chunks_outside(connection: Connection, allowed: Allowed, ids: Iterable[str]) -> list[str]:
-    """Return the given ids whose chunks are in the file, but not in a view."""
-    tables = f"""main.chunks AS own CROSS JOIN main.documents AS d
-        WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""
-    return [name for (name,) in lookup(connection, "own.id", tables, ids, *allowed.parameters)]
+def outside(connection: Connection, allowed: Allowed, documents: Iterable[str], chunks: Iterable[str]) -> list[str]:
+    """Return the ids of the given documents and chunks that are in the file, but not in a view."""
+    results = []
+    for table, ids in (("documents", documents), ("chunks", chunks)):
+        tables = f"""main.{table} AS own CROSS JOIN main.documents AS d
+            WHERE own.id = w.value AND d.document = own.document AND NOT ({whole(allowed)})"""
+        results += lookup(connection, "own.id", tables, ids, *allowed.parameters)
+    return [name for (name,) in results]
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
@@ -60,7 +59,6 @@ def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[No
 
 @functools.cache
 def _mention_reader() -> Mentions[Mention]:
-    """Return the compiled reader of mentions, created once."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
@@ -72,7 +70,16 @@ def unpack(value: bytes, text: str) -> Extraction:
         mentions = tuple(_mention_reader().made(text, mention_rows))
     else:
         mentions = tuple(_read_mention(*row, text=text) for row in mention_rows)
-    relations = tuple(_read_relation(*row) for row in stored.get("relations", ()))
+    relations = tuple(
+        Relation(
+            source=rows.text(source),
+            target=rows.text(target),
+            description=rows.text(description),
+            keywords=tuple(map(rows.text, keywords)),
+            strength=float(strength),
+        )
+        for source, target, strength, description, keywords in stored.get("relations", ())
+    )
     tokens, failure = rows.whole(stored.get("tokens", 0)), rows.text(stored.get("failure", ""))
     return Extraction(mentions, relations, tokens, failure)
 
@@ -80,11 +87,6 @@ def unpack(value: bytes, text: str) -> Extraction:
 def _read_mention(kind: int, start: int, end: int, name: str = "", description: str = "", *, text: str) -> Mention:
     start, end = rows.whole(start), rows.whole(end)
     return Mention(rows.text(name) or text[start:end], ENTITY_KINDS[kind], start, end, rows.text(description))
-
-
-def _read_relation(source: str, target: str, strength: float, description: str, keywords: Sequence[str]) -> Relation:
-    source, target, description = map(rows.text, (source, target, description))
-    return Relation(source, target, description, tuple(map(rows.text, keywords)), float(strength))
 
 
 def descriptions(value: bytes) -> list[str]:

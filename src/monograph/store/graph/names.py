@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from monograph.store.file.checksums import checksum
 from monograph.store.file.database import Connection
-from monograph.store.file.rows import column, is_marked, lookup
+from monograph.store.file.rows import column, group, is_marked, lookup
 
 # Two steps: an abbreviation may have a head that has a head itself.
 ENTITY = "COALESCE(h.head, n.head, n.name)"
@@ -161,12 +161,11 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
         UNION ALL
         SELECT n.name, n.key, n.uses, w.value FROM w CROSS JOIN names AS h CROSS JOIN names AS n
         WHERE h.head = w.value AND n.head = h.name AND n.uses > 0"""
-    by_head: dict[int, list[NameRow]] = {}
-    for row in lookup(connection, "n.name, n.key, n.uses, w.value", tables, unique_heads):
-        by_head.setdefault(row[3], []).append(NameRow._make(row))
-    for group in by_head.values():
-        if len(group) > 1:
-            group.sort(key=lambda member: (member.row != member.head, member.key))
+    rows = map(NameRow._make, lookup(connection, "n.name, n.key, n.uses, w.value", tables, unique_heads))
+    by_head = group((row.head, row) for row in rows)
+    for entity in by_head.values():
+        if len(entity) > 1:
+            entity.sort(key=lambda member: (member.row != member.head, member.key))
     return by_head
 
 
@@ -251,12 +250,12 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
     columns = """n.signature, n.name, n.key, EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name), n.persons > 0,
         n.code, (SELECT group_concat(DISTINCT a.full) FROM aliases AS a WHERE a.name = n.name), n.head, n.reason"""
     tables = "names AS n WHERE n.name = w.value AND n.uses > 0 ORDER BY n.signature, n.key"
-    by_signature: dict[int, list[Member]] = {}
+    members = []
     for signature, row, key, subject, person, code, full, head, reason in lookup(connection, columns, tables, chosen):
         full_names = tuple(map(int, full.split(","))) if full else ()
         member = Member(row, key, bool(subject), bool(person), code or b"", full_names, head or 0, reason or "")
-        by_signature.setdefault(signature, []).append(member)
-    return by_signature
+        members.append((signature, member))
+    return group(members)
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:

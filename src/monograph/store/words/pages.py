@@ -160,8 +160,7 @@ class FilePages:
         chains = [(page, min(count, most), min(count, most)) for page, count in runs]
         for _ in range(_MAX_JUMPS):
             yield [(page, min(remaining, guess)) for page, remaining, guess in chains]
-            next_chains = (self._follow_chain(*chain) for chain in chains)
-            chains = [chain for chain in next_chains if chain is not None]
+            chains = [next_chain for chain in chains if (next_chain := self._follow_chain(*chain)) is not None]
             if not chains:
                 return
 
