@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from monograph.graph.heads import update_heads
 from monograph.settings import Settings
 from monograph.shelf.manifest import Pair
 from monograph.shelf.storage import ShelfPlace
@@ -20,7 +21,6 @@ from monograph.store.file.database import Connection, Database
 from monograph.store.file.settings import StoredModel
 from monograph.store.graph import names
 from monograph.values import Finding
-from monograph.write.pipeline import resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def make(path: Path, of: BuildOrigin, shares: Iterable[Share]) -> None:
     with closing(Database(path)) as database, database.write() as connection:
         begin(connection, of)
         stored.store_shares(connection, shares)
-        resolve(connection)
+        update_heads(connection)
 
 
 def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from monograph.derive.derivation import embedded_text, extraction_key, vector_key
+from monograph.graph.heads import changed_heads
 from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
 from monograph.store import tree as stored_tree
@@ -28,7 +29,7 @@ from monograph.vectors.index import EcoVectorIndex
 from monograph.write import rebuild_graph, tree
 from monograph.write.changes import Tally
 from monograph.write.graph import complete_codes, keys_of, node_of, part_of
-from monograph.write.pipeline import Pipeline, changes
+from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, derive_vectors
 
 
@@ -106,7 +107,7 @@ def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
     keys = {key for pair in cannot_link for key in pair}
     for group in names.groups(checked.connection).values():
         by_row = {member.row: member for member in group}
-        for head, _, row in changes(group, cannot_link):
+        for head, _, row in changed_heads(group, cannot_link):
             # A name that is kept apart may have no head even though a rule would give it one.
             if by_row[row].head or not head or by_row[row].key not in keys:
                 yield (row,)

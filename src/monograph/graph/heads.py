@@ -1,0 +1,77 @@
+"""Heads of stored names, updated after a change: which names are merged into one entity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from monograph.graph.names import stands_alone
+from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
+from monograph.store.file.database import Connection
+from monograph.store.graph import names
+
+_MOST_PAIRS = 4_096
+"""Largest number of pairs of keys that are compared to find the names that a change affects.
+
+Above it, all names of the signature are resolved again.
+"""
+
+
+def update_heads(connection: Connection) -> None:
+    """Update which names are merged into one entity, for the names that are marked as unresolved."""
+    marked = names.unresolved(connection)
+    if marked:
+        cannot_link = names.cannot_link(connection)
+        names.set_heads(connection, list(_find_changed_heads(connection, marked, cannot_link)))
+        # The rules can merge two names that are kept apart by way of a third name. Such a pair is separated here: the
+        # name that is not the head loses its head, or, if neither is the head, the name later in the alphabet.
+        for pair in sorted(pair for pair in cannot_link if pair[0] < pair[1]):
+            members = names.known(connection, pair)
+            if len(members) == 2 and members[pair[0]].head == members[pair[1]].head:
+                leaving = pair[0] if members[pair[1]].head == members[pair[1]].row else pair[1]
+                names.set_heads(connection, [(None, None, members[leaving].row)])
+    names.clear_unresolved(connection)
+
+
+def _find_changed_heads(
+    connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """Yield the changes of heads that the marked names cause: see :func:`changed_heads`."""
+    keys = {name.key for name in marked if name.living and name.headed}
+    compared = [name for name in marked if not stands_alone(name.key)]
+    groups = names.signed(connection, sorted({name.signature for name in compared}))
+    sizes = {}
+    for signature, grouped in groupby(compared, key=lambda name: name.signature):
+        marks, group = list(grouped), groups.get(signature, [])
+        if len(group) > 1 or not all(name.living for name in marks):
+            # Number of keys that the rules compare; only above LARGEST_GROUP must it be exact.
+            small = len(group) <= LARGEST_GROUP
+            sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
+            # If the number of keys crossed LARGEST_GROUP in either direction, all of them are resolved again.
+            came = sum(name.living for name in marks)
+            crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(marks) - came
+            resolve_all = crossed or len(marks) * len(group) > _MOST_PAIRS
+            keys.update(group if resolve_all else related((name.key for name in marks), group))
+    for signature, members in names.groups(connection, keys).items():
+        yield from changed_heads(members, cannot_link, sizes.get(signature, 0))
+
+
+def changed_heads(
+    group: Sequence[names.Member], cannot_link: set[tuple[str, str]], size: int = 0
+) -> Iterator[tuple[int | None, str | None, int]]:
+    """Yield (head, reason, row) of the names of a signature whose head or reason has changed; None for no head.
+
+    The parameters are those of :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a
+    full name that they stand for, even if no rule can merge them.
+    """
+    resolved = {}
+    if len(group) > 1:
+        candidates = [Candidate(member.row, member.key, member.subject, member.person, member.code) for member in group]
+        resolved = {merge.name: (merge.head, merge.reason) for merge in heads(candidates, cannot_link, size)}
+    for member in group:
+        # A name that documents state to be short for exactly one full name gets that name as its head.
+        if len(member.full) == 1 and member.row not in resolved and member.full[0] != member.row:
+            resolved[member.row] = (member.full[0], "abbreviation")
+        head, reason = resolved.get(member.row, (0, ""))
+        if (head, reason) != (member.head, member.reason):
+            yield head or None, reason or None, member.row
