@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -79,38 +80,30 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
     done = 0
     sizes = (lambda item: len(item.document.text) if isinstance(item, Taken) else 0, BATCH_CHARACTERS)
     for batch in grouped(store.items(use_vectors), sizes, (lambda _: 1, BATCH_DOCUMENTS)):
-        reports.append(
-            file.forgetting(lambda forgets, batch=batch: stored(file.writing_pipeline().forgetting(forgets), batch))  # type: ignore[misc]
-        )
+        reports.append(file.forgetting(partial(_store, file.writing_pipeline(), batch)))
         done += len(batch)
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
-    _import_assertions(file, store.assertions())
+    remaining = store.assertions()
+    while assertion_batch := list(islice(remaining, TOLD_AT_ONCE)):
+        _import_assertions(file, assertion_batch)
     return together(reports)
 
 
-def _import_assertions(file: WholeFile, imported: Iterator[AssertedNode | AssertedRelation]) -> None:
+def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedRelation]) -> None:
     """Add the assertions of a store; skip assertions with an origin that was not imported."""
-    while batch := list(islice(imported, TOLD_AT_ONCE)):
-        names = list({name for assertion in batch for name in assertion.origins})
-        with file.database.read() as connection:
-            existing = assertions.origins(connection, names)
-        known = [assertion for assertion in batch if all(name in existing for name in assertion.origins)]
-        nodes = [assertion for assertion in known if isinstance(assertion, AssertedNode)]
-        relations = [assertion for assertion in known if isinstance(assertion, AssertedRelation)]
-        file.forgetting(
-            lambda _, nodes=nodes, relations=relations: add_assertions(  # type: ignore[misc]
-                file.database, nodes, relations, missing_ok=True
-            )
-        )
+    names = list({name for assertion in batch for name in assertion.origins})
+    with file.database.read() as connection:
+        existing = assertions.origins(connection, names)
+    known = [assertion for assertion in batch if all(name in existing for name in assertion.origins)]
+    nodes = [assertion for assertion in known if isinstance(assertion, AssertedNode)]
+    relations = [assertion for assertion in known if isinstance(assertion, AssertedRelation)]
+    file.forgetting(lambda _: add_assertions(file.database, nodes, relations, missing_ok=True))
 
 
-def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
-    """Store imported documents.
-
-    Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
-    """
-    records = [item for item in some if isinstance(item, Taken)]
+def _store(pipeline: Pipeline, batch: Sequence[Taken | Problem], forgets: bool) -> Report:
+    """Store imported documents. Vectors of the file's embedder go into the memo and are not computed again."""
+    records = [item for item in batch if isinstance(item, Taken)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector
         for record in records
@@ -120,5 +113,5 @@ def stored(pipeline: Pipeline, some: Sequence[Taken | Problem]) -> Report:
     if values:
         with pipeline.database.write() as connection:
             memo.put(connection, memo.VECTOR, ((key, pack(normalised(vector)), 0) for key, vector in values.items()))
-    report = apply.add(pipeline, [record.document for record in records], strict=False)
-    return together([Report(problems=tuple(item for item in some if isinstance(item, Problem))), report])
+    report = apply.add(pipeline.forgetting(forgets), [record.document for record in records], strict=False)
+    return together([Report(problems=tuple(item for item in batch if isinstance(item, Problem))), report])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ class Files(OriginalFiles):
         plan = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
         )
-        pipeline = self._file.describing(self._file.pipeline())
+        pipeline = replace(self._file.pipeline(), describer=self._file.models.describer)
         if pipeline.describer is not None:
             plan = describe.read_again(pipeline, pipeline.describer, plan)
         if not price:
@@ -88,7 +89,9 @@ class Files(OriginalFiles):
         erased from the bytes of the file and its write-ahead log. If another process still reads an older state, the
         report has a problem, and the next write erases the text.
         """
-        pipeline = self._file.describing(self._file.writing_pipeline(), adopt=True)
+        pipeline, models = self._file.writing_pipeline(), self._file.models
+        models.adopt_describer()
+        pipeline = replace(pipeline, describer=models.describer)
         return self._file.forgetting(
             lambda forgets: apply.apply(pipeline.forgetting(forgets), plan, limits, progress), forget
         )

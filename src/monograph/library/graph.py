@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from monograph.models import Extractor
     from monograph.values import Cost, Float32, OnProgress
-    from monograph.write.pipeline import WriteGuard
 
 EXPORTED = 1_000
 """Largest number of entities around an entity that are exported, or searched for a route."""
@@ -221,10 +220,6 @@ class GraphWriter(GraphReader):
 
     _file: WholeFile | FilePart
 
-    def __init__(self, file: WholeFile | FilePart, guard: WriteGuard | None = None) -> None:
-        super().__init__(file)
-        self._guard = guard
-
     def add(
         self,
         nodes: Iterable[AssertedNode] = (),
@@ -242,9 +237,9 @@ class GraphWriter(GraphReader):
         origin is neither a chunk nor a document of the file, unless ``missing_ok`` skips it; and OutsideView if in a
         view an assertion has no origin.
         """
-        file, nodes, relations = self._file.whole, list(nodes), list(relations)
+        file, guard, nodes, relations = self._file.whole, self._file.guard, list(nodes), list(relations)
         file.forgetting(
-            lambda _: assertions.add(file.database, nodes, relations, self._guard, missing_ok=missing_ok), strict=True
+            lambda _: assertions.add(file.database, nodes, relations, guard, missing_ok=missing_ok), strict=True
         )
 
     def remove(
@@ -261,10 +256,9 @@ class GraphWriter(GraphReader):
         """
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(relation, "a relation")) for relation in relations]
-        file = self._file.whole
-        return file.forgetting(
-            lambda _: assertions.remove(file.database, named, ends, self._guard), forget, strict=True
-        ).removed
+        file, guard = self._file.whole, self._file.guard
+        report = file.forgetting(lambda _: assertions.remove(file.database, named, ends, guard), forget, strict=True)
+        return report.removed
 
 
 class EntityGraph(GraphWriter):

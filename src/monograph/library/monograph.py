@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from monograph import where as filters
 from monograph.errors import InputError
 from monograph.library.opened import OpenOptions, WholeFile, spends
-from monograph.library.reader import View, Writable, document_names
+from monograph.library.reader import Writable, document_names
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.values import arguments
 from monograph.vectors.index import DEFAULT_CACHE_BYTES, DEFAULT_TARGET_RECALL
@@ -143,24 +143,6 @@ class Monograph(Writable):
     def vectors(self) -> Vectors:
         """The vectors of chunks."""
         return Vectors(self._file)
-
-    def within(self, where: Mapping[str, Any]) -> View:
-        """Return a view of the file: only the documents whose chunks all match a filter.
-
-        Every method of the view reads these documents alone. A name that occurs only in other documents does not exist
-        in the view. Paths go only through documents of the view, and a summary is in the view only if all its chunks
-        are. A ``where`` given to a method narrows the view further; a view of a view has the documents that match both
-        filters. Word weights, and which spellings are merged into one entity, are those of the whole file.
-
-        Documents that are added get the filter's values as metadata. A document of the same id outside of the view is
-        neither overwritten nor removed. A view has no methods for the whole file (``sync``, ``compact``, ``backup``,
-        ``check``, rebuilding).
-
-        A view is closed with its file; closing the view does nothing. The view looks up its documents at first use and
-        after every change of the file, so reuse a view instead of making it for each call. ``where`` is as for
-        :meth:`search`. Raises InputError if it is empty or invalid.
-        """
-        return View(self._narrowed(where))
 
     def sync(
         self,

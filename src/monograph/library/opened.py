@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from monograph.settings import Settings
     from monograph.store.file.encryption import RawKey
     from monograph.values import Document, Float32, Report
-    from monograph.vectors.design import Kind
+    from monograph.vectors.design import Design, Kind
     from monograph.where import Condition
-    from monograph.write.pipeline import Pipeline
+    from monograph.write.pipeline import Pipeline, WriteGuard
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -103,10 +103,9 @@ class OpenFile:
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
         try:
             built, design = configuration.load_settings(database, options.settings, options.vector_index)
-            chunk_index = EcoVectorIndex(design=design, target_recall=recall, cache_bytes=cache)
             database.clock = options.clock if built.history else None
             models = FileModels(database, options.model, options.trusted)
-            file = cls(database, (chunk_index, _make_summary_index(chunk_index)), built, models)
+            file = cls(database, _make_indexes(design, recall, cache), built, models)
             database.diagnose = file._first_fault
             configuration.flush_vectors(database, file.indexes)
             with file.spending():
@@ -227,6 +226,7 @@ class WholeFile(OpenFile):
 
     condition = None
     second = None
+    guard = None
 
     def __init__(self, database: Database, indexes: Indexes, settings: Settings, models: FileModels) -> None:
         super().__init__(database, indexes, settings, models)
@@ -304,16 +304,13 @@ class WholeFile(OpenFile):
 
         index, models = self.chunk_index, self.models
         with self.spending():
-            made_by = models.embedder, models.extractor
-            pipeline = Pipeline(self.database, self.indexes, *made_by, None, self.settings)
+            pipeline = Pipeline(self.database, self.indexes, models.embedder, models.extractor, None, self.settings)
             if not self.database.read_only:  # A read-only file cannot store these values: each snapshot derives them.
                 apply.derive_missing(pipeline, second)
             database = view.snapshot_in_memory(self.database)
             database.diagnose = self.database.diagnose
-            index = EcoVectorIndex(
-                design=index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes
-            )
-            base = OpenFile(database, (index, _make_summary_index(index)), self.settings, copy.copy(models))
+            indexes = _make_indexes(index.design, index.target_recall, index.cache_bytes)
+            base = OpenFile(database, indexes, self.settings, copy.copy(models))
             snapshot = FilePart(self, None, second, database, base)
             apply.restore(replace(pipeline, database=database, indexes=base.indexes), second)
         return snapshot
@@ -323,7 +320,7 @@ class WholeFile(OpenFile):
     ) -> Pipeline:
         """Return a pipeline with the given models; None means the file's own.
 
-        It plans and prices. Before it writes, the file must adopt its models: see :meth:`writing_pipeline`.
+        Before it writes, the file must adopt its models: see :meth:`writing_pipeline`.
         """
         from monograph.write.pipeline import Pipeline
 
@@ -338,12 +335,6 @@ class WholeFile(OpenFile):
             summarizer,
             self.settings,
         )
-
-    def describing(self, pipeline: Pipeline, *, adopt: bool = False) -> Pipeline:
-        """Return the pipeline with the file's describer, if any; ``adopt`` first stores the given one as the file's."""
-        if adopt:
-            self.models.adopt_describer()
-        return replace(pipeline, describer=self.models.describer)
 
     def writing_pipeline(self, passages: Sequence[Document] = ()) -> Pipeline:
         """Return a pipeline for writing: adopt the models first, and complete the graph.
@@ -402,6 +393,13 @@ class FilePart(OpenFile):
         self.view = self.filtered_by or f"as of {TimeSpan(second or 0, second or 0)}"
         weakref.finalize(self, database.close)
 
+    @property
+    def guard(self) -> WriteGuard | None:
+        """Guard of writes through a view; None without a filter."""
+        from monograph.write.pipeline import WriteGuard
+
+        return None if self.condition is None else WriteGuard(self.condition, compile_condition(self.condition))
+
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return WholeFile.part, (self.whole, self.condition, self.second)
 
@@ -417,5 +415,8 @@ def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, 
     return wrapper
 
 
-def _make_summary_index(index: EcoVectorIndex) -> EcoVectorIndex:
-    return EcoVectorIndex(SUMMARIES, index.design, target_recall=index.target_recall, cache_bytes=index.cache_bytes)
+def _make_indexes(design: Design, target_recall: float, cache_bytes: int) -> Indexes:
+    return (
+        EcoVectorIndex(design=design, target_recall=target_recall, cache_bytes=cache_bytes),
+        EcoVectorIndex(SUMMARIES, design, target_recall=target_recall, cache_bytes=cache_bytes),
+    )

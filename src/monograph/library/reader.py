@@ -14,7 +14,6 @@ from monograph.explore import lookup
 from monograph.library.opened import FilePart, OpenFile, WholeFile, spends
 from monograph.library.questions import Questions, allowed, keeps_no_versions
 from monograph.read.paths import path_to_text
-from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.values import arguments
 from monograph.write import configuration
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
         StoredChunk,
     )
     from monograph.where import Moment
-    from monograph.write.pipeline import WriteGuard
 
 
 class Reader(Questions):
@@ -312,10 +310,23 @@ class Snapshot(Reader):
 class Writable(Reader):
     """The methods that write documents: base of :class:`monograph.Monograph` and :class:`View`."""
 
-    @property
-    def _guard(self) -> WriteGuard | None:
-        """Guard of writes through a view; None for a whole file."""
-        return None
+    def within(self, where: Mapping[str, Any]) -> View:
+        """Return a view of the file: only the documents whose chunks all match a filter.
+
+        Every method of the view reads these documents alone. A name that occurs only in other documents does not exist
+        in the view. Paths go only through documents of the view, and a summary is in the view only if all its chunks
+        are. A ``where`` given to a method narrows the view further; a view of a view has the documents that match both
+        filters. Word weights, and which spellings are merged into one entity, are those of the whole file.
+
+        Documents that are added get the filter's values as metadata. A document of the same id outside of the view is
+        neither overwritten nor removed. A view has no methods for the whole file (``sync``, ``compact``, ``backup``,
+        ``check``, rebuilding).
+
+        A view is closed with its file; closing the view does nothing. The view looks up its documents at first use and
+        after every change of the file, so reuse a view instead of making it for each call. ``where`` is as for
+        :meth:`search`. Raises InputError if it is empty or invalid.
+        """
+        return View(self._narrowed(where))
 
     @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
@@ -327,7 +338,7 @@ class Writable(Reader):
         """
         from monograph.write import apply
 
-        guard = self._guard
+        guard = self._file.guard
         accepted = list(documents) if guard is None else guard.carried(documents)
         pipeline = replace(self._file.whole.writing_pipeline(), guard=guard)
         return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), accepted, progress))
@@ -345,7 +356,7 @@ class Writable(Reader):
         """
         from monograph.write import passages
 
-        guard = self._guard
+        guard = self._file.guard
         accepted = list(documents) if guard is None else guard.carried(documents)
         pipeline = replace(self._file.whole.writing_pipeline(accepted), guard=guard)
         return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), accepted, progress))
@@ -364,7 +375,7 @@ class Writable(Reader):
         """
         from monograph.write import writer
 
-        whole, named, guard = self._file.whole, document_names(ids), self._guard
+        whole, named, guard = self._file.whole, document_names(ids), self._file.guard
         return self._change(
             lambda forgets: whole.update_tree(
                 writer.remove(whole.database, whole.indexes, named, guard, forgets=forgets)
@@ -386,7 +397,7 @@ class Writable(Reader):
         if ids is None and not where:
             raise InputError("neither ids nor a filter was given", "give one; to clear the file, remove its documents")
         named = None if ids is None else arguments.names(ids, "an id")
-        guard = self._guard
+        guard = self._file.guard
         narrowed = allowed(where) if guard is None else guard.chunks(allowed(where))
         if configuration.EMBEDDER.known(self._file.whole.database) is None:
             return Report()  # The file is empty. A writing pipeline would adopt an embedder, which it must not do yet.
@@ -396,7 +407,7 @@ class Writable(Reader):
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
         """Write to the file. For a view, set counts to 0 that would reveal contents outside of the view."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
-        if self._guard is None:
+        if self._file.guard is None:
             return report
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
 
@@ -411,23 +422,11 @@ class View(Writable):
     _file: FilePart
 
     @property
-    def _guard(self) -> WriteGuard:
-        from monograph.write.pipeline import WriteGuard
-
-        condition = self._file.condition
-        assert condition is not None  # noqa: S101 - a view has one
-        return WriteGuard(condition, compile_condition(condition))
-
-    @property
     def graph(self) -> GraphWriter:
         """The entity–chunk graph of the view, to which assertions can be added."""
         from monograph.library.graph import GraphWriter
 
-        return GraphWriter(self._file, self._guard)
-
-    def within(self, where: Mapping[str, Any]) -> View:
-        """Return a view of the documents that match both filters: see :meth:`monograph.Monograph.within`."""
-        return View(self._narrowed(where))
+        return GraphWriter(self._file)
 
 
 def document_names(ids: Iterable[str]) -> list[str]:

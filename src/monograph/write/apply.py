@@ -125,8 +125,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     with ExitStack() as closing:
         pictured = None
         if pipeline.describer is not None:
-            describing = describe.Describing(pipeline.database, pipeline.describer, limits, closing, tally)
-            pictured = describing.documents
+            pictured = describe.Describing(pipeline.database, pipeline.describer, limits, closing, tally)
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
         for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, precomputed, strict=False))
@@ -171,7 +170,6 @@ def store(
         for prepared in work:
             pipeline.guard.check(prepared)
     waiting = {key: value for prepared in work for key, value in prepared.given.items()}
-
     texts = {key: text for prepared in work for key, text in prepared.texts.items()}
 
     def derive_and_store() -> Tally:
@@ -266,9 +264,8 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
     if not previous:
         return
     prepared = _prepare_versions(pipeline, previous)
-    vectors(pipeline.embedder).derive_missing(
-        database, {key: text for version in prepared for key, text in version.texts.items()}
-    )
+    texts = {key: text for version in prepared for key, text in version.texts.items()}
+    vectors(pipeline.embedder).derive_missing(database, texts)
     extracting = extractions(pipeline.extractor)
     if graph:
         extracting.derive_missing(database, extracting.keyed(chunk for version in previous for chunk in version.chunks))

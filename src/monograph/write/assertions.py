@@ -85,11 +85,8 @@ def check(nodes: Iterable[AssertedNode], relations: Iterable[AssertedRelation]) 
         if node.embedding is not None and not np.isfinite(arguments.vector(node.embedding, "an embedding")).all():
             raise InputError(f"the embedding of the node {arguments.shown(node.id)} is not finite", "embed it again")
     for relation in relations:
-        for value, name in (
-            (relation.source, "a source"),
-            (relation.label, "a relation's label"),
-            (relation.target, "a target"),
-        ):
-            arguments.label(value, name)
+        arguments.label(relation.source, "a source")
+        arguments.label(relation.label, "a relation's label")
+        arguments.label(relation.target, "a target")
         arguments.names(relation.origins, "an origin")
         check_json(relation.properties, f"the relation {arguments.shown(relation.label)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from monograph.derive import loading
 from monograph.derive.loading import addresses, is_named, normal
 from monograph.errors import DamagedFile, InputError, ModelMismatch, ModelUntrusted
+from monograph.models import Describer, LearnsDimension, Reranker
 from monograph.settings import Settings
 from monograph.store.file import settings as stored_settings
 from monograph.store.file.database import Database
@@ -20,7 +21,7 @@ from monograph.vectors.cluster import MOST_DIMENSIONS
 from monograph.vectors.design import DESIGNS, Design, Kind, design_of
 
 if TYPE_CHECKING:
-    from monograph.models import Describer, Embedder, Extractor, LanguageModel, Reranker, Specified, Summarizer, Trusted
+    from monograph.models import Embedder, Extractor, LanguageModel, Specified, Summarizer, Trusted
     from monograph.values import Document
     from monograph.vectors.index import EcoVectorIndex
 
@@ -90,18 +91,10 @@ Given = TypeVar("Given", bound="Specified")
 class PluggedIn(Generic[Given]):
     """One kind of model of a file: how the file's model is stored, checked against a given one, and loaded.
 
-    Parameters
-    ----------
-    name:
-        Name of the kind; ``load_NAME`` of :mod:`monograph.derive.loading` loads a model from its spec.
-    usual:
-        Spec of the default model, for a file without a stored one.
-    made_by:
-        Subject and verb of the error message for a file with another model; the key of the stored model follows.
-    keep:
-        First part of the hint: how to open the file with its own model. ``{}`` becomes "with the ..." or "without ...".
-    rebuild, in_python:
-        Second part of the hint: how to change to the given model, as a command, or in Python if no command can name it.
+    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model from its spec; ``usual`` is the spec of the default
+    model. The other fields are parts of the error for a file with another model. ``made_by`` comes before the key of
+    the stored model. ``keep`` is how to open the file with its own model: ``{}`` becomes "with the ..." or "without
+    ...". ``rebuild`` is how to change to the given model, or ``in_python`` if no command can name it.
     """
 
     name: stored_settings.ModelKind
@@ -212,8 +205,6 @@ def tell_dimension(database: Database, embedder: Embedder) -> None:
 
     Raises ModelUnavailable if the embedder has returned vectors of another dimension.
     """
-    from monograph.models import LearnsDimension
-
     stored = EMBEDDER.known(database)
     if stored is not None and stored.key == embedder.key and isinstance(embedder, LearnsDimension):
         embedder.expect(stored.dimension)
@@ -224,18 +215,13 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
 
     Raises ModelMismatch if the file has another embedder, and InputError if no vector index can hold its vectors.
     """
-    if EMBEDDER.known(database) is None:
-        _require_dimension(embedder.dimension)
+    if EMBEDDER.known(database) is None and not 0 < embedder.dimension <= MOST_DIMENSIONS:
+        raise InputError(
+            f"the vectors have {embedder.dimension:,} dimensions",
+            f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions",
+        )
     EMBEDDER.adopt(database, embedder)
     tell_dimension(database, embedder)
-
-
-def _require_dimension(dimension: int) -> None:
-    """Raise InputError if a vector index cannot hold vectors of this dimension."""
-    if not 0 < dimension <= MOST_DIMENSIONS:
-        raise InputError(
-            f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
-        )
 
 
 NOBODY = "none"
@@ -286,9 +272,11 @@ class FileModels:
         if all_given and EMBEDDER.known(self._database) is None:
             from monograph.derive.embed.given import GivenVectors
 
-            _require_dimension(len(vectors[0]))
-            self.given_embedder = GivenVectors(len(vectors[0]))
-        adopt_embedder(self._database, self.embedder)
+            embedder: Embedder = GivenVectors(len(vectors[0]))
+            adopt_embedder(self._database, embedder)
+            self.given_embedder = embedder
+        else:
+            adopt_embedder(self._database, self.embedder)
         if self.given_summarizer is not None:
             SUMMARIZER.adopt(self._database, self.given_summarizer)
         EXTRACTOR.check(self._database, self.extractor)
@@ -335,16 +323,15 @@ class FileModels:
         Raises ModelError if it cannot be loaded here, and InputError if the value is neither a describer nor a text.
         """
         self.describer_disabled = given == NOBODY
-        self.given_describer = None
-        if not self.describer_disabled and given is not None and given != "":
-            from monograph.models import Describer
-
-            if isinstance(given, str):
-                given = loading.load_describer(given)
-            if not isinstance(given, Describer) or isinstance(given, type):
-                hint = "give a describer, or a text that names one: openai:URL#MODEL"
-                raise InputError(f"the describer is {shown(given)}", hint)
-            self.given_describer = given
+        if self.describer_disabled or given is None or given == "":
+            self.given_describer = None
+            return
+        if isinstance(given, str):
+            given = loading.load_describer(given)
+        if not isinstance(given, Describer) or isinstance(given, type):
+            hint = "give a describer, or a text that names one: openai:URL#MODEL"
+            raise InputError(f"the describer is {shown(given)}", hint)
+        self.given_describer = given
 
     def adopt_describer(self) -> None:
         """Store the given describer as the file's own in place of any other, or remove the stored one if disabled.
@@ -356,9 +343,8 @@ class FileModels:
         if describer is None and not self.describer_disabled:
             return
         previous = DESCRIBER.known(self._database)
-        stored = stored_settings.StoredModel(NOBODY, NOBODY)
-        if describer is not None:
-            stored = stored_settings.StoredModel(describer.key, describer.spec)
+        key, spec = (NOBODY, NOBODY) if describer is None else (describer.key, describer.spec)
+        stored = stored_settings.StoredModel(key, spec)
         if previous != stored and (previous is not None or describer is not None):
             with self._database.write() as connection:
                 stored_settings.save_model(connection, DESCRIBER.name, stored)
@@ -377,8 +363,6 @@ class FileModels:
         if chosen is None or chosen == "":
             return None
         if not isinstance(chosen, str):
-            from monograph.models import Reranker
-
             if not isinstance(chosen, Reranker) or isinstance(chosen, type):
                 hint = "give a reranker, or a text that names one: onnx:FOLDER"
                 raise InputError(f"the reranker is {shown(chosen)}", hint)

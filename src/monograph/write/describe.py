@@ -50,7 +50,7 @@ class Describing:
     def __post_init__(self) -> None:
         self._derivation = descriptions(self.describer, self._errors)
 
-    def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
+    def __call__(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
         """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
         pictures = self._derivation.keyed(part.pictures)
         derived = self._derivation.derive_missing(self.database, pictures)
@@ -66,9 +66,7 @@ class Describing:
             problems.append(Problem(uri, f"{many} not described: {reason}", hint))
         captions = {key: Caption(text, described=True) for key, text in texts.items()}
         captions |= {key: Caption(self._recognise_words(pictures[key])) for key in failed}
-        return _caption_documents(
-            uri, part, {picture.mark: captions[self._derivation.key(picture)] for picture in part.pictures}, problems
-        )
+        return _caption_documents(uri, part, self._derivation, captions, problems)
 
     def _recognise_words(self, picture: Picture) -> str:
         if not is_installed(_OCR):
@@ -94,16 +92,16 @@ class Pricing:
     priced: set[bytes]
     cost: Cost = field(default_factory=Cost)
 
-    def documents(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """Return the documents of a part as :meth:`Describing.documents` would."""
+    def __call__(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
+        """Return the documents of a part as :class:`Describing` would."""
         derivation = descriptions(self.describer, {})
         pictures = derivation.keyed(part.pictures)
         stored = _load_descriptions(self.database, list(pictures))
         with self.database.read() as connection:
             self.cost += derivation.price_missing(connection, pictures, self.priced)
-        keys = {picture.mark: derivation.key(picture) for picture in part.pictures}
-        captions = {mark: Caption(stored.get(key, key.hex()), described=True) for mark, key in keys.items()}
-        return _caption_documents(uri, part, captions, problems)
+        texts = {key: key.hex() for key in pictures} | stored
+        captions = {key: Caption(text, described=True) for key, text in texts.items()}
+        return _caption_documents(uri, part, derivation, captions, problems)
 
 
 def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
@@ -112,16 +110,16 @@ def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
         describers = sources.described(connection)
     roots = {root.name: root for root in plan.roots if describers.get(root.name) != describer.key}
 
-    def changed(change: Change) -> Change:
-        if (
-            change.kind != "same"
-            or change.root not in roots
-            or is_harmless(text_to_path(roots[change.root].path(change.uri)))
-        ):
-            return change
-        return replace(change, kind="changed", touched=False)
+    def may_have_pictures(change: Change) -> bool:
+        return change.root in roots and not is_harmless(text_to_path(roots[change.root].path(change.uri)))
 
-    return replace(plan, changes=tuple(changed(change) for change in plan.changes))
+    changes = (
+        replace(change, kind="changed", touched=False)
+        if change.kind == "same" and may_have_pictures(change)
+        else change
+        for change in plan.changes
+    )
+    return replace(plan, changes=tuple(changes))
 
 
 def _load_descriptions(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
@@ -133,12 +131,17 @@ def _load_descriptions(database: Database, keys: Sequence[bytes]) -> dict[bytes,
 
 
 def _caption_documents(
-    uri: str, part: Part, captions: dict[str, Caption], problems: list[Problem]
+    uri: str,
+    part: Part,
+    derivation: Derivation[Picture],
+    captions: Mapping[bytes, Caption],
+    problems: list[Problem],
 ) -> tuple[Document, ...]:
     """Return the documents of a part with captions in place of marks; a document without text becomes a problem."""
     if not part.pictures:
         return part.documents
-    captioned = [insert_captions(document, part.pictures, captions) for document in part.documents]
+    by_mark = {picture.mark: captions[derivation.key(picture)] for picture in part.pictures}
+    captioned = [insert_captions(document, part.pictures, by_mark) for document in part.documents]
     for document, new in zip(part.documents, captioned, strict=True):
         if new is None:
             problems.append(Problem(document.uri or uri, "it has no text: nothing to index"))
@@ -163,7 +166,9 @@ class _TextEdit:
     number: int
 
 
-def insert_captions(document: Document, pictures: Sequence[Picture], said: Mapping[str, Caption]) -> Document | None:
+def insert_captions(
+    document: Document, pictures: Sequence[Picture], captions: Mapping[str, Caption]
+) -> Document | None:
     """Return a document with captions, given by mark, in place of its picture marks; None if no text is left.
 
     A description gets its own place, so that its chunks are cited as that picture. After it, the place around the
@@ -175,7 +180,7 @@ def insert_captions(document: Document, pictures: Sequence[Picture], said: Mappi
         start = document.text.find(picture.mark)
         if start < 0:
             continue
-        end, caption = start + len(picture.mark), said[picture.mark]
+        end, caption = start + len(picture.mark), captions[picture.mark]
         if caption.described:
             name = f"Picture {picture.number}" if picture.number else "Picture"
             edits.append(_TextEdit(start, end, f"{name}: {caption.text}", picture.number))

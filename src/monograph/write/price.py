@@ -38,10 +38,9 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
-    pictured = Pricing(pipeline.database, pipeline.describer, priced) if pipeline.describer is not None else None
-    captioned = None if pictured is None else pictured.documents
+    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer, priced)
     cost, removed = Cost(), 0
-    for batch in batches(readings(plan, limits, problems, on_progress, captioned), BATCH_FILES):
+    for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
         with pipeline.database.read() as connection:
             more, fewer = _price_batch(connection, pipeline, batch, priced)
         cost, removed = cost + more, removed + fewer
@@ -76,11 +75,10 @@ def _price_batch(
     if settings.has_graph(connection):
         extracting = derivation.extractions(pipeline.extractor)
         chunks_by_key = extracting.keyed(chunk for prepared in work for chunk in prepared.chunks)
+        cost += extracting.price_missing(connection, chunks_by_key, priced)
         coding = derivation.name_codes(pipeline.embedder)
         names_by_key = coding.keyed(_find_names_to_embed(connection, pipeline, work))
-        cost += extracting.price_missing(connection, chunks_by_key, priced) + coding.price_missing(
-            connection, names_by_key, priced
-        )
+        cost += coding.price_missing(connection, names_by_key, priced)
     return cost, removed
 
 
