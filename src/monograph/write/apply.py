@@ -45,8 +45,7 @@ from monograph.write.tree import follow
 WORTHWHILE = 1_000_000
 """Least amount of new or changed text, in characters or bytes of files, for which other processes are started.
 
-The start of a process takes half a second of processor time. In that time the writer derives the values of 500 texts of
-300 words. The writer does not wait for the start.
+A process takes half a second to start: in that time the writer derives the values of 500 texts of 300 words.
 """
 
 
@@ -58,10 +57,9 @@ def add(
     *,
     strict: bool = True,
 ) -> Report:
-    """Store documents of a caller; unchanged documents are skipped.
+    """Store new and changed documents of a caller. With ``strict``, one that cannot be stored raises InvalidDocument.
 
-    With ``strict``, a document that cannot be stored raises InvalidDocument: earlier batches are stored, and its own is
-    not. Otherwise it is a problem in the report.
+    Then earlier batches are stored, and its own is not. Without ``strict`` it is a problem in the report.
     """
     listed = list(given)
 
@@ -156,9 +154,9 @@ def store(
 ) -> Tally:
     """Derive the missing values of a batch, then store it in one transaction.
 
-    If another process deletes a value from the memo between the two steps, both steps are repeated. With ``strict``,
-    the first document that cannot be stored is raised and nothing of the batch is stored; otherwise it is a problem.
-    Raises Overtaken, and stores nothing, if the stored state has changed since ``seen``.
+    Both steps are repeated if another process deletes a value from the memo meanwhile. With ``strict``, the first
+    document that cannot be stored is raised and nothing is stored; otherwise it is a problem. Raises Overtaken, and
+    stores nothing, if the stored state has changed since ``seen``.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -227,14 +225,11 @@ def _remove_gone(pipeline: Pipeline, gone: tuple[Change, ...], tally: Tally) -> 
 
 
 def restore(pipeline: Pipeline, second: int) -> None:
-    """Change a copy of a file back to its state at the end of a second since 1970.
+    """Change a copy of a file back to its state at the end of a second since 1970, and delete all previous versions.
 
-    Documents that were stored later are removed, and the versions that were valid at that second are stored in their
-    place. Their derived values are in the memo; values that are missing, because the file has another model now, are
-    derived. All previous versions are deleted. Assertions, and names that were kept apart or merged, stay as they are.
-    Without a summarizer in the pipeline, summaries over removed chunks are deleted, and none are made.
-
-    Raises DamagedFile if a previous version cannot be read, and ModelError if a model is needed and does not answer.
+    Documents that were stored later are replaced by the versions that were valid at that second. Missing values are
+    derived. Assertions, and names that were kept apart or merged, stay as they are. Raises DamagedFile if a previous
+    version cannot be read, and ModelError if a model is needed and does not answer.
     """
     database = pipeline.database
     with database.read() as connection:

@@ -74,10 +74,9 @@ def carried_out(
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values and names are deleted, with the pairs in which such names were kept apart. The vector indexes are
-    folded (their deleted entries are dropped). The inverted index is merged into one segment, since SQLite before 3.42
-    cannot clear single postings. The file is rewritten without free space, and the write-ahead log is emptied. Raises
-    BusyFile if another process still reads an older state.
+    Unused memo values and names are deleted, with the pairs in which such names were kept apart. Deleted entries of the
+    vector indexes are dropped. The inverted index is merged into one segment, since SQLite before 3.42 cannot clear
+    single postings. The file is rewritten. Raises BusyFile if another process still reads an older state.
     """
     with database.write() as connection:
         tokens = settings.pending_erasures(connection)

@@ -92,28 +92,27 @@ def derive_graph(
     batch: Sequence[Prepared],
     tally: Tally,
     waiting: dict[bytes, bytes],
-    made: Precomputed = NOTHING_PRECOMPUTED,
+    precomputed: Precomputed = NOTHING_PRECOMPUTED,
 ) -> Derived:
     """Derive missing extractions, the parts of the graph, and missing codes of names for a batch of documents.
 
-    ``waiting`` is as for :meth:`monograph.derive.derivation.Derivation.derive_missing`. Raises MissingValue if another
-    process empties the memo meanwhile.
+    ``waiting`` is as for ``Derivation.derive_missing``. Raises MissingValue if another process empties the memo.
     """
-    extract(pipeline, (chunk for prepared in batch for chunk in prepared.chunks), tally, waiting, made.values)
-    parts = relate(pipeline, batch, made, waiting)
+    extract(pipeline, (chunk for prepared in batch for chunk in prepared.chunks), tally, waiting, precomputed.values)
+    parts = relate(pipeline, batch, precomputed, waiting)
     embedded = frozenset[str]().union(*(embedded_keys(part.part) for part in parts))
     with pipeline.database.read() as connection:
         missing = names.without_code(connection, sorted(embedded), pipeline.embedder.dimension)
     codes = name_codes(pipeline.embedder)
     names_by_key = codes.keyed(missing)
-    codes.derive_missing(pipeline.database, names_by_key, waiting, made.values)
+    codes.derive_missing(pipeline.database, names_by_key, waiting, precomputed.values)
     by_document = {(prepared.document.id, prepared.sha256): part for prepared, part in zip(batch, parts, strict=True)}
     vectors = [key for prepared in batch for key in prepared.keys]
     return Derived(waiting, vectors, by_document, {name: key for key, name in names_by_key.items()})
 
 
 def relate(
-    pipeline: Pipeline, batch: Sequence[Prepared], made: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
+    pipeline: Pipeline, batch: Sequence[Prepared], precomputed: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
     """Return each document's part of the graph. Raises MissingValue if an extraction is neither stored nor waiting."""
     keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in prepared.chunks] for prepared in batch]
@@ -122,7 +121,7 @@ def relate(
         if any(key not in stored and key not in waiting for document_keys in keys for key in document_keys):
             raise MissingValue
         cannot_link = names.cannot_link(connection)
-        ready = made.parts if made.cannot_link == cannot_link else {}
+        ready = precomputed.parts if precomputed.cannot_link == cannot_link else {}
         parts = [ready.get((prepared.document.id, prepared.sha256)) for prepared in batch]
         missing = {
             key for part, document_keys in zip(parts, keys, strict=True) if part is None for key in document_keys
@@ -258,10 +257,7 @@ def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequen
 
 
 def complete_codes(pipeline: Pipeline) -> None:
-    """Compute the embedding codes of names that lack one, and resolve again which of these names are one entity.
-
-    A code is the signs of the values of a name's embedding, one bit each.
-    """
+    """Compute the embedding codes of names that lack one, and resolve again which of these names are one entity."""
     codes = name_codes(pipeline.embedder)
 
     def complete() -> None:

@@ -33,8 +33,7 @@ SUMMARIES_A_CHANGE = 2
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
     """Return a plan with its cost. All changed files are read and cut to make it exact; nothing is written.
 
-    A picture that must be described counts as one line of text. For summaries, the cost has an upper bound and a
-    typical number: see :func:`price_summaries`.
+    A picture that must be described counts as one line of text.
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))

@@ -40,10 +40,7 @@ Pairs: TypeAlias = set[tuple[str, str]]
 
 
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
-    """Complete the graph, and store which extractor builds it; do nothing in a file that is up to date.
-
-    A graph that was built by another extractor, or by another version of the code, is rebuilt.
-    """
+    """Complete the graph, or rebuild one of another extractor or version of the code, unless it is up to date."""
     stored = EXTRACTOR.known(pipeline.database)
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
     if number == GRAPH:
@@ -84,8 +81,7 @@ def price(pipeline: Pipeline) -> Cost:
 def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally:
     """Build missing parts of the graph and missing trigrams, a batch of documents at a time, until none is missing.
 
-    From then on every write updates them. If the process is killed, finished batches stay. Other processes may write
-    meanwhile, and may complete the graph too.
+    Other processes may write meanwhile, and may complete the graph too.
     """
     tally = Tally()
     while True:
@@ -129,10 +125,9 @@ def index_trigrams(database: Database, rows: Sequence[int]) -> None:
 
 
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Rebuild the graph with the pipeline's extractor, which becomes the file's own.
+    """Rebuild the graph with the pipeline's extractor, which becomes the file's own; failed extractions are retried.
 
-    Failed extractions are retried. All extractions are stored in the memo first; then the graph is deleted and built
-    again, a batch of documents at a time.
+    The graph is deleted and built again once the memo has all extractions.
     """
     started, tally = time.perf_counter(), Tally()
     with pipeline.database.write() as connection:
@@ -215,11 +210,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 
 
 def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
-    """Keep two names apart: see :meth:`monograph.library.graph.EntityGraph.keep_apart`.
-
-    The graph parts of the documents that contain them are rebuilt from the memo. If the process is killed, the next
-    write continues.
-    """
+    """Keep two names apart, and rebuild the graph parts of the documents that contain them from the memo."""
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other)
         names.add_cannot_link(connection, pairs)

@@ -28,12 +28,10 @@ MADE_INSIDE = 256
 
 
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Give every chunk a vector of the pipeline's embedder, and make that the file's embedder.
+    """Make the pipeline's embedder that of the file: see :meth:`monograph.library.monograph.Vectors.rebuild`.
 
-    All values that depend on the embedder are derived first: the vectors of chunks, the codes of names, the summaries
-    and their tree. Then they are exchanged in one transaction. If the process is killed before its end, the file is
-    unchanged, and the next run derives only missing values. Given vectors are replaced too. Raises as
-    :meth:`monograph.library.monograph.Vectors.rebuild`.
+    Vectors of chunks, codes of names, summaries and their tree are derived first, then exchanged in one transaction.
+    Given vectors are replaced too.
     """
     started, tally = time.perf_counter(), Tally()
     spent = tree.TreeUpdate()
@@ -88,7 +86,7 @@ def _prepare_tree(
         planes = tree.random_or_learned(pipeline, sample, len(leaves))
         draft = build.TreeDraft(stored_tree.version(connection))
         build.lay_all_leaves(connection, draft, planes, leaves)
-    tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
+    tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
     return planes
 
 
@@ -116,8 +114,8 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
             # Most summaries are derived already; those of the few chunks that were stored since are made here.
             draft = build.TreeDraft(stored_tree.version(connection))
             build.lay_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
-            tree.draw_up(pipeline, pipeline.summarizer, draft, planes, spent)
-            tree.keep(connection, pipeline.summarizer, draft, spent)
+            tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent)
+            tree.store_tree(connection, pipeline.summarizer, draft, spent)
         elif stored_tree.exists(connection):
             stored_tree.begin(connection, random_planes(pipeline.embedder.dimension).to_bytes())
         for index in pipeline.indexes:
@@ -192,10 +190,7 @@ def _derive_inside(
 
 
 def price_reembed(pipeline: Pipeline) -> Cost:
-    """Return the cost of :func:`reembed`; the embedder is not called.
-
-    Each text whose value the memo lacks counts once, and so does each summary of a rebuilt tree.
-    """
+    """Return the cost of :func:`reembed`; the embedder is not called."""
     derivation, codes = vectors(pipeline.embedder), name_codes(pipeline.embedder)
     with pipeline.database.read() as connection:
         rows = documents.numbers(connection)

@@ -65,13 +65,10 @@ def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
 def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
     """Update the tree to the present chunks; do nothing without a summarizer, or if the tree is up to date.
 
-    With ``anew``, every summary is made by the pipeline's summarizer, which becomes the file's own. Summaries of the
-    same texts by the same summarizer are taken from the memo.
-
-    Each summary is stored in the memo at once. If the process is killed or the update fails, the tree is unchanged, and
-    the next update makes only missing summaries. Of several writers, one updates the tree for everything that is stored
-    by then, and the others wait for it. Raises ModelError if a summary cannot be made, and BusyFile if other processes
-    keep changing the file, or one of them holds the lock of the tree for too long.
+    With ``anew``, the tree is rebuilt and the pipeline's summarizer becomes the file's own. Each summary is stored in
+    the memo at once: after a failure the tree is unchanged, and the next update makes only missing summaries. One of
+    several writers updates the tree for all, and the others wait. Raises ModelError if a summary cannot be made, and
+    BusyFile if other processes keep changing the file or hold the lock of the tree for too long.
     """
     spent = TreeUpdate()
     if pipeline.summarizer is None or not (anew or _is_stale(pipeline)):
@@ -82,12 +79,11 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
             if not (anew or _is_stale(pipeline)):
                 break  # The previous holder of the lock has updated the tree.
             try:
-                # Draft the tree and store it. Raises TreeOvertaken if other writers changed it meanwhile.
                 draft, planes = _begin_draft(pipeline, anew=anew)
-                draw_up(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
+                derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
                     _require_same_models(pipeline, anew=anew)
-                    keep(connection, pipeline.summarizer, draft, spent)
+                    store_tree(connection, pipeline.summarizer, draft, spent)
                 break
             except build.TreeOvertaken:
                 first = spent.made if first is None else first
@@ -96,14 +92,14 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
     return spent
 
 
-def keep(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
+def store_tree(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
     """Store a draft of the tree, its summarizer and its counts. Raises TreeOvertaken if the tree changed meanwhile."""
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
     settings.count_summaries(connection, spent.made, spent.tokens)
 
 
-def draw_up(
+def derive_layers(
     pipeline: Pipeline,
     summarizer: Summarizer,
     draft: build.TreeDraft,
@@ -242,9 +238,8 @@ def _make_summaries(
 def tree_lock(path: Path) -> Iterator[None]:
     """Hold the lock of a file's tree, so that several writers do not make and pay for the same summaries.
 
-    The lock is on an empty file next to the .mono file; the system releases it when the process ends. It only saves
-    work: the tree is correct without it. On a file system without locks, all writers go on at once. Raises BusyFile if
-    another thread or process holds the lock for longer than LOCK_PATIENCE.
+    The lock is on an empty file next to the .mono file. It only saves work: the tree is correct without it. Raises
+    BusyFile if another thread or process holds the lock for longer than LOCK_PATIENCE.
     """
     lock = Path(f"{os.path.realpath(path)}-tree")
     descriptor = _lock(lock, path)

@@ -35,8 +35,7 @@ def store(
 ) -> Tally:
     """Compare a batch with the stored documents, write the changes, and return their tally.
 
-    Raises Overtaken if a stored document is not in the state of ``seen``, MissingValue if a derived value has been
-    deleted from the memo, and with ``strict`` the reason why the first document that is refused cannot be stored.
+    Raises Overtaken and MissingValue as :func:`monograph.write.apply.store`, and with ``strict`` the first refusal.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
@@ -76,8 +75,9 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
 def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
     """Write the changes of a batch, table by table.
 
-    The inverted index is written last. A statement that SQLite may have to roll back by itself makes FTS5 flush its
-    pending entries, which costs more than all other rows of a document.
+    The inverted index is last: a statement that SQLite may have to roll back makes FTS5 flush its pending entries, which
+    The inverted index is last: a statement that SQLite may have to roll back makes FTS5 flush its pending entries,
+    which costs more than all other rows of a document.
     """
     ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
     remove_rows(connection, [stored.row for stored in changes.remove], ending)
