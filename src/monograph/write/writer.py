@@ -75,7 +75,6 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
 def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
     """Write the changes of a batch, table by table.
 
-    The inverted index is last: a statement that SQLite may have to roll back makes FTS5 flush its pending entries, which
     The inverted index is last: a statement that SQLite may have to roll back makes FTS5 flush its pending entries,
     which costs more than all other rows of a document.
     """
