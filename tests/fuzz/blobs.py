@@ -8,22 +8,18 @@ import random
 import shutil
 import sqlite3
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import Any
 
 from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
 from monograph.errors import MonographError
-from monograph.models import TextKind
 from monograph.store.documents import documents
 from monograph.store.file import checksums
 from monograph.store.file.errors import sqlite_errors
-from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.design import Design
 from support.answering import Whole
@@ -54,7 +50,7 @@ def base(folder: Path) -> Path:
         )
         for at in range(60)
     ]  # fmt: skip
-    with Monograph.open(path, Words(16), summarizer=load_summarizer("extractive"), model=Whole(SAID, 9)) as made:
+    with Monograph.open(path, HashEmbedder(16), summarizer=load_summarizer("extractive"), model=Whole(SAID, 9)) as made:
         made._file.chunk_index.design = Design("graph", 8, links=4, ef_construction=20)
         made.sync(texts)
         made.add(said)
@@ -198,25 +194,12 @@ def _sealed_graph(graph: Any) -> Any:
     return graph[:16] + struct.pack("<I", kernel.checksum(graph[20:])) + graph[20:]
 
 
-class Words(HashEmbedder):
-    """Its vectors of words are made once."""
-
-    known: ClassVar[dict[tuple[str, int], Float32]] = {}
-
-    def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        for one in texts:
-            if (one, self.dimension) not in self.known:
-                self.known[one, self.dimension] = super().embed([one], kind)[0]
-        held = [self.known[one, self.dimension] for one in texts]
-        return np.stack(held) if held else np.zeros((0, self.dimension), dtype=np.float32)
-
-
 def ask(path: Path, chosen: random.Random, folder: Path) -> None:
     """Some of what reads the file, then of what writes it, then a repair and what reads it again; each may refuse."""
     refused: MonographError | None = None
     for repaired in (False, True):
         try:
-            with Monograph.open(path, Words(16), model=Whole(SAID, 9)) as opened:
+            with Monograph.open(path, HashEmbedder(16), model=Whole(SAID, 9)) as opened:
                 first: list[Callable[[], object]] = [partial(opened.check, repair=True)] if repaired else []
                 works = chosen.sample(reading(opened), 8) + chosen.sample(writing(opened, folder), 2)
                 for work in (*first, *works):
@@ -270,8 +253,8 @@ def writing(opened: Monograph, folder: Path) -> list[Callable[[], object]]:
         opened.compact,
         opened.tree.rebuild,
         opened.graph.rebuild,
-        partial(opened.vectors.rebuild, Words(16)),
-        partial(opened.vectors.rebuild, Words(24)),
+        partial(opened.vectors.rebuild, HashEmbedder(16)),
+        partial(opened.vectors.rebuild, HashEmbedder(24)),
         partial(opened.sync, folder / "texts"),
         opened.files.retry,
         partial(opened.files.remove, "texts"),

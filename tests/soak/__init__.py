@@ -1,1 +1,1 @@
-"""The soak: processes killed, a crowd at one file, damaged files. See ``docs/explanation/reliability.md``; run by ``make soak``."""
+"""The soak: killed writers, a crowd at one file, damaged files. Run by ``make soak``; see ``docs/explanation/reliability.md``."""

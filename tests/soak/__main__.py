@@ -1,4 +1,4 @@
-"""The soak as a program: ``python -m soak`` in ``tests``, with all its parts, or ``python -m soak kills`` with one."""
+"""The soak as a program: ``python -m soak`` in ``tests`` runs all its parts, ``python -m soak kills`` one."""
 
 from __future__ import annotations
 
@@ -12,177 +12,141 @@ import argparse
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from random import Random
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from monograph.store.file import encryption
-from soak import crowd, damage, harm, kills, page, plant
-from soak.process import Work, side_by_side
-from soak.tally import Fault, Tally
-from soak.warm import warm
+from soak import commands, crowd, damage, harm, kills
+from soak.corpus import open_file
+from soak.process import Work, run_parallel
+from soak.record import Fault, Tally, replace_record
+from soak.state import unlike_fresh_build
 
-encryption.ROUNDS = 1  # What a key costs is no part of this.
+encryption.ROUNDS = 1  # The soak does not test what a key costs.
 PARTS = ("kills", "crowd", "damage")
 MOST_FAULTS = 20
 """After which a part ends."""
-AT_ONCE = 20
-"""Damaged files that are handed to a process together."""
+FILES_OF_A_PROCESS = 20
+"""Damaged files that one process looks at."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What is to be done: where, how much of it, by what chance, and which single life or file alone."""
-
-    folder: Path
-    seed: int
-    jobs: int
-    kills: int
-    seconds: float
-    files: int
-    life: int | None
-    file: int | None
-    plant: bool
-
-
-def arguments(given: list[str]) -> argparse.Namespace:
-    """What was typed."""
+def parse(arguments: list[str]) -> argparse.Namespace:
+    """Return the options of a run; amounts that are not given are the usual ones, or a tenth of them."""
     parser = argparse.ArgumentParser(prog="python -m soak", description="Kills, a crowd, and damaged files.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all by default")
     parser.add_argument("--tenth", action="store_true", help="a tenth of everything")
-    parser.add_argument("--seed", type=int, default=None, help="what chance is made of; another each time by default")
+    parser.add_argument("--seed", type=int, default=int(time.time()) % 1_000_000, help="another each time by default")
     parser.add_argument(
         "--jobs", type=int, default=os.cpu_count() or 1, help="processes side by side (not the crowd's)"
     )
     parser.add_argument("--kills", type=int, help="how many (1,000)")
-    parser.add_argument("--seconds", type=float, help="how long the crowd is at it (600)")
+    parser.add_argument("--seconds", type=float, help="how long the crowd uses the file (600)")
     parser.add_argument("--files", type=int, help="how many are damaged (2,000)")
-    parser.add_argument("--life", type=int, help="only this life of a file that is killed over")
+    parser.add_argument("--life", type=int, help="only this life of a file")
     parser.add_argument("--file", type=int, help="only this damaged file")
     parser.add_argument("--folder", type=Path, help="where files lie; a temporary folder by default")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="write the record into a page")
-    parser.add_argument("--plant", action="store_true", help="change files behind their back: all parts are to find it")
-    options = parser.parse_args(given)
+    parser.add_argument("--plant", action="store_true", help="change files behind their back: all parts must find it")
+    options = parser.parse_args(arguments)
     if unknown := set(options.parts) - set(PARTS):
         parser.error(f"there is no part {', '.join(sorted(unknown))}: give some of {', '.join(PARTS)}")
+    for name, usual in (("kills", 1_000), ("seconds", 600), ("files", 2_000)):
+        if getattr(options, name) is None:
+            setattr(options, name, usual // (10 if options.tenth else 1))
     return options
 
 
-def main(given: list[str]) -> int:
-    """Run what is asked for; 1 where there is a fault."""
-    options = arguments(given)
-    share = 10 if options.tenth else 1
-    asked = Asked(
-        (options.folder or Path(tempfile.mkdtemp(prefix="soak-"))).resolve(),
-        int(time.time()) % 1_000_000 if options.seed is None else options.seed,
-        max(1, options.jobs),
-        1_000 // share if options.kills is None else options.kills,
-        600 / share if options.seconds is None else options.seconds,
-        2_000 // share if options.files is None else options.files,
-        options.life,
-        options.file,
-        options.plant,
-    )
-    asked.folder.mkdir(parents=True, exist_ok=True)
+def main(arguments: list[str]) -> int:
+    """Run the parts; return 1 if there is a fault."""
+    options = parse(arguments)
+    folder = (options.folder or Path(tempfile.mkdtemp(prefix="soak-"))).resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     console = Console()
-    console.print(f"soak: seed {asked.seed}, files in {asked.folder}", highlight=False, soft_wrap=True)
-    warm()
-    ran = []
-    for name in options.parts or PARTS:
+    console.print(f"soak: seed {options.seed}, files in {folder}", highlight=False, soft_wrap=True)
+    warm_up()
+    tallies = []
+    for part in options.parts or PARTS:
         began = time.monotonic()
-        ran.append(page.Ran(name, _run(name, asked, console), time.monotonic() - began))
-        _show(ran[-1], console)
+        tally = run_part(part, folder, options, console)
+        tally.seconds = time.monotonic() - began
+        tallies.append(tally)
+        lines = [*tally.table(), f"{part}: {len(tally.faults)} faults in {tally.seconds:.0f} s"]
+        for fault in tally.faults:
+            lines += [f"FAULT {fault.where}", f"  {fault.what}", f"  again: cd tests && python -m soak {fault.again}"]
+        console.print("\n".join(lines), highlight=False, markup=False, soft_wrap=True)
     if options.write is not None:
-        page.write(options.write, ran, asked.seed)
-    if any(one.tally.faults for one in ran):
+        options.write.write_text(replace_record(options.write.read_text(), tallies, options.seed))
+    if any(tally.faults for tally in tallies):
         return 1
-    shutil.rmtree(asked.folder)
+    shutil.rmtree(folder)
     return 0
 
 
-def _run(name: str, asked: Asked, console: Console) -> Tally:
+def warm_up() -> None:
+    """Run a short life in this process: what every child needs is then imported, and no file is open."""
+    with tempfile.TemporaryDirectory() as folder:
+        life = commands.Life(Path(folder) / "x.mono", Random(0))
+        for make in (commands.create, commands.add, commands.sync, commands.put, commands.resummarize):
+            command = make(life)
+            command.run(life.path, lambda _: None)
+            life.state = command.after
+        with open_file(life.path) as monograph:
+            assert kills.wrong_searches(monograph) == []
+        assert kills.faults_at_end(life.path, life.state) == []
+        assert unlike_fresh_build(life.path, life.state, [life.folder]) == []
+
+
+def run_part(part: str, folder: Path, options: argparse.Namespace, console: Console) -> Tally:
+    """Run a part with a progress bar."""
     columns = TextColumn("{task.description:8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     # No thread of its own: it would be forked.
     with Progress(*columns, console=console, auto_refresh=False) as progress:
-        return {"kills": _kills, "crowd": _crowd, "damage": _damage}[name](asked, progress)
+        works: list[Work]
+        if part == "crowd":
+            bar, end = progress.add_task(part, total=round(options.seconds)), time.monotonic() + options.seconds
 
+            def show_time(_: object) -> None:
+                passed = round(min(options.seconds, options.seconds - end + time.monotonic()))
+                if passed > progress.tasks[bar].completed:
+                    progress.update(bar, completed=passed)
+                    progress.refresh()
 
-def _kills(asked: Asked, progress: Progress) -> Tally:
-    shares = [min(kills.LIFE, asked.kills - before) for before in range(0, asked.kills, kills.LIFE)]
-    lives = enumerate(shares) if asked.life is None else [(asked.life, asked.kills)]
-    alter = plant.alter if asked.plant else None
-    works: list[Work] = [
-        partial(_live, asked.folder, asked.seed, number, share, alter) for number, share in lives
-    ]  # fmt: skip
-    return _gathered(works, asked, progress, "kills", asked.kills)
+            return crowd.meet(folder / "crowd", options.seed, options.seconds, options.plant, show_time)
+        if part == "kills":
+            total, step = options.kills, kills.KILLS_OF_A_LIFE
+            lives = enumerate(min(step, total - before) for before in range(0, total, step))
+            works = [
+                partial(kills.live, folder, options.seed, number, count, options.plant)
+                for number, count in (lives if options.life is None else [(options.life, total)])
+            ]
+        else:
+            known = harm.originals(folder / "originals")
+            numbers = range(options.files) if options.file is None else range(options.file, options.file + 1)
+            total, step = len(numbers), FILES_OF_A_PROCESS
+            works = [
+                partial(damage.run, folder, known, options.seed, numbers[first : first + step], options.plant)
+                for first in range(0, total, step)
+            ]
+        tally, bar = Tally(part), progress.add_task(part, total=total)
 
-
-def _live(
-    folder: Path, seed: int, number: int, share: int, alter: plant.Alter | None, tell: Callable[[int], None]
-) -> Tally:
-    return kills.live(folder, seed, number, share, tell, alter)
-
-
-def _damage(asked: Asked, progress: Progress) -> Tally:
-    known = harm.originals(asked.folder / "originals")
-    numbers = range(asked.files) if asked.file is None else range(asked.file, asked.file + 1)
-    alter = plant.alter if asked.plant else None
-    works: list[Work] = [
-        partial(damage.run, asked.folder, known, asked.seed, numbers[first : first + AT_ONCE], alter)
-        for first in range(0, len(numbers), AT_ONCE)
-    ]
-    return _gathered(works, asked, progress, "damage", len(numbers))
-
-
-def _gathered(works: list[Work], asked: Asked, progress: Progress, name: str, total: int) -> Tally:
-    """What some works have done together; each tells of one step after the other."""
-    tally, bar = Tally(), progress.add_task(name, total=total)
-
-    def hear(_: object) -> None:
-        progress.advance(bar)
-        progress.refresh()
-
-    with closing(side_by_side(works, asked.jobs, hear)) as outcomes:
-        for outcome in outcomes:
-            if isinstance(outcome.value, Tally):
-                tally.include(outcome.value)
-            else:
-                tally.faults.append(Fault(name, f"{outcome.how}: {outcome.value}", f"{name} --seed {asked.seed}"))
-            if len(tally.faults) >= MOST_FAULTS:
-                break
-    return tally
-
-
-def _crowd(asked: Asked, progress: Progress) -> Tally:
-    folder, began = asked.folder / "crowd", time.monotonic()
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    bar = progress.add_task("crowd", total=round(asked.seconds))
-
-    def tell(_: crowd.Said) -> None:
-        done = min(asked.seconds, time.monotonic() - began)
-        if round(done) > progress.tasks[bar].completed:
-            progress.update(bar, completed=round(done))
+        def show_step(_: object) -> None:
+            progress.advance(bar)
             progress.refresh()
 
-    return crowd.meet(folder, asked.seed, asked.seconds, tell, plant.alter if asked.plant else None)
-
-
-def _show(ran: page.Ran, console: Console) -> None:
-    for line in _lines(ran):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
-
-
-def _lines(ran: page.Ran) -> Iterator[str]:
-    yield from page.table(ran)
-    yield f"{ran.name}: {len(ran.tally.faults)} faults in {ran.seconds:.0f} s"
-    for fault in ran.tally.faults:
-        yield f"FAULT {fault.where}\n  {fault.what}\n  again: cd tests && python -m soak {fault.again}"
+        with closing(run_parallel(works, max(1, options.jobs), show_step)) as outcomes:
+            for outcome in outcomes:
+                if isinstance(outcome.value, Tally):
+                    tally.include(outcome.value)
+                else:
+                    tally.faults.append(Fault(part, str(outcome), f"{part} --seed {options.seed}"))
+                if len(tally.faults) >= MOST_FAULTS:
+                    break
+        return tally
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The writing commands, each of which may be killed and run again, and what a file holds when one has come to its end."""
+"""The writing commands, each of which may be killed and run again, and the state of the file when one has ended."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from monograph.store.words import terms
 from monograph.sync import watch as watching
 from monograph.write import rebuild_graph
 from monograph.write.pipeline import write
+from soak import process
 from soak.corpus import (
     CAPTAINS,
     EMBEDDERS,
@@ -29,59 +30,55 @@ from soak.corpus import (
     SUMMARIZERS,
     document,
     everybody,
-    held,
     initials,
-    opened,
+    open_file,
     passages,
+    stored_texts,
     text_of,
 )
 from soak.process import Tell
 from soak.state import State, contents, differences
 
-
-def nothing(*_: object) -> list[str]:
-    """Nothing else is to be looked at."""
-    return []
-
-
 MOST_OWN = 30
-"""Documents that are added one by one, above which more go than come."""
+"""Documents added by id, above which more are removed than added."""
+
+
+def _no_faults(ended: bool) -> list[str]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A writing command that may be run again, and what the file holds when it has come to its end.
+    """A writing command that may be run again, and the state of the file when it has ended.
 
-    One that ``erases`` leaves no trace in the bytes of what no document has any more. ``beside`` says what is wrong
-    with another file that it writes, killed or not; ``beside_at_end`` when it has come to its end. Where it is not
-    ``steady``, what comes from files may be gone on the way.
+    One that ``erases`` leaves no trace of removed texts in the bytes of the file. ``other_faults`` returns the faults of
+    another file that it writes; it is given whether the command has ended. ``gone_midway`` names documents that may be
+    absent while it runs. ``alone`` replaces ``work`` where nobody may have the file open.
     """
 
     name: str
     work: Callable[[Monograph, Tell], object]
     after: State
     erases: bool = False
-    steady: bool = True
-    beside: Callable[[Path], list[str]] = nothing
-    beside_at_end: Callable[[Path], list[str]] = nothing
+    gone_midway: frozenset[str] = frozenset()
+    other_faults: Callable[[bool], list[str]] = _no_faults
     alone: Callable[[Path], None] | None = None
-    """What it does in place of ``work``, where no one may have the file open."""
 
     def run(self, path: Path, tell: Tell) -> None:
-        """Do it, with a file that is opened for it."""
+        """Open the file and run the command."""
         if self.alone is not None:
             self.alone(path)
             return
-        with opened(path) as monograph:
+        with open_file(path) as monograph:
             report = self.work(monograph, tell)
         assert not isinstance(report, Report) or not report.problems, report
 
 
 @dataclass(slots=True)
 class Life:
-    """A file and its folder, what is known to be in them, and chance.
+    """A file and its folder, their expected state, and the random choices of what happens to them.
 
-    Where others write into the file, too, all names begin with ``name``, and only ``captains`` are set apart.
+    Where others write into the file, too, all names begin with ``name``, and only ``captains`` are kept apart.
     """
 
     path: Path
@@ -93,83 +90,97 @@ class Life:
     number: int = 0
     moved: int = 0
 
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True)
+
     @property
     def folder(self) -> Path:
-        """The folder that is synced; its name stays the same wherever it lies."""
+        """The folder that is synced; its name stays the same when it is moved."""
         return self.path.parent / f"place-{self.moved}" / f"{self.name}texts"
 
     @property
     def copy(self) -> Path:
-        """The file that a backup makes."""
+        """The file that a backup writes."""
         return self.path.with_name(f"{self.name}copy.mono")
 
-    def next(self, prefix: str) -> str:
-        """A name that nothing has yet."""
+    def new_name(self, prefix: str) -> str:
+        """Return a name that nothing has yet."""
         self.number += 1
         return f"{self.name}{prefix}{self.number}"
 
     def draft(self) -> int:
-        """A draft by chance."""
+        """Return a random draft."""
         return self.chosen.randrange(self.drafts)
 
-    def some(self, of: Mapping[str, Any], most: int) -> list[str]:
-        """Some names by chance, at most so many."""
-        return self.chosen.sample(sorted(of), min(len(of), self.chosen.randrange(most + 1)))
+    def sample(self, names: Iterable[str], most: int) -> list[str]:
+        """Return at most ``most`` random names."""
+        listed = sorted(names)
+        return self.chosen.sample(listed, min(len(listed), self.chosen.randrange(most + 1)))
 
 
-def first(life: Life) -> Command:
-    """The file is made."""
+def plant_fault(path: Path) -> None:
+    """Remove a document behind everyone's back, so that no table contradicts another: the soak must find it."""
+
+    def work(_: Tell) -> None:
+        with open_file(path) as monograph:
+            if any(listed.id == everybody().id for listed in monograph.documents()):
+                monograph.remove([everybody().id])
+
+    process.run(work).result()
+
+
+def create(life: Life) -> Command:
+    """Create the file."""
     return Command("first add", lambda monograph, _: monograph.add([everybody()]), State())
 
 
 def sync(life: Life) -> Command:
-    """Files come, change and go; what is gone may be forgotten."""
+    """Sync added, changed and deleted files; deleted ones may be forgotten."""
     folder, after, forgotten = life.folder, _change_files(life), life.chosen.random() < 0.5
     name = "sync --forget" if forgotten else "sync"
     return Command(name, lambda monograph, _: monograph.sync(folder, forget=forgotten), after)
 
 
 def _change_files(life: Life) -> State:
-    files = dict(life.state.files)
-    fresh = [f"{life.next('s')}.txt" for _ in range(life.chosen.randrange(1, 4))]
-    drafts = {name: life.draft() for name in [*fresh, *life.some(files, 2)]}
-    gone = life.some(files, 4) if len(files) > 6 else []
-    _write(life.folder, drafts, gone)
-    return replace(life.state, files={key: draft for key, draft in (files | drafts).items() if key not in gone})
+    known = life.state.files
+    added = [f"{life.new_name('s')}.txt" for _ in range(life.chosen.randrange(1, 4))]
+    drafts = {name: life.draft() for name in [*added, *life.sample(known, 2)]}
+    deleted = life.sample(known, 4) if len(known) > 6 else []
+    _write(life.folder, drafts)
+    for name in deleted:
+        (life.folder / name).unlink()
+    return replace(life.state, files={name: draft for name, draft in (known | drafts).items() if name not in deleted})
 
 
-def _write(folder: Path, drafts: Mapping[str, int], gone: list[str]) -> None:
+def _write(folder: Path, drafts: Mapping[str, int]) -> None:
     for name, draft in drafts.items():
         (folder / name).write_text(text_of(name, draft))
-    for name in gone:
-        (folder / name).unlink(missing_ok=True)
 
 
 def watch(life: Life) -> Command:
-    """Files change before and while a folder is watched."""
-    folder = life.folder
-    before = replace(life, state=_change_files(life))
-    later = {f"{life.next('s')}.txt": life.draft()}
-    after = replace(before.state, files=before.state.files | later)
+    """Watch a folder whose files change before and meanwhile."""
+    folder, before = life.folder, _change_files(life)
+    later = {f"{life.new_name('s')}.txt": life.draft()}
+    after = replace(before, files=before.files | later)
 
     def work(monograph: Monograph, _: Tell) -> None:
         watching.QUIET_MS, watching.LONGEST_MS, watching.LOOK_MS = 10, 50, 100
-        stop, begun = threading.Event(), threading.Event()
+        stop = threading.Event()
 
-        def stored(monograph: Monograph) -> bool:
+        def is_stored() -> bool:
             try:
-                return held(monograph) == after.texts()
-            except NotFound:  # One went while they were read.
+                return stored_texts(monograph) == after.texts()
+            except NotFound:  # A document was removed after the list was read.
                 return False
 
-        def end(monograph: Monograph) -> None:
-            begun.wait(0.05)
-            _write(folder, later, [])
-            while not stored(monograph) and not stop.wait(0.02):
+        def end() -> None:
+            stop.wait(0.05)
+            _write(folder, later)
+            while not is_stored() and not stop.wait(0.02):
                 pass
             stop.set()
 
-        ender = threading.Thread(target=end, args=(monograph,))
+        ender = threading.Thread(target=end)
         ender.start()
         try:
             for event in monograph.files.watch(folder, stop=stop):
@@ -182,9 +193,9 @@ def watch(life: Life) -> Command:
 
 
 def retry(life: Life) -> Command:
-    """A file is too large, and is read when it may be."""
-    name, draft, folder = f"{life.next('s')}.txt", life.draft(), life.folder
-    _write(folder, {name: draft}, [])
+    """Refuse a file that is too large, then read it with a higher limit."""
+    name, draft, folder = f"{life.new_name('s')}.txt", life.draft(), life.folder
+    _write(folder, {name: draft})
     narrow = Limits(max_bytes=max(1, (folder / name).stat().st_size - 1))
 
     def work(monograph: Monograph, _: Tell) -> None:
@@ -196,7 +207,7 @@ def retry(life: Life) -> Command:
 
 
 def move(life: Life) -> Command:
-    """A folder is moved, and its new place is told."""
+    """Move a folder, and record its new place."""
     old = life.folder
     life.moved += 1
     new = life.folder
@@ -212,7 +223,7 @@ def move(life: Life) -> Command:
 
 
 def remove_root(life: Life) -> Command:
-    """A folder is followed no longer, and forgotten; then it is followed again."""
+    """Forget a folder, then sync it again."""
     folder = life.folder
 
     def work(monograph: Monograph, _: Tell) -> None:
@@ -221,14 +232,14 @@ def remove_root(life: Life) -> Command:
         monograph.sync(folder)
         monograph.compact()
 
-    return Command("sources --remove", work, life.state, erases=True, steady=False)
+    return Command("sources --remove", work, life.state, erases=True, gone_midway=frozenset(life.state.files))
 
 
 def add(life: Life) -> Command:
-    """Documents one by one, each acknowledged, then some together."""
-    fresh = [life.next("a") for _ in range(life.chosen.randrange(1, 4))]
-    drafts = {key: life.draft() for key in [*fresh, *life.some(life.state.own, 2)]}
-    together = {life.next("a"): life.draft() for _ in range(life.chosen.choice((0, 0, 2, 12)))}
+    """Add documents one by one, each acknowledged, then several together."""
+    added = [life.new_name("a") for _ in range(life.chosen.randrange(1, 4))]
+    drafts = {key: life.draft() for key in [*added, *life.sample(life.state.own, 2)]}
+    together = {life.new_name("a"): life.draft() for _ in range(life.chosen.choice((0, 0, 2, 12)))}
 
     def work(monograph: Monograph, tell: Tell) -> Report:
         for key, draft in drafts.items():
@@ -244,9 +255,9 @@ def add(life: Life) -> Command:
 
 
 def put(life: Life) -> Command:
-    """Passages beside those that documents hold, or of new ones."""
+    """Put passages into a known document or a new one."""
     known = life.state.parts
-    key = life.chosen.choice(sorted(known)) if known and life.chosen.random() < 0.6 else life.next("p")
+    key = life.chosen.choice(sorted(known)) if known and life.chosen.random() < 0.6 else life.new_name("p")
     more = (life.chosen.randrange(10_000) for _ in range(life.chosen.randrange(1, 4)))
     parts = tuple(dict.fromkeys([*known.get(key, ()), *more]))
 
@@ -259,102 +270,103 @@ def put(life: Life) -> Command:
 
 
 def remove_chunks(life: Life) -> Command:
-    """A passage of a document goes; with the last one the document."""
+    """Remove a passage of a document; the document goes with its last one."""
     known = life.state.parts
     if not known:
         return put(life)
     key = life.chosen.choice(sorted(known))
-    gone = life.chosen.choice(known[key])
-    left = tuple(part for part in known[key] if part != gone)
-    after = {name: left if name == key else parts for name, parts in known.items() if left or name != key}
-    state = replace(life.state, parts=after)
-    return Command("remove_chunks", lambda monograph, _: monograph.remove_chunks([f"{key}.{gone}"]), state)
+    removed = life.chosen.choice(known[key])
+    parts = known | {key: tuple(part for part in known[key] if part != removed)}
+    after = replace(life.state, parts={name: left for name, left in parts.items() if left})
+    return Command("remove_chunks", lambda monograph, _: monograph.remove_chunks([f"{key}.{removed}"]), after)
 
 
 def remove(life: Life, *, forget: bool = False) -> Command:
-    """Some documents go, or are forgotten."""
+    """Remove some documents."""
     own = life.state.own
     count = life.chosen.randrange(1, 4) + max(0, len(own) - MOST_OWN)
-    gone = life.chosen.sample(sorted(own), min(len(own), count))
-    after = replace(life.state, own={key: draft for key, draft in own.items() if key not in gone})
+    removed = life.chosen.sample(sorted(own), min(len(own), count))
+    after = replace(life.state, own={key: draft for key, draft in own.items() if key not in removed})
 
     def work(monograph: Monograph, _: Tell) -> Report | None:
-        known = {one.id for one in monograph.documents()}
-        left = [key for key in gone if key in known]
+        known = {listed.id for listed in monograph.documents()}
+        left = [key for key in removed if key in known]
         if left:
             return monograph.remove(left, forget=forget)
         if forget:
-            monograph.compact()  # What a forgetting that was cut off leaves to do.
+            monograph.compact()  # Erases what a killed forget has left.
         return None
 
     return Command("remove --forget" if forget else "remove", work, after, erases=forget)
 
 
 def forget(life: Life) -> Command:
-    """Some documents are forgotten."""
+    """Forget some documents."""
     return remove(life, forget=True)
 
 
 def compact(life: Life) -> Command:
-    """What nothing uses is dropped."""
+    """Drop what nothing uses."""
     return Command("compact", lambda monograph, _: monograph.compact(), life.state, erases=True)
 
 
-def rebuilt(life: Life, name: str, of: str, models: Mapping[str, Any], part: str) -> Command:
-    """Another model, or the same again, with which a part of the archive is rebuilt; ``of`` names it in the state."""
-    wanted = life.chosen.choice(sorted(models))
-    changed: dict[str, Any] = {of: wanted}
+def _rebuild(life: Life, name: str, field: str, models: Mapping[str, Any], part: str) -> Command:
+    """Rebuild a part of the archive with a random model; ``field`` is that of its key in the state."""
+    model = life.chosen.choice(sorted(models))
+    changed: dict[str, Any] = {field: model}
     after = replace(life.state, **changed)
-    return Command(name, lambda monograph, _: getattr(monograph, part).rebuild(models[wanted]), after)
+    return Command(name, lambda monograph, _: getattr(monograph, part).rebuild(models[model]), after)
 
 
 def reembed(life: Life) -> Command:
-    """Another embedder, or the same again."""
-    return rebuilt(life, "reembed", "embedder", EMBEDDERS, "vectors")
+    """Rebuild vectors with another embedder or the same."""
+    return _rebuild(life, "reembed", "embedder", EMBEDDERS, "vectors")
 
 
 def reextract(life: Life) -> Command:
-    """Another extractor, or the same again."""
-    return rebuilt(life, "reextract", "extractor", EXTRACTORS, "graph")
+    """Rebuild the graph with another extractor or the same."""
+    return _rebuild(life, "reextract", "extractor", EXTRACTORS, "graph")
+
+
+def resummarize(life: Life) -> Command:
+    """Build the tree, with another summarizer or the same."""
+    return _rebuild(life, "resummarize", "summarizer", SUMMARIZERS, "tree")
+
+
+def resummarize_alike(life: Life) -> Command:
+    """Rebuild the tree with the same summarizer."""
+    model = life.state.summarizer
+    return _rebuild(life, "resummarize", "summarizer", {model: SUMMARIZERS[model]}, "tree")
 
 
 def build(life: Life) -> Command:
-    """Half of the documents lose their part of the graph and their trigrams, and the graph is then built."""
+    """Take the graph and trigrams from half of the documents, then build the graph."""
     first = life.chosen.randrange(2)
 
     def work(monograph: Monograph, _: Tell) -> None:
-        _owe(monograph, first)
+        pipeline = monograph._file.writing_pipeline()
+        with write(pipeline.database, pipeline.indexes) as connection:
+            settings.save(connection, replace(monograph.settings, graph=False))
+            rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
+            for row in documents.numbers(connection)[first::2]:
+                uses = names.Uses()
+                graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
+                names.use(connection, uses)
+                entries = list(words.entries_of(connection, row))
+                with_trigrams = terms.with_trigrams(connection, [entry.chunk for entry in entries])
+                connection.executemany(
+                    "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)",
+                    [(entry.chunk, terms.fold(entry.text)) for entry in entries if entry.chunk in with_trigrams],
+                )
         monograph.graph.build()
 
     return Command("build", work, life.state)
 
 
-def _owe(monograph: Monograph, first: int) -> None:
-    pipeline = monograph._file.writing_pipeline()
-    with write(pipeline.database, pipeline.indexes) as connection:
-        settings.save(connection, replace(monograph.settings, graph=False))
-        rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
-        for row in documents.numbers(connection)[first::2]:
-            uses = names.Uses()
-            graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
-            names.use(connection, uses)
-            entries = list(words.entries_of(connection, row))
-            held = terms.with_trigrams(connection, [one.chunk for one in entries])
-            connection.executemany(
-                "INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)",
-                [(one.chunk, terms.fold(one.text)) for one in entries if one.chunk in held],
-            )
-
-
-def resummarize(life: Life) -> Command:
-    """A first tree, one of another summarizer, or the same again."""
-    return rebuilt(life, "resummarize", "summarizer", SUMMARIZERS, "tree")
-
-
 def keep_apart(life: Life) -> Command:
-    """Two names are set apart, or two that are become one again."""
+    """Keep two names apart, or unite two that are kept apart."""
     if life.state.extractor != PATTERNS.key:
-        return reextract(life)  # The other knows no names of several words.
+        return reextract(life)  # The other extractor finds no names of several words.
     known = life.state.apart
     unite = bool(known) and life.chosen.random() < 0.5
     captain = life.chosen.choice(life.captains)
@@ -367,15 +379,14 @@ def keep_apart(life: Life) -> Command:
         try:
             monograph.graph.unite(*pair)
         except NotFound:
-            assert known  # It was taken back before the kill.
+            assert known  # They were united before the kill.
 
-    return Command(
-        "unite" if unite else "keep_apart", work, replace(life.state, apart=known ^ {pair} if unite else known | {pair})
-    )
+    after = replace(life.state, apart=known ^ {pair} if unite else known | {pair})
+    return Command("unite" if unite else "keep_apart", work, after)
 
 
 def repair(life: Life) -> Command:
-    """A sound file is mended."""
+    """Repair a sound file."""
 
     def work(monograph: Monograph, _: Tell) -> None:
         assert monograph.check(repair=True) == []
@@ -384,35 +395,29 @@ def repair(life: Life) -> Command:
 
 
 def backup(life: Life) -> Command:
-    """A copy takes the place of an older one."""
-    copy, wanted = life.copy, life.state.texts()
-    for one in (*copy.parent.glob(f"{copy.name}*"), *copy.parent.glob(f".{copy.name}*")):
-        one.unlink()  # An older copy, with what a kill left beside it.
+    """Copy the file over an older copy."""
+    copy, texts = life.copy, life.state.texts()
+    for file in (*copy.parent.glob(f"{copy.name}*"), *copy.parent.glob(f".{copy.name}*")):
+        file.unlink()  # An older copy, with what a kill left next to it.
 
-    def whole(_: Path) -> list[str]:
+    def faults(ended: bool) -> list[str]:
         if not copy.exists():
-            return []
-        with opened(copy) as monograph:
-            faults = [f"the copy: check: {one.table}: {one.fault}" for one in monograph.check()]
-            return faults + ([] if held(monograph) == wanted else ["the copy holds other texts"])
-
-    def there(path: Path) -> list[str]:
-        if not copy.exists():
-            return ["there is no copy"]
-        with opened(path) as monograph, opened(copy) as other:
-            return [f"the copy: {one}" for one in differences(contents(other), contents(monograph))]
+            return ["there is no copy"] if ended else []
+        with open_file(copy) as monograph:
+            found = [f"check: {fault.table}: {fault.fault}" for fault in monograph.check()]
+            found += [] if stored_texts(monograph) == texts else ["other texts"]
+            if ended:
+                with open_file(life.path) as original:
+                    found += differences(contents(monograph), contents(original))
+        return [f"the copy: {fault}" for fault in found]
 
     return Command(
-        "backup",
-        lambda monograph, _: monograph.backup(copy, overwrite=True),
-        life.state,
-        beside=whole,
-        beside_at_end=there,
+        "backup", lambda monograph, _: monograph.backup(copy, overwrite=True), life.state, other_faults=faults
     )
 
 
 def recrypt(life: Life) -> Command:
-    """A plain file is encrypted, an encrypted one is made plain."""
+    """Encrypt a plain file, or decrypt an encrypted one."""
     encrypted = encryption.may_be_encrypted(life.path)
 
     def work(path: Path) -> None:
@@ -421,7 +426,7 @@ def recrypt(life: Life) -> Command:
         except WrongKey:
             assert encryption.may_be_encrypted(path) is not encrypted  # It was done before the kill.
 
-    return Command("decrypt" if encrypted else "encrypt", nothing, life.state, alone=work)
+    return Command("decrypt" if encrypted else "encrypt", lambda *_: None, life.state, alone=work)
 
 
 COMMANDS: tuple[Callable[[Life], Command], ...] = (
@@ -432,3 +437,7 @@ if find_spec("watchfiles"):
     COMMANDS += (watch,)
 if find_spec("sqlcipher3"):
     COMMANDS += (recrypt,)
+CROWD_COMMANDS: tuple[Callable[[Life], Command], ...] = (
+    *(add,) * 4, *(sync,) * 2, *(put,) * 2, remove_chunks, remove, forget, compact, resummarize_alike, keep_apart, backup,
+)  # fmt: skip
+"""The commands of one writer among others, the frequent ones several times."""

@@ -1,9 +1,9 @@
-"""What a file is to hold, what it holds, and what a fresh build of the same would hold."""
+"""The expected state of a file, its actual contents, and the comparison with a fresh build of the same documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,24 +20,24 @@ from soak.corpus import (
     USUAL,
     document,
     everybody,
-    joined,
     name_of,
-    opened,
+    open_file,
     passages,
     text_of,
 )
 from support.trees import tree_of
 
 QUESTIONS = ("who took lamps to Harwich on the Grey Heron?", "where did A. Lindholm sleep badly?")
-HOWS = ("lexical", "tfidf", "dense", "hybrid", "graph", "tree")
+SEARCH_MODES = ("lexical", "tfidf", "dense", "hybrid", "graph")
+"""The ways to search any file."""
 MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a file is to hold: drafts of texts by the names of files and documents, parts, names set apart, models.
+    """What a file should hold: drafts by file name and by document id, passages, names kept apart, and keys of models.
 
-    ``summarizer`` is empty where the file has no tree.
+    ``summarizer`` is empty if the file has no tree.
     """
 
     files: dict[str, int] = field(default_factory=dict)
@@ -49,91 +49,82 @@ class State:
     summarizer: str = ""
 
     def texts(self) -> dict[str, str]:
-        """Texts by the name of their file, or by id."""
-        drafts = {key: text_of(key, draft) for key, draft in (self.files | self.own).items()}
-        return {"all": everybody().text} | drafts | {key: joined(key, parts) for key, parts in self.parts.items()}
+        """Return texts by file name or document id."""
+        texts = {key: text_of(key, draft) for key, draft in (self.files | self.own).items()}
+        for key, parts in self.parts.items():
+            texts[key] = "\n\n".join(text_of(f"{key}.{part}") for part in parts)
+        return {"all": everybody().text} | texts
 
     def documents(self) -> list[Document]:
-        """What does not come from files."""
+        """Return the documents that do not come from files."""
         listed = [document(key, draft) for key, draft in self.own.items()]
         return [everybody(), *listed, *(passages(key, parts) for key, parts in self.parts.items())]
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """All that a file holds and answers, without row numbers and without what hangs on its history."""
-
-    documents: list[Any]
-    chunks: list[Any]
-    vectors: list[Any]
-    entities: list[Any]
-    tree: list[Any]
-    hits: list[Any]
+def search_modes(monograph: Monograph) -> tuple[str, ...]:
+    """Return the ways to search a file; ``tree`` only if it has one."""
+    return SEARCH_MODES if monograph.stats().tree is None else (*SEARCH_MODES, "tree")
 
 
-def contents(monograph: Monograph) -> Contents:
-    """What a file holds and answers."""
-    documents = [monograph.document(one.id) for one in monograph.documents()]
-    stored = sorted(monograph.fetch(vectors=True), key=lambda one: one.chunk.id)
-    return Contents(
-        sorted((name_of(one), one.id, one.title, repr(dict(one.metadata)), one.text) for one in documents),
-        [(one.chunk.id, one.chunk.document_id, one.chunk.start, one.chunk.end, one.chunk.text) for one in stored],
-        [(one.chunk.id, b"" if one.vector is None else one.vector.tobytes()) for one in stored],
-        [*sorted(map(repr, monograph.graph.entities(10_000))), *sorted(map(repr, monograph.graph.merges()))],
-        tree_of(monograph),
-        [
+def contents(monograph: Monograph) -> dict[str, list[Any]]:
+    """Return all that a file holds and answers, without row numbers and without what depends on its history."""
+    documents = [monograph.document(listed.id) for listed in monograph.documents()]
+    hits = sorted(monograph.fetch(vectors=True), key=lambda hit: hit.chunk.id)
+    chunks = [hit.chunk for hit in hits]
+    return {
+        "documents": sorted((name_of(one), one.id, one.title, repr(dict(one.metadata)), one.text) for one in documents),
+        "chunks": [(chunk.id, chunk.document_id, chunk.start, chunk.end, chunk.text) for chunk in chunks],
+        "vectors": [(hit.chunk.id, b"" if hit.vector is None else hit.vector.tobytes()) for hit in hits],
+        "entities": [
+            *sorted(map(repr, monograph.graph.entities(10_000))),
+            *sorted(map(repr, monograph.graph.merges())),
+        ],
+        "tree": tree_of(monograph),
+        "hits": [
             (how, question, [(hit.chunk.id, hit.score) for hit in monograph.search(question, 5, how)])
-            for how in (HOWS if monograph.stats().tree is not None else HOWS[:-1])
+            for how in search_modes(monograph)
             for question in QUESTIONS
         ],
-    )
+    }
 
 
-def planes_and_pairs(monograph: Monograph) -> tuple[bytes | None, set[tuple[str, str]]]:
-    """What is no function of the documents: by what the tree puts texts together, and which names were set apart."""
-    with monograph._file.database.read() as connection:
-        return store.planes(connection), names.cannot_link(connection)
+def unlike_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> list[str]:
+    """Return the differences between a file and a fresh build of its state.
 
-
-def built(
-    path: Path, state: State, folders: Sequence[Path], planes: bytes | None, pairs: Iterable[tuple[str, str]]
-) -> Contents:
-    """What a new file holds that is made of the same at once."""
-    with Monograph.open(path, EMBEDDERS[state.embedder], EXTRACTORS[state.extractor], settings=SETTINGS) as monograph:
-        with write(monograph._file.database, monograph._file.indexes) as connection:
-            names.add_cannot_link(connection, pairs)
-        monograph.add(state.documents())
-        if folders:
-            monograph.sync(*folders)
-        if planes is not None and state.summarizer:
-            with write(monograph._file.database, monograph._file.indexes) as connection:
-                store.begin(connection, planes)
-            monograph.tree.rebuild(SUMMARIZERS[state.summarizer])
-        return contents(monograph)
-
-
-def unlike_a_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> list[str]:
-    """In what a file differs from a fresh build of what it is to hold."""
-    with opened(path) as monograph:
-        planes, pairs = planes_and_pairs(monograph)
+    The planes that place texts in the tree and the names kept apart are no function of the documents: they are copied.
+    """
+    with open_file(path) as monograph:
+        with monograph._file.database.read() as connection:
+            planes, pairs = store.planes(connection), names.cannot_link(connection)
         stored = contents(monograph)
     if (planes is not None) != bool(state.summarizer):
-        return [f"it has {'a' if planes else 'no'} tree, and is to have {state.summarizer or 'none'}"]
+        return [f"it has {'a' if planes else 'no'} tree, and should have {state.summarizer or 'none'}"]
     fresh = path.with_name("fresh.mono")
+    models = EMBEDDERS[state.embedder], EXTRACTORS[state.extractor]
     try:
-        return differences(stored, built(fresh, state, folders, planes, pairs))
+        with Monograph.open(fresh, *models, settings=SETTINGS) as monograph:
+            with write(monograph._file.database, monograph._file.indexes) as connection:
+                names.add_cannot_link(connection, pairs)
+            monograph.add(state.documents())
+            if folders:
+                monograph.sync(*folders)
+            if planes is not None:
+                with write(monograph._file.database, monograph._file.indexes) as connection:
+                    store.begin(connection, planes)
+                monograph.tree.rebuild(SUMMARIZERS[state.summarizer])
+            return differences(stored, contents(monograph))
     finally:
-        for one in fresh.parent.glob(f"{fresh.name}*"):
-            one.unlink()
+        for file in fresh.parent.glob(f"{fresh.name}*"):
+            file.unlink()
 
 
-def differences(stored: Contents, fresh: Contents) -> list[str]:
-    """Where two contents differ."""
+def differences(stored: dict[str, list[Any]], fresh: dict[str, list[Any]]) -> list[str]:
+    """Return where two contents differ."""
     found = []
-    for one in fields(Contents):
-        here, there = getattr(stored, one.name), getattr(fresh, one.name)
+    for name, here in stored.items():
+        there = fresh[name]
         if here != there:
-            more, less = ([row for row in rows if row not in other] for rows, other in ((here, there), (there, here)))
+            more, less = [row for row in here if row not in there], [row for row in there if row not in here]
             shown = f"{more[:MOST_SHOWN]!r:.600} in place of {less[:MOST_SHOWN]!r:.600}"
-            found.append(f"{one.name} are not those of a fresh build: {len(more)} more, {len(less)} fewer: {shown}")
+            found.append(f"{name} are not those of a fresh build: {len(more)} more, {len(less)} fewer: {shown}")
     return found

@@ -11,7 +11,7 @@ from shutil import copyfile
 import numpy as np
 import pytest
 
-from fuzz.blobs import Words, base, seal
+from fuzz.blobs import base, seal
 from monograph import Document, Monograph
 from monograph.errors import DamagedFile
 from monograph.store import tree
@@ -20,6 +20,7 @@ from monograph.store.file.errors import UNDECODABLE
 from monograph.store.graph import extractions
 from monograph.store.vectors.vectors import allowed_bits
 from monograph.vectors import cluster, kernel
+from support.models import HashEmbedder
 from support.paths import ROOT
 from support.raw_sql import connected
 
@@ -69,7 +70,10 @@ def removed(opened: Monograph) -> object:
 )
 def test_impossible_rows_are_damage(whole: Path, tmp_path: Path, statement: str, work: Work) -> None:
     path = changed(whole, tmp_path, statement)
-    with pytest.raises(DamagedFile, match=r"changed\.mono.* --repair"), Monograph.open(path, Words(16)) as opened:
+    with (
+        pytest.raises(DamagedFile, match=r"changed\.mono.* --repair"),
+        Monograph.open(path, HashEmbedder(16)) as opened,
+    ):
         work(opened)
 
 
@@ -82,7 +86,7 @@ def test_summary_that_is_no_text_is_damage(whole: Path, tmp_path: Path, gist: st
     with pytest.raises(UNDECODABLE):
         tree.unpack(gist.encode())
     path = changed(whole, tmp_path, f"UPDATE memo SET value = CAST('{gist}' AS BLOB) WHERE kind = 'summary'")
-    with Monograph.open(path, Words(16)) as opened, pytest.raises(DamagedFile, match="summary"):
+    with Monograph.open(path, HashEmbedder(16)) as opened, pytest.raises(DamagedFile, match="summary"):
         opened.add([Document("Anna Calder came back to Riga.", id=f"new{at}") for at in range(3)])
         opened.tree.rebuild()
 
@@ -100,7 +104,7 @@ def test_extraction_of_wrong_types_is_damage(stored: str) -> None:
 
 def test_impossible_name_numbers_are_repaired(whole: Path, tmp_path: Path) -> None:
     path = changed(whole, tmp_path, "UPDATE names SET name = name + 1099511627776 WHERE key LIKE '%renk%'")
-    with Monograph.open(path, Words(16)) as opened:
+    with Monograph.open(path, HashEmbedder(16)) as opened:
         assert "names" in {one.table for one in opened.check() if one.repairable}
         assert opened.check(repair=True) == []
         assert opened.graph.neighbourhood("Tobias Renk").centre
@@ -108,7 +112,7 @@ def test_impossible_name_numbers_are_repaired(whole: Path, tmp_path: Path) -> No
 
 def test_kept_error_does_not_keep_a_snapshot_open(whole: Path, tmp_path: Path) -> None:
     path = changed(whole, tmp_path, "UPDATE chunk_graphs SET names = x'010203' WHERE chunk = 9")
-    with Monograph.open(path, Words(16)) as opened:
+    with Monograph.open(path, HashEmbedder(16)) as opened:
         with pytest.raises(DamagedFile, match="nodes that cannot be read") as kept:
             opened.graph.entities()
             opened.graph.neighbourhood("Anna Calder", 2)
@@ -140,7 +144,7 @@ def test_cluster_with_too_many_dimensions_is_damage() -> None:
 
 
 def test_allowed_bits_equal_rows_with_vectors(whole: Path) -> None:
-    with Monograph.open(whole, Words(16)) as opened, opened._file.database.read() as connection:
+    with Monograph.open(whole, HashEmbedder(16)) as opened, opened._file.database.read() as connection:
         bits = allowed_bits(connection, EVERYTHING)
         wanted = {row for (row,) in connection.execute("SELECT memo FROM vectors")}
         assert set(np.flatnonzero(np.unpackbits(bits, bitorder="little")).tolist()) == wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,12 @@ import numpy as np
 from monograph.errors import ModelUnavailable
 from monograph.models import TextKind
 from monograph.values import Chunk, Extraction, Float32, Mention, SummaryText
+
+
+@lru_cache(100_000)
+def _vector_of(word: str, dimension: int) -> Float32:
+    seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8], "big")
+    return np.random.default_rng(seed).standard_normal(dimension).astype(np.float32)
 
 
 class HashEmbedder:
@@ -30,8 +37,7 @@ class HashEmbedder:
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for place, text in enumerate(texts):
             for word in text.lower().split():
-                seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8], "big")
-                result[place] += np.random.default_rng(seed).standard_normal(self.dimension).astype(np.float32)
+                result[place] += _vector_of(word, self.dimension)
         if kind == "document":
             self.texts.extend(texts)
             if self.log is not None:
