@@ -1,8 +1,7 @@
-"""Chance against all that takes what others wrote: each case is answered, or refused by an error of ours, in its time.
+"""Random inputs: each case is answered, or refused with a MonographError, in its time.
 
-Another exception, a case of more than 20 seconds, memory above the limit or the end of the process by a signal is a fault.
-A part runs in a process of its own. What is drawn hangs on the seed and the number of the case alone, so that one comes
-again::
+Another exception, a case of more than 20 seconds, memory above the limit, or a signal that ends the process is a fault.
+A part runs in a process of its own. Its cases hang on the seed and their number alone, so that each can be repeated::
 
     cd tests
     python -m fuzz 60                             all parts, which share so many seconds
@@ -14,24 +13,21 @@ again::
 from __future__ import annotations
 
 import argparse
-import contextlib
 import faulthandler
+import itertools
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from random import Random
 
 from monograph.errors import MonographError
 from monograph.read.child import limit_memory
-
-Case: TypeAlias = tuple[str, Callable[[], object]]
-"""What it is, and what is done, which may raise MonographError alone."""
 
 PLACE = Path(__file__).resolve().parents[1]
 """The folder of this package."""
@@ -48,7 +44,7 @@ PARTS = {
     "ignored": 0.05,
     "cut": 0.1,
 }
-"""The share of the time; each part is a module of this package with ``cases(seed, folder, first)``."""
+"""The share of the time by part, which is a module of this package."""
 MOST_SECONDS = 20.0
 """For one case, on a machine that has other things to do."""
 MOST_MEMORY = 3 << 30
@@ -57,34 +53,30 @@ SLACK = 60.0
 """Seconds for the set-up of a part and its last case."""
 
 
-def survive(cases: Iterator[Case], end: float, last: Path) -> tuple[int, int]:
-    """Do cases until that time; how many were answered, and how many refused. ``last`` is told what is being done."""
-    answered = refused = 0
-    for name, work in cases:
-        last.write_text(name, "utf-8", "backslashreplace")
-        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
-        try:
-            work()
-            answered += 1
-        except MonographError as error:
-            str(error).encode("utf-8", "backslashreplace")
-            refused += 1
-        faulthandler.cancel_dump_traceback_later()
-        if time.monotonic() > end:
-            break
-    last.unlink()
-    return answered, refused
-
-
-def run(part: str, seed: int, seconds: float, first: int, most: int | None, folder: Path) -> None:
-    """The cases of a part, in this process."""
+def run(part: str, seed: int, seconds: float, numbers: Iterable[int], folder: Path) -> None:
+    """Run cases of a part in this process, until the time is over; ``folder / "last"`` names the one that runs."""
     warnings.simplefilter("ignore")
     faulthandler.enable()
-    made = import_module(f"fuzz.{part}").cases(seed, folder, first)
+    context = import_module(f"fuzz.{part}").cases(folder)
     if part != "readers":  # These have processes of their own, with limits.
         limit_memory(MOST_MEMORY)
-    with contextlib.closing(made):
-        answered, refused = survive(islice(made, most), time.monotonic() + seconds, folder / "last")
+    last, end = folder / "last", time.monotonic() + seconds
+    answered = refused = 0
+    with context as draw:
+        for number in numbers:
+            description, work = draw(Random(f"{seed}/{number}"))
+            last.write_text(f"{number}: {description:.4000}", "utf-8", "backslashreplace")
+            faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)
+            try:
+                work()
+                answered += 1
+            except MonographError as error:
+                str(error).encode("utf-8", "backslashreplace")
+                refused += 1
+            faulthandler.cancel_dump_traceback_later()
+            if time.monotonic() > end:
+                break
+    last.unlink()
     print(f"{part}, seed {seed}: {answered} answered, {refused} refused", flush=True)
 
 
@@ -109,23 +101,23 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--folder", type=Path, help="work here, in this process")
     given = parser.parse_args()
-    numbers = [float(one) for one in given.what if one not in PARTS]
-    parts = [one for one in given.what if one in PARTS] or list(PARTS)
+    total = next((float(word) for word in given.what if word not in PARTS), None)
+    parts = [word for word in given.what if word in PARTS] or list(PARTS)
     if given.folder is not None:
-        first, most = (0, given.cases) if given.case is None else (given.case, 1)
-        run(parts[0], given.seed, given.seconds, first, most, given.folder)
+        numbers = islice(itertools.count(), given.cases) if given.case is None else [given.case]
+        run(parts[0], given.seed, given.seconds, numbers, given.folder)
         return 0
-    whole = sum(PARTS[one] for one in parts)
-    good = True
+    succeeded = True
     for part in parts:
         options = ["--seed", str(given.seed)]
         for name, value in (("--case", given.case), ("--cases", given.cases)):
             options += [] if value is None else [name, str(value)]
-        seconds = numbers[0] * PARTS[part] / whole if numbers else 600.0
-        if numbers:
+        seconds = 600.0
+        if total is not None:
+            seconds = total * PARTS[part] / sum(PARTS[name] for name in parts)
             options += ["--seconds", f"{seconds:g}"]
-        good &= start(part, options, seconds)
-    return 0 if good else 1
+        succeeded &= start(part, options, seconds)
+    return 0 if succeeded else 1
 
 
 if __name__ == "__main__":

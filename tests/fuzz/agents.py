@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from mcp import Client
 
+from fuzz import Case, Draw
 from fuzz.requests import CALLS, DEEP, argument, meetings
 from monograph import Monograph
 from monograph.errors import InputError
@@ -24,12 +25,11 @@ CRASH = re.compile(r"Error executing tool \w*\Z")
 """What the library says where a tool raised something else than an error of its own."""
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A call a case, in a session of its own."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw calls, each in a session of its own."""
     with meetings(folder / "agents.mono") as opened:
-        for at in itertools.count(first):
-            name, arguments, wrong = _call(random.Random(f"{seed}/{at}"))
-            yield f"{at}: {name} {shown(arguments)[:4_000]}", partial(_ask, opened, name, arguments, wrong)
+        yield partial(_draw, opened)
 
 
 def _ask(opened: Monograph, name: str, arguments: dict[str, Any], wrong: bool) -> None:
@@ -54,8 +54,7 @@ def _ask(opened: Monograph, name: str, arguments: dict[str, Any], wrong: bool) -
     assert not wrong, "an unknown argument was ignored"
 
 
-def _call(chosen: random.Random) -> tuple[str, dict[str, Any], bool]:
-    """A tool, its arguments, and whether there is one among them that it does not have."""
+def _draw(opened: Monograph, chosen: random.Random) -> Case:
     call = chosen.choice(CALLS)
     arguments = {
         key: argument(value, chosen) if chosen.random() < 0.4 else value for key, value in call["arguments"].items()
@@ -63,4 +62,4 @@ def _call(chosen: random.Random) -> tuple[str, dict[str, Any], bool]:
     wrong = chosen.random() < 0.2
     if wrong:
         arguments[chosen.choice(("filter", "top_k", "self", "archive", "", "x" + text(chosen)))] = tree(chosen)
-    return call["name"], arguments, wrong
+    return f"{call['name']} {shown(arguments)}", partial(_ask, opened, call["name"], arguments, wrong)

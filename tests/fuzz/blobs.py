@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import shutil
 import sqlite3
 import struct
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fuzz import Case, Draw
 from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
 from monograph.errors import MonographError
@@ -67,16 +67,19 @@ def base(folder: Path) -> Path:
     return path
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A changed copy a case, and all that may be asked of it."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw changed copies; all that may be asked of each."""
     path = base(folder)
-    for at in itertools.count(first):
-        chosen = random.Random(f"{seed}/{at}")
+
+    def draw(chosen: random.Random) -> Case:
         copy = folder / "changed.mono"
         for name in ("", "-wal", "-shm"):
             copy.with_name(copy.name + name).unlink(missing_ok=True)
         shutil.copyfile(path, copy)
-        yield f"{at}: {strike(copy, chosen)}", partial(ask, copy, chosen, folder)
+        return str(strike(copy, chosen)), partial(ask, copy, chosen, folder)
+
+    yield draw
 
 
 def strike(path: Path, chosen: random.Random) -> list[str]:

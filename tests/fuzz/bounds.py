@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import get_args
 
+from fuzz import Case, Draw
 from monograph import Monograph
 from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
@@ -23,8 +24,9 @@ STREAMS = ("/changes", "/job/events")
 """They end when the server does."""
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A request a case."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw requests to a served file."""
     path = folder / "bounds.mono"
     with Monograph.open(path, summarizer=load_summarizer("extractive")) as archive:
         archive.sync(EXAMPLES / "texts")
@@ -34,12 +36,14 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
             routes = [one for one in OPERATIONS if one.method == "GET" and one.path not in STREAMS]
             for route in routes:  # The first answer loads what is loaded once.
                 client.get(route.path, **{name: told[name] for name in route.parameters if name in told})
-            for at in itertools.count(first):
-                chosen = random.Random(f"{seed}/{at}")
-                route = chosen.choice([one for one in routes if _numbers(one)])
+
+            def draw(chosen: random.Random) -> Case:
+                route = chosen.choice([route for route in routes if _numbers(route)])
                 asked: dict[str, object] = {name: told[name] for name in route.parameters if name in told}
                 asked |= {name: chosen.choice(NUMBERS) for name in _numbers(route) if chosen.random() < 0.8}
-                yield f"{at}: {route.path} {asked}", partial(_ask, client, route, asked)
+                return f"{route.path} {asked}", partial(_ask, client, route, asked)
+
+            yield draw
 
 
 def _numbers(route: Operation) -> list[str]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fuzz import Case, Draw
 from monograph import Document, Monograph, Passage
 from monograph.values import Place, Section
 from support.bad_inputs import scalar
@@ -49,21 +49,21 @@ def base(folder: Path) -> dict[str, Path]:
     return {"jsonl": folder / "jsonl", "lightrag": folder / "lightrag", "ragdb": folder / "ragdb"}
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A changed copy a case, taken into a new file that is whole afterwards."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw changed copies, which are taken into a new file."""
     stores = base(folder)
-    for at in itertools.count(first):
-        chosen = random.Random(f"{seed}/{at}")
+
+    def draw(chosen: random.Random) -> Case:
         kind = chosen.choice(["jsonl", "jsonl", *stores])
         place = folder / "changed"
         shutil.rmtree(place, ignore_errors=True)
         shutil.copytree(stores[kind], place)
         path = chosen.choice(sorted(place.iterdir()))
-        said = change(path, chosen)
-        yield (
-            f"{at}: {kind}, {path.name}, {said}",
-            partial(taken, folder, place / "r.db" if kind == "ragdb" else place, kind),
-        )
+        description = f"{kind}, {path.name}, {change(path, chosen)}"
+        return description, partial(taken, folder, place / "r.db" if kind == "ragdb" else place, kind)
+
+    yield draw
 
 
 def taken(folder: Path, place: Path, kind: str) -> None:

@@ -8,24 +8,29 @@ import random
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from fuzz import Case, Draw
 from monograph import Document, Monograph
 from monograph.errors import MonographError
 
 TEXT = "Report {0} of keeper {0} at the lighthouse in Riga. "
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A part of a copy is cut off a case, after a number of searches and writes."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw how much of a copy is cut off, and after how many searches and writes."""
     golden = folder / "golden.mono"
     with Monograph.open(golden) as opened:
         opened.add(Document(TEXT.format(at) * 60, id=f"d{at}") for at in range(60))
-    for at in itertools.count(first):
-        chosen = random.Random(f"{seed}/{at}")
+
+    def draw(chosen: random.Random) -> Case:
         suffix, share, after = chosen.choice(("", "-shm")), chosen.choice((0.0, 0.1, 0.5, 0.9)), chosen.randrange(30)
-        yield f"{at}: {suffix or 'file'} to {share} after {after}", partial(_cut, golden, folder, suffix, share, after)
+        return f"{suffix or 'file'} to {share} after {after}", partial(_cut, golden, folder, suffix, share, after)
+
+    yield draw
 
 
 def _cut(golden: Path, folder: Path, suffix: str, share: float, after: int) -> None:

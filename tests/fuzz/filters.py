@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fuzz import Case, Draw
 from fuzz.typed import invoke, typed
 from monograph import Document, Monograph
 from monograph.errors import InputError, MissingExtra
@@ -34,24 +35,8 @@ KEYS = (
     "Or",
 )
 SPELLED = (
-    *OPERATORS,
-    "=",
-    "eq",
-    "$eq",
-    "$ne",
-    "gt",
-    "$gte",
-    "lt",
-    "$lte",
-    "not in",
-    "not_in",
-    "$in",
-    "$nin",
-    "IN",
-    "like",
-    "",
-    "$",
-)
+    *OPERATORS, "=", "eq", "$eq", "$ne", "gt", "$gte", "lt", "$lte", "not in", "not_in", "$in", "$nin", "IN", "like", "", "$",
+)  # fmt: skip
 METADATA: tuple[dict[str, Any], ...] = (
     {"year": 2019, "tags": ["a", "b"], "who": "Ann", "deep": {"year": 1}, "none": None, "flag": True, "share": 0.5},
     {
@@ -69,8 +54,9 @@ METADATA: tuple[dict[str, Any], ...] = (
 )
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A filter a case, by one of the ways in."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw filters, each for one of the interfaces."""
     path = folder / "filters.mono"
     with Monograph.open(path) as opened:
         opened.add(
@@ -78,11 +64,13 @@ def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callab
             for at in range(12)
         )
         ways = [partial(_library, opened), partial(_command_line, path), *_of_frameworks(opened)]
-        for at in itertools.count(first):
-            chosen = random.Random(f"{seed}/{at}")
+
+        def draw(chosen: random.Random) -> Case:
             way = chosen.choice(ways)
             drawn = _nodes_filter(chosen) if way.func is _llama_index else _filter(chosen)
-            yield f"{at}: {way.func.__name__} {written(drawn)[:4_000]}", partial(way, drawn, chosen)
+            return f"{way.func.__name__} {written(drawn)}", partial(way, drawn, chosen)
+
+        yield draw
 
 
 def _filter(chosen: random.Random, depth: int = 0) -> Any:

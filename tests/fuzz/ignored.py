@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+from fuzz import Case, Draw
 from monograph.errors import InputError
 from monograph.sync.ignore import compiled
 
 PIECES = ("*", "**", "?", "a", "b", "/", "**/", "[ab]", "[!a]", "[", "]", "\\", "!", "#", " ", "*a", "é")
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A file of a line or more a case, held against a long name and a deep one."""
-    for at in itertools.count(first):
-        chosen = random.Random(f"{seed}/{at}")
-        drawn = [chosen.choices(PIECES, k=chosen.randrange(1, 6)) for _ in range(3)]
-        lines = ["".join(one * chosen.choice((1, 3, 40))) + chosen.choice(("", "b", "*b")) for one in drawn]
-        yield f"{at}: {lines!r:.4000}", partial(_match, lines)
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw files of three lines."""
+    yield _draw
+
+
+def _draw(chosen: random.Random) -> Case:
+    drawn = [chosen.choices(PIECES, k=chosen.randrange(1, 6)) for _ in range(3)]
+    lines = ["".join(pieces * chosen.choice((1, 3, 40))) + chosen.choice(("", "b", "*b")) for pieces in drawn]
+    return f"{lines!r}", partial(_match, lines)
 
 
 def _match(lines: list[str]) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fuzz import Case, Draw
 from fuzz.typed import invoke, typed
 from monograph import Document, Monograph, strategies
 from monograph.derive.loading import load_summarizer
@@ -26,28 +27,17 @@ NOTHING = Context("", ())
 PARAMETERS = ("alpha", "detail", "budget", "faithful", "k", "", " detail", "detail ", "DETAIL", "__class__", "self")
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """One call a case."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw calls of the library and the command line."""
     path = folder / "queries.mono"
     with Monograph.open(path, model=Whole("Anna Calder [1].", 3), summarizer=load_summarizer("extractive")) as opened:
         opened.add(Document(fact, id=f"d{at}", title=f"Note {at}") for at, fact in enumerate(FACTS * 4))
-        calls: list[Callable[[random.Random], Drawn]] = [
-            *_calls(opened),
-            partial(_search, opened),
-            partial(_search, opened),
-            partial(_command_line, path),
-        ]
-        for at in itertools.count(first):
-            chosen = random.Random(f"{seed}/{at}")
-            call = chosen.choice(calls)
-            name, work = call(chosen)
-            yield f"{at}: {name[:4_000]}", work
+        calls: list[Draw] = [*_calls(opened), *[partial(_search, opened)] * 2, partial(_command_line, path)]
+        yield lambda chosen: chosen.choice(calls)(chosen)
 
 
-Drawn = tuple[str, Callable[[], object]]
-
-
-def _search(opened: Monograph, chosen: random.Random) -> Drawn:
+def _search(opened: Monograph, chosen: random.Random) -> Case:
     query, how, k = _query(chosen), _how(chosen), _k(chosen)
     vector: Any = None
     if chosen.random() < 0.15:
@@ -99,7 +89,7 @@ def _k(chosen: random.Random) -> Any:
     return chosen.choice((chosen.randrange(12), chosen.randrange(12), number(chosen), scalar(chosen)))
 
 
-def _calls(opened: Monograph) -> list[Callable[[random.Random], Drawn]]:
+def _calls(opened: Monograph) -> list[Draw]:
     """What else takes texts and numbers, each with its arguments.
 
     t is a text, x one that the file does not have, X several of these, n a number, h a way to search, T turns of a talk.
@@ -123,7 +113,7 @@ def _calls(opened: Monograph) -> list[Callable[[random.Random], Drawn]]:
     return [partial(_call, *one) for one in works]
 
 
-def _call(work: Callable[..., object], places: str, names: str, chosen: random.Random) -> Drawn:
+def _call(work: Callable[..., object], places: str, names: str, chosen: random.Random) -> Case:
     given = [_argument(kind, chosen) for kind in places]
     pairs = (one.split(":") for one in names.split())
     named = {name: _argument(kind, chosen) for name, kind in pairs if chosen.random() < 0.5}
@@ -147,7 +137,7 @@ def _argument(kind: str, chosen: random.Random) -> Any:
     return chosen.choice((text(chosen), text(chosen), "Anna Calder", "Tobias Renk", "d1", "Vienna"))
 
 
-def _command_line(path: Path, chosen: random.Random) -> Drawn:
+def _command_line(path: Path, chosen: random.Random) -> Case:
     command = chosen.choice(("search", "search", "context", "show", "outline", "graph"))
     given = [_query(chosen)]
     for option in chosen.sample(("--how", "-k", "--json", "--hops", "--budget"), chosen.randrange(3)):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-import itertools
 import json
 import random
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from functools import partial
 from pathlib import Path
 
+from fuzz import Case, Draw
 from monograph import Limits
-from monograph.errors import MonographError
 from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
 from support.bad_inputs import changed
@@ -59,19 +59,23 @@ def made(folder: Path) -> list[Path]:
     return [folder / name for name in samples]
 
 
-def mutations(samples: Sequence[Path], seed: int) -> Iterator[tuple[str, bytes]]:
-    """(name, bytes) without end: every sample in turn, changed somewhere."""
-    chosen = random.Random(seed)
-    for number in itertools.count():
-        yield _mutation(samples, number, chosen)
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw changed files: those of the shared folder, if it exists, and those of :func:`made`."""
+    shared = SHARED / "data/ingest-files"
+    samples = sorted(shared.iterdir()) if shared.is_dir() else []
+    samples = [path for path in samples if not any(part in path.name for part in SLOW)] + made(folder)
+    with ReaderPool(1) as crew:
 
+        def draw(chosen: random.Random) -> Case:
+            sample = chosen.choice(samples)
+            data = sample.read_bytes()
+            # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
+            within = data[:2] == b"PK" and chosen.random() < 0.7
+            path = folder / "changed" / sample.name
+            return sample.name, partial(_read, crew, path, _inside(data, chosen) if within else changed(data, chosen))
 
-def _mutation(samples: Sequence[Path], number: int, chosen: random.Random) -> tuple[str, bytes]:
-    sample = samples[number % len(samples)]
-    data = sample.read_bytes()
-    # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
-    within = data[:2] == b"PK" and chosen.random() < 0.7
-    return f"{number}-{sample.name}", _inside(data, chosen) if within else changed(data, chosen)
+        yield draw
 
 
 def _inside(data: bytes, chosen: random.Random) -> bytes:
@@ -84,63 +88,21 @@ def _inside(data: bytes, chosen: random.Random) -> bytes:
     return made.getvalue()
 
 
-def survive(cases: Iterator[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
-    """Read cases; how many were read, and how many refused.
-
-    Raises
-    ------
-    AssertionError
-        If a reader hung, or a part of one is not what a part must be.
-    """
-    whole = failed = 0
-    with ReaderPool(1) as crew:
-        while some := list(itertools.islice(cases, 20)):
-            errors = _read(crew, folder, some)
-            failed += len(errors)
-            whole += len(some) - len(errors)
-    return whole, failed
-
-
-def _read(crew: ReaderPool, folder: Path, some: Sequence[tuple[str, bytes]]) -> list[MonographError]:
-    """The errors of files that were refused; raises as :func:`survive`."""
-    paths = [folder / name for name, _ in some]
-    for path, (_, data) in zip(paths, some, strict=True):
-        path.write_bytes(data)
-    errors: list[MonographError] = []
-    for at, part in crew.read([ReadTask(path, root_at(folder), Limits(max_seconds=MOST_SECONDS)) for path in paths]):
+def _read(crew: ReaderPool, path: Path, data: bytes) -> None:
+    """Read a file. Raise AssertionError if the reader hangs, or returns a document that is none."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    error = None
+    for _, part in crew.read([ReadTask(path, root_at(path.parent), Limits(max_seconds=MOST_SECONDS))]):
         if part.error is not None:
-            assert part.error.message, paths[at]
-            assert f"more than {MOST_SECONDS} s" not in part.error.message, f"{paths[at]} hung"
-            errors += [part.error] if part.last else []
+            assert part.error.message, path
+            assert f"more than {MOST_SECONDS} s" not in part.error.message, f"{path} hung"
+            error = part.error if part.last else error
         for document in part.documents:
             document.text.encode()
             json.dumps(document.metadata)
-            starts = [one.start for one in document.places]
-            assert starts == sorted(starts)
-            assert [one.start for one in document.sections] == sorted(one.start for one in document.sections)
-    for path in paths:
-        path.unlink()
-    return errors
-
-
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A changed file a case."""
-    (folder / "made").mkdir()
-    (folder / "changed").mkdir()
-    held = samples(folder / "made")
-    with ReaderPool(1) as crew:
-        for at in itertools.count(first):
-            name, data = _mutation(held, at, random.Random(f"{seed}/{at}"))
-            yield name, partial(_read_one, crew, folder / "changed", name, data)
-
-
-def _read_one(crew: ReaderPool, folder: Path, name: str, data: bytes) -> None:
-    for error in _read(crew, folder, [(name, data)]):
+            for marks in (document.places, document.sections):
+                starts = [mark.start for mark in marks]
+                assert starts == sorted(starts)
+    if error is not None:
         raise error
-
-
-def samples(beside: Path) -> list[Path]:
-    """The files that are changed: those of the shared folder, where it is there, and those that are made."""
-    folder = SHARED / "data/ingest-files"
-    found = sorted(path for path in folder.iterdir()) if folder.is_dir() else []
-    return [*(path for path in found if not any(part in path.name for part in SLOW)), *made(beside)]

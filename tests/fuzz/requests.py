@@ -10,11 +10,13 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fuzz import Case, Draw
 from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
 from monograph.errors import InputError
@@ -124,15 +126,21 @@ def meetings(path: Path) -> Monograph:
     return opened
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A line a case, and a ping after it."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw lines; a ping follows each."""
     path = folder / "requests.mono"
     meetings(path).close()
     served = Served(path, folder / "log")
+    numbers = itertools.count()
+
+    def draw(chosen: random.Random) -> Case:
+        number = next(numbers)
+        line, name = _line(chosen, number)
+        return repr(line), partial(_send, served, line, name, number)
+
     try:
-        for at in itertools.count(first):
-            line, name = _line(random.Random(f"{seed}/{at}"), at)
-            yield f"{at}: {line[:4_000]!r}", partial(_send, served, line, name, at)
+        yield draw
     finally:
         served.close()
 

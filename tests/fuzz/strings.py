@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import random
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from typer.testing import CliRunner
-
+from fuzz import Case, Draw
+from fuzz.typed import invoke
 from monograph import Document, Monograph, Passage, View
 from monograph import where as filters
-from monograph.app.cli import app
-from monograph.errors import InputError, OutsideView
+from monograph.errors import InputError, InvalidDocument, NotFound, OutsideView
 from monograph.values import AssertedNode, Place, Section
 from support.bad_inputs import text
 
@@ -34,15 +32,18 @@ MOST = 12
 """Documents that the file holds at once."""
 
 
-def cases(seed: int, folder: Path, first: int = 0) -> Iterator[tuple[str, Callable[[], object]]]:
-    """A document a case."""
+@contextmanager
+def cases(folder: Path) -> Iterator[Draw]:
+    """Draw documents, assertions and names."""
     path = folder / "strings.mono"
     with Monograph.open(path) as opened:
         opened.add([Document("Ann Mercer met Otto Ruhl in Riga.", id="d1", metadata={"owner": "ann"})])
-        for at in itertools.count(first):
-            chosen = random.Random(f"{seed}/{at}")
+
+        def draw(chosen: random.Random) -> Case:
             work = chosen.choice((_store, _store, _tell, _name))
-            yield f"{at}: {work.__name__}", partial(work, opened, chosen)
+            return work.__name__, partial(work, opened, chosen)
+
+        yield draw
 
 
 def drawn(chosen: random.Random) -> str:
@@ -104,10 +105,11 @@ def _agree(opened: Monograph, view: View, where: dict[str, Any]) -> None:
 def _print(opened: Monograph, chosen: random.Random) -> None:
     """No command writes a character that a terminal obeys."""
     command, *rest = chosen.choice(COMMANDS)
-    result = CliRunner().invoke(app, [command, str(opened.path), *rest])
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    obeyed = {one for one in result.output if one != "\n" and (ord(one) < 32 or 127 <= ord(one) < 160)}
+    try:
+        output = invoke([command, str(opened.path), *rest])
+    except InputError as error:
+        output = str(error)
+    obeyed = {one for one in output if one != "\n" and (ord(one) < 32 or 127 <= ord(one) < 160)}
     assert not obeyed, (command, rest, obeyed)
 
 
@@ -123,17 +125,12 @@ def _name(opened: Monograph, chosen: random.Random) -> None:
     """A name that is not a document's removes and shows none."""
     name = drawn(chosen)
     held = {one.id for one in opened.documents()}
-    known = name in held or any(name == one.uri for one in opened.documents())
-    if known:
+    if name in held or any(name == one.uri for one in opened.documents()):
         raise InputError("it is there")
     for act in (opened.document, opened.chunks, lambda one: opened.remove([one])):
         try:
             act(name)
-        except InputError:
-            continue
-        except Exception as error:
-            if type(error).__name__ not in ("NotFound", "InvalidDocument"):
-                raise
+        except (InputError, NotFound, InvalidDocument):
             continue
         raise AssertionError(f"{name!r} was found")
     assert {one.id for one in opened.documents()} == held

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -17,6 +18,7 @@ from support.paths import TESTS
     ("part", "cases"),
     [
         ("blobs", 25),
+        ("readers", 80),
         ("filters", 300),
         ("queries", 300),
         ("requests", 300),
@@ -41,29 +43,29 @@ def test_random_inputs_cause_no_fault(part: str, cases: int) -> None:
     assert min(answered, refused) > 0
 
 
-def test_fault_is_reported_with_its_case(tmp_path: Path) -> None:
+WRONG = "lambda chosen: ('wrong', [].pop if chosen.random() < 0.2 else [].clear)"
+HANGING = "lambda chosen: ('hangs', lambda: sum(iter(int, 1)))"
+FIRST_FAULT = next(number for number in range(100) if Random(f"5/{number}").random() < 0.2)
+
+
+@pytest.mark.parametrize(
+    ("draw", "options", "error", "case"),
+    [
+        (WRONG, [], "IndexError", f"{FIRST_FAULT}: wrong"),
+        (WRONG, ["--case", str(FIRST_FAULT)], "IndexError", f"{FIRST_FAULT}: wrong"),
+        (HANGING, [], "Timeout", "0: hangs"),
+    ],
+)
+def test_fault_is_reported_with_its_case(tmp_path: Path, draw: str, options: list[str], error: str, case: str) -> None:
     package = tmp_path / "fuzz"
     package.mkdir()
     (package / "wrong.py").write_text(
-        "def cases(seed, folder, first=0):\n"
-        "    for at in range(first, 9):\n"
-        "        yield f'{at}: {seed}', [].clear if at < 3 else [].pop\n"
+        f"from contextlib import nullcontext\n\ndef cases(folder):\n    return nullcontext({draw})\n"
     )
     program = (TESTS / "fuzz" / "__main__.py").read_text().replace("PARTS = {", 'PARTS = {"wrong": 0.1, ')
-    (package / "__main__.py").write_text(program)
-    for options in (["--seed", "5"], ["--seed", "5", "--case", "3"]):
-        command = [sys.executable, "-m", "fuzz", "wrong", *options]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        assert done.returncode == 1
-        assert "IndexError" in done.stderr
-        assert "exit code 1 at the case 3: 5" in done.stdout
-    (package / "wrong.py").write_text(
-        "def cases(seed, folder, first=0):\n    yield '0: hangs', lambda: sum(iter(int, 1))\n"
-    )
     (package / "__main__.py").write_text(program.replace("MOST_SECONDS = 20.0", "MOST_SECONDS = 0.2"))
-    done = subprocess.run(
-        [sys.executable, "-m", "fuzz", "wrong"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-m", "fuzz", "wrong", "--seed", "5", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "Timeout" in done.stderr
-    assert "at the case 0: hangs" in done.stdout
+    assert error in done.stderr
+    assert f"exit code 1 at the case {case}" in done.stdout

@@ -13,14 +13,12 @@ import time
 import zipfile
 import zlib
 from email.message import EmailMessage
-from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fuzz.readers import made, mutations, survive
 from monograph import Limits, Monograph, Settings
 from monograph.derive.chunk import cut
 from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceTooLarge, SourceTooSlow
@@ -656,16 +654,3 @@ def test_large_table_is_stored_in_several_batches(tmp_path: Path, monkeypatch: p
         report = monograph.sync(path)
         assert (report.removed, report.changed, report.same) == (1, 1, 1)
         assert monograph.check() == []
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_mutated_samples_are_read_or_refused(shared: Path, tmp_path: Path) -> None:
-    samples = [path for path, _ in expected(shared) if path.name not in RECOGNISED]
-    (tmp_path / "made").mkdir()
-    samples += made(tmp_path / "made")
-    many = 2 * len(samples)
-    read_, failed = survive(islice(mutations(samples, seed=7), many), tmp_path)
-    assert read_ + failed == many
-    assert read_ > 0
-    assert failed > 0
