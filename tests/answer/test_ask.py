@@ -16,6 +16,7 @@ from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, LanguageModel, StreamingModel
 from monograph.values import ABSTENTION, Answer, Citation, Context, Turn
+from support.answering import Whole
 from support.model_server import ModelServer
 
 COMET = "Ines Okafor found the comet on the eleventh of April in 1963."
@@ -67,23 +68,15 @@ def test_answers_are_streamed_in_pieces(asked: Monograph, server: ModelServer) -
     assert server.asked[0].body["stream"] is True
 
 
-class Whole:
-    """A model that cannot stream."""
-
-    key = "whole/1"
-
-    def complete(self, prompt: str, max_tokens: int) -> Completion:
-        return Completion("She did [1].", 10, 4)
-
-
 def test_models_that_cannot_stream_answer_whole(file: Path) -> None:
-    assert isinstance(Whole(), LanguageModel)
-    assert not isinstance(Whole(), StreamingModel)
-    with Monograph.open(file, model=Whole()) as monograph:
+    model = Whole("She did [1].", 4)
+    assert isinstance(model, LanguageModel)
+    assert not isinstance(model, StreamingModel)
+    with Monograph.open(file, model=model) as monograph:
         piece, answer = monograph.stream(QUESTION)
         assert isinstance(answer, Answer)
         assert piece == answer.text == "She did [1]."
-        assert answer.tokens_in == 10
+        assert answer.tokens_in == 7
 
 
 def test_an_answer_is_remembered_by_question_context_and_model(file: Path, server: ModelServer) -> None:

@@ -30,19 +30,22 @@ def put(folder: Path, **texts: str) -> None:
         path.write_text(text)
 
 
-def test_sync_skips_hidden_temporary_and_ignored_files(monograph: Monograph, folder: Path) -> None:
+def test_sync_skips_hidden_temporary_and_ignored_files_and_its_own(folder: Path) -> None:
     put(
         folder, a_txt="a", b_log="b", sub__c_txt="c", sub__d_log="d", sub__keep_log="k", build__e_txt="e", Thumbs_db="t"
     )
     for name in (".hidden.txt", "~$letter.docx", "draft.txt~", "x.mono-wal", "got.part"):
         (folder / name).write_text("not to be read")
-    assert monograph.sync(folder).problems == ()
-    assert paths(monograph, folder) == {"a.txt", "b.log", "sub/c.txt", "sub/d.log", "sub/keep.log", "build/e.txt"}
-    (folder / ".monographignore").write_text("*.log\nbuild/\n")
-    (folder / "sub" / ".monographignore").write_text("!keep.log\n/c.txt\n")
-    report = monograph.sync(folder)
-    assert paths(monograph, folder) == {"a.txt", "sub/keep.log"}
-    assert report.removed == 4
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_text("not to be read")
+    with Monograph.open(folder / "notes.mono") as monograph:
+        assert monograph.sync(folder).problems == ()
+        assert paths(monograph, folder) == {"a.txt", "b.log", "sub/c.txt", "sub/d.log", "sub/keep.log", "build/e.txt"}
+        (folder / ".monographignore").write_text("*.log\nbuild/\n")
+        (folder / "sub" / ".monographignore").write_text("!keep.log\n/c.txt\n")
+        report = monograph.sync(folder)
+        assert paths(monograph, folder) == {"a.txt", "sub/keep.log"}
+        assert report.removed == 4
 
 
 def test_ignore_rules_agree_with_git(monograph: Monograph, folder: Path) -> None:

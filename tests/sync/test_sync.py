@@ -243,15 +243,6 @@ def test_sync_applies_the_limits_of_the_caller(monograph: Monograph, folder: Pat
     assert monograph.sync(folder).added == 1
 
 
-def test_sync_skips_hidden_files_and_its_own_file(folder: Path) -> None:
-    write(folder / ".git/config", "hidden")
-    write(folder / ".secret.txt", "hidden")
-    write(folder / "seen.txt", "seen")
-    with Monograph.open(folder / "notes.mono") as monograph:
-        assert monograph.sync(folder).added == 1
-        assert monograph.sync(folder).problems == ()
-
-
 @pytest.mark.parametrize("name", ["two\nlines.txt", "émoji 🦉.txt", "semi;colon'quote\".txt", "-rf.txt", "%s{0}.txt"])
 def test_unusual_file_names_are_synced(monograph: Monograph, folder: Path, name: str) -> None:
     write(folder / name, "owls are awake")
