@@ -24,14 +24,14 @@ import json, sys
 from contextlib import redirect_stdout
 from io import StringIO
 from monograph.app.cli import app
-said = {}
+pages = {}
 for name in sys.argv[1:]:
     with redirect_stdout(StringIO()) as out:
         try:
             app([*name.split(), "--help"], prog_name="monograph")
         except SystemExit:
-            said[name] = out.getvalue()
-print(json.dumps(said))
+            pages[name] = out.getvalue()
+print(json.dumps(pages))
 """
 
 
@@ -68,25 +68,25 @@ def rendered(columns: int) -> dict[str, str]:
 
 @pytest.mark.parametrize("columns", [80, 120])
 def test_help_prints_examples_unwrapped(columns: int) -> None:
-    said = rendered(columns)
+    pages = rendered(columns)
     wanted = {name: examples(text) for name, text in documented().items()}
     assert sum(len(one) for some in wanted.values() for one in some) > 40
     for name, paragraphs in wanted.items():
-        lines = said[name].splitlines()
+        lines = pages[name].splitlines()
         for paragraph in paragraphs:
             shown = [f"    {line}" for line in paragraph]
-            assert any(lines[at : at + len(shown)] == shown for at in range(len(lines))), f"{name}\n{said[name]}"
+            assert any(lines[at : at + len(shown)] == shown for at in range(len(lines))), f"{name}\n{pages[name]}"
 
 
 def test_help_fits_80_columns() -> None:
-    said = rendered(80)
-    for name, text in said.items():
+    pages = rendered(80)
+    for name, text in pages.items():
         assert not [line for line in text.splitlines() if len(line) > 80], name
         assert not any(sign in text for sign in ("\b", "\x1b", "\\[", "[[")), name
     for group in ("", "shelf"):
-        listed = said[group].partition("Commands:")[2]
+        listed = pages[group].partition("Commands:")[2]
         assert "..." not in listed, "a summary that is cut off"
-        inner = [name for name in said if name.rpartition(" ")[0] == group and name]
+        inner = [name for name in pages if name.rpartition(" ")[0] == group and name]
         assert len(listed.strip().splitlines()) == len(inner)
 
 
@@ -113,7 +113,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 @pytest.mark.parametrize(
-    ("typed", "offered"),
+    ("words", "offered"),
     [
         (("sear",), ["search"]),
         (("re",), ["remove", "reextract", "resummarize", "retry", "reembed"]),
@@ -122,17 +122,17 @@ printf '%s\\n' "${COMPREPLY[@]}"
         (("search", "no"), [""]),
     ],
 )
-def test_bash_completes_commands_and_options(typed: tuple[str, ...], offered: list[str]) -> None:
+def test_bash_completes_commands_and_options(words: tuple[str, ...], offered: list[str]) -> None:
     """Nothing is offered for a file: the shell then completes its name itself."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    command = ["bash", "--norc", "-c", COMPLETE, "bash", "monograph", *typed]
+    command = ["bash", "--norc", "-c", COMPLETE, "bash", "monograph", *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == offered
 
 
-def complete_in_zsh(typed: str) -> str:
+def complete_in_zsh(words: str) -> str:
     """Return what zsh is told to offer: the protocol of typer's script for it."""
-    return monograph(_MONOGRAPH_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=typed)
+    return monograph(_MONOGRAPH_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=words)
 
 
 @pytest.mark.long

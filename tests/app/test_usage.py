@@ -52,12 +52,12 @@ def test_help_is_given_however_it_is_asked_for() -> None:
 )
 def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
     words = typed.split()
-    said = run(*words, "notes.mono", code=2)
-    assert f"No such command {words[-1]!r}. Did you mean {meant!r}" in said
+    message = run(*words, "notes.mono", code=2)
+    assert f"No such command {words[-1]!r}. Did you mean {meant!r}" in message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("search", "x", "--how", "semantic"), "semantic"),
         (("search", "x", "-k", "-3"), "k is -3"),
@@ -90,13 +90,13 @@ def test_unknown_commands_get_a_suggestion(typed: str, meant: str) -> None:
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else None,
 )
-def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], said: str, notes: Path) -> None:
+def test_wrong_values_end_with_exit_code_2(arguments: tuple[str, ...], message: str, notes: Path) -> None:
     command, *others = arguments
-    assert said in run(command, notes, *others, code=2)
+    assert message in run(command, notes, *others, code=2)
 
 
 def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> None:
-    for said, *arguments in (
+    for message, *arguments in (
         ("contains no document", "show", notes, "nothing"),
         ("contains no document", "remove", notes, "nothing"),
         ("does not exist", "search", tmp_path / "none.mono", "comet"),
@@ -105,7 +105,7 @@ def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> Non
     ):
         error = run(*arguments, code=1)
         assert error.startswith("error: ")
-        assert said in error
+        assert message in error
         assert "\n  try: " in error
     assert json.loads(run("show", notes, "nothing", "--json", code=1))["kind"] == "NotFound"
     run("search", notes, code=2)
@@ -141,9 +141,9 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...], notes:
     ],
 )
 def test_a_file_behind_the_question_is_recognised(command: str, others: tuple[str, ...], notes: Path) -> None:
-    said = run(command, *others, notes, code=2)
-    assert f"FILE comes first: {others[0]} is not a .mono file" in said
-    assert f"try: monograph {command} {notes} {' '.join(others)}\n" in said
+    message = run(command, *others, notes, code=2)
+    assert f"FILE comes first: {others[0]} is not a .mono file" in message
+    assert f"try: monograph {command} {notes} {' '.join(others)}\n" in message
 
 
 def test_import_takes_its_file_last(notes: Path, tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_import_takes_its_file_last(notes: Path, tmp_path: Path) -> None:
 
 
 def test_a_folder_before_the_file_is_recognised(notes: Path, folder: Path) -> None:
-    said = run("sync", folder, notes, code=2)
-    assert f"try: monograph sync {notes} {folder}\n" in said
+    message = run("sync", folder, notes, code=2)
+    assert f"try: monograph sync {notes} {folder}\n" in message
 
 
 def test_a_filter_on_a_key_of_no_document_names_the_nearest(notes: Path) -> None:
@@ -167,10 +167,10 @@ def test_a_filter_on_a_key_of_no_document_names_the_nearest(notes: Path) -> None
 @pytest.mark.parametrize("command", ["ask", "context"])
 def test_answers_warn_of_keys_of_no_document(command: str, notes: Path) -> None:
     where = '{"or": [{"not": {"yeer": 1963}}, {"tags": {"contains": "house"}}, {"zzz": 1}, {"$title": "Comet"}]}'
-    said = run(command, notes, "comet", "--where", where)
-    assert "no document has the key 'yeer'; perhaps 'year'\n" in said
-    assert "no document has the key 'zzz'\n" in said
-    assert said.count("no document has") == 2
+    message = run(command, notes, "comet", "--where", where)
+    assert "no document has the key 'yeer'; perhaps 'year'\n" in message
+    assert "no document has the key 'zzz'\n" in message
+    assert message.count("no document has") == 2
 
 
 def test_keys_of_documents_outside_of_a_view_are_not_named(notes: Path) -> None:

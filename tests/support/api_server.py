@@ -98,6 +98,12 @@ class Client:
     def post(self, path: str, /, **values: Any) -> Reply:
         return self.ask("POST", BASE + path, json.dumps(values).encode(), {"Content-Type": "application/json"})
 
+    def call(self, operation: Operation, values: Mapping[str, Any]) -> Reply:
+        """Send a request to an operation, with its parameters in the body or in the address."""
+        if operation.takes_json:
+            return self.post(operation.path, **values)
+        return self.ask(operation.method, address(operation.path, **values), b"x" if operation.takes_bytes else None)
+
     def done(self, job: Reply) -> dict[str, Any]:
         """A job that has ended."""
         assert job.status == 202, job.body

@@ -160,7 +160,7 @@ def serve(
         listening = stack.enter_context(listen(host, port))
         agent_apps = _agent_apps(archives, notes=write) if agents else []
         served = Served(archives, write=write, model="" if answering is None else answering.key, agents=agents)
-        web_server = server(served, server_token, listening, beside=agent_apps)
+        web_server = server(served, server_token, listening, agent_apps=agent_apps)
         address = address_of(listening)
         page = f"{address}/#token={server_token}"
         if json_output:

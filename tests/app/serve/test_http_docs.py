@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import socket
@@ -27,16 +26,14 @@ TOKEN = "a token of 16 characters or more"
 
 
 def block(kind: str) -> str:
-    (found,) = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
-    return str(found)
+    (code,) = re.findall(rf"^```{kind}\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    return str(code)
 
 
 @contextmanager
 def served(folder: Path, *arguments: str) -> Iterator[str]:
     """The address that ``monograph serve`` prints."""
-    environment = {**os.environ, "MONOGRAPH_TOKEN": TOKEN}
-    command = [PROGRAM, "serve", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=environment) as process:
+    with subprocess.Popen([PROGRAM, "serve", *arguments], stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         watchdog = threading.Timer(120, process.kill)
         watchdog.start()
         try:
@@ -50,7 +47,9 @@ def served(folder: Path, *arguments: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a file of the example texts; its token is that of the environment."""
+    monkeypatch.setenv("MONOGRAPH_TOKEN", TOKEN)
     shutil.copytree(ROOT / "examples" / "texts", tmp_path / "examples" / "texts")
     with Monograph.open(tmp_path / "archive.mono") as archive:
         archive.sync(tmp_path / "examples" / "texts")
@@ -58,10 +57,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def run(command: list[str], folder: Path) -> str:
-    environment = {**os.environ, "MONOGRAPH_TOKEN": TOKEN}
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=120
-    )
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     return done.stdout
 

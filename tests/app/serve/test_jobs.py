@@ -119,24 +119,6 @@ def test_document_is_forgotten_over_http(client: Client, monograph: Monograph) -
     assert client.get("/document", id="ben").status == 200, "all of them, or none"
 
 
-def test_names_are_split_and_merged_over_http(client: Client, monograph: Monograph) -> None:
-    monograph.add(
-        [Document("John Smith met Ann. J. Smith wrote to Ann.", id="a"), Document("John Smith left.", id="b")]
-    )
-    merged = client.get("/entities", name="Smith", why="true").json
-    assert merged["merges"]
-    one = merged["merges"][0]
-    apart = client.post("/names/apart", name=one["name"], other=one["other"])
-    assert apart.status == 200
-    assert not any(
-        one["other"] in entity["names"] for entity in apart.json["entities"] if one["name"] in entity["names"]
-    )
-    assert client.post("/names/unite", name=one["name"], other=one["other"]).status == 200
-    assert client.get("/entities", name="Smith", why="true").json == merged
-    assert client.post("/names/unite", name=one["name"], other=one["other"]).status == 404
-    assert client.post("/names/apart", name="nobody", other="none").status == 404
-
-
 def test_changes_by_any_writer_are_announced(client: Client, monograph: Monograph) -> None:
     with client.connected() as raw:
         raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -44,14 +43,8 @@ def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tup
     (folder / "notes" / "paper.pdf").write_bytes((shared / "data/ingest-files/pdf-outline.pdf").read_bytes())
     (folder / "spare" / "note.txt").write_text("Peter Okafor left.")
     with Monograph.open(folder / "notes.mono", summarizer=load_summarizer("extractive")) as notes:
-        notes.add(
-            [
-                Document(
-                    "Mrs Grubb repaired the boiler. Ines Calder saw Mrs Grubb.", f"{n}", "Boiler", metadata={"year": n}
-                )
-                for n in range(9)
-            ]
-        )
+        text = "Mrs Grubb repaired the boiler. Ines Calder saw Mrs Grubb."
+        notes.add(Document(text, f"{n}", "Boiler", metadata={"year": n}) for n in range(9))
         notes.add([Document("Nobody needs this.", "spare")])
         notes.sync(folder / "notes", folder / "spare")
         with serving({"notes": notes}, write=True) as client:
@@ -83,38 +76,25 @@ def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tup
             yield client, known
 
 
-@functools.cache
-def described(client: Client) -> dict[str, Any]:
-    return dict(client.get("/openapi.json").json)
-
-
 def narrowed(client: Client, known: dict[str, Any], operation: Operation) -> Any:
-    """The description of one operation, its texts narrowed to those that name something."""
-    whole = described(client)
-    told = dict(whole["paths"][BASE + operation.path][operation.method.lower()])
-    schemas = dict(whole["components"]["schemas"])
+    """Return the description of one operation, its texts narrowed to those that name something."""
+    schema = client.get("/openapi.json").json
+    described = schema["paths"][BASE + operation.path][operation.method.lower()]
+    schema["paths"] = {BASE + operation.path: {operation.method.lower(): described}}
 
-    def values(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    def values(name: str, default: dict[str, Any]) -> dict[str, Any]:
         chosen = known.get(f"{operation.path} {name}", known.get(name))
-        return schema if chosen is None else {"enum": chosen}
+        return default if chosen is None else {"enum": chosen}
 
-    told["parameters"] = [
-        {**one, "schema": values(one["name"], one["schema"]), "required": one["required"] or one["name"] in DRAWN_BY}
-        for one in told.get("parameters", ())
-    ]
-    body = f"Body_{told['operationId']}"
-    if body in schemas:
-        properties = {name: values(name, schema) for name, schema in schemas[body]["properties"].items()}
-        schemas[body] = {**schemas[body], "properties": properties}
-    alone = {
-        **whole,
-        "paths": {BASE + operation.path: {operation.method.lower(): told}},
-        "components": {**whole["components"], "schemas": schemas},
-    }
-    return schemathesis.openapi.from_dict(alone)[BASE + operation.path][operation.method]
+    for parameter in described.get("parameters", ()):
+        parameter["schema"] = values(parameter["name"], parameter["schema"])
+        parameter["required"] |= parameter["name"] in DRAWN_BY
+    body = schema["components"]["schemas"].get(f"Body_{described['operationId']}", {"properties": {}})
+    body["properties"] = {name: values(name, default) for name, default in body["properties"].items()}
+    return schemathesis.openapi.from_dict(schema)[BASE + operation.path][operation.method]
 
 
-@pytest.mark.parametrize("operation", [one for one in OPERATIONS if one.path != ENDLESS], ids=str)
+@pytest.mark.parametrize("operation", [operation for operation in OPERATIONS if operation.path != ENDLESS], ids=str)
 @settings(max_examples=examples(10), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_valid_requests_are_answered_as_described(

@@ -111,11 +111,3 @@ def test_rows_of_readers_become_tables() -> None:
     rows = [["".join(piece.text for piece in cell) for cell in row] for row in found[1].rows]
     assert rows == [["name", "price", "note"], ["Ann", "3", "a: b; c"], ["Ben", "4", ""], ["Cy", "5", ""]]
     assert [piece.text for piece in leaves(found) if piece.marks] == ["Ben"]
-
-
-def test_overlapping_marks_are_merged() -> None:
-    text = "0123456789"
-    cut = Marks(((2, 6), (4, 8), (4, 4), (9, 50))).cut(text, 0, 10)
-    assert [(one.text, one.marks) for one in cut] == [
-        ("01", ()), ("23", (0,)), ("45", (0, 1)), ("67", (1,)), ("8", ()), ("9", (3,)),
-    ]  # fmt: skip

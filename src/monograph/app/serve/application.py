@@ -117,23 +117,16 @@ class Api(FastAPI):
         return self.openapi_schema  # type: ignore[return-value]
 
 
-def application(served: Served, credentials: Credentials, beside: Sequence[Starlette] = ()) -> Application:
-    """Return the whole application, with its guard.
+def application(served: Served, credentials: Credentials, agent_apps: Sequence[Starlette] = ()) -> Application:
+    """Return the whole application, with its guard, which requires the credentials.
 
-    Parameters
-    ----------
-    served:
-        The served files.
-    credentials:
-        Credentials that requests must have.
-    beside:
-        Further applications with addresses of their own, such as those for agents.
+    ``agent_apps`` are applications for agents, with addresses of their own.
     """
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with contextlib.AsyncExitStack() as stack:
-            for app in beside:
+            for app in agent_apps:
                 await stack.enter_async_context(app.router.lifespan_context(app))
             yield
         served.close()
@@ -187,7 +180,7 @@ def application(served: Served, credentials: Credentials, beside: Sequence[Starl
     async def view(request: Request) -> Response:
         return await page.get_response("index.html", request.scope)
 
-    api.routes.extend(route for app in beside for route in app.routes)
+    api.routes.extend(route for app in agent_apps for route in app.routes)
     api.routes.extend(Route(path, view, methods=["GET"]) for path in VIEWS)
     api.routes.append(Mount("/page", page))
     api.routes.append(Mount("/picture", _Files(packages=[(picture.__name__, "")])))

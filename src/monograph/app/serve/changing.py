@@ -32,13 +32,13 @@ from monograph.values import OnProgress, Plan, Report
 POLL_SECONDS = 0.5
 """Seconds between two checks whether a file has changed."""
 
-Yes = Annotated[bool, Body(strict=True)]
+Switch = Annotated[bool, Body(strict=True)]
 Sources = Annotated[tuple[str, ...], Body(description="Paths of folders and files; by default all followed ones.")]
-Verify = Annotated[Yes, Body(description="Compare contents even if size and time are unchanged.")]
-Prune = Annotated[Yes, Body(description="Remove documents even if a whole folder is empty now.")]
-Forget = Annotated[Yes | None, Body(description="Leave no trace of removed text; null for the setting of the file.")]
+Verify = Annotated[Switch, Body(description="Compare contents even if size and time are unchanged.")]
+Prune = Annotated[Switch, Body(description="Remove documents even if a whole folder is empty now.")]
+Forget = Annotated[Switch | None, Body(description="Leave no trace of removed text; null for the setting of the file.")]
 FollowLinks = Annotated[
-    Yes | None, Body(description="Follow links that lead out of a folder; null for the folder's last setting.")
+    Switch | None, Body(description="Follow links that lead out of a folder; null for the folder's last setting.")
 ]
 JobId = Annotated[str, Query(alias="id", description="Id of the job.")]
 
@@ -48,7 +48,7 @@ router = Operations()
 @router.post("/sync", status_code=202)
 def sync(
     served: ServedFiles,
-    at: Annotated[ToChange, to_change("files.sync")],
+    target: Annotated[ToChange, to_change("files.sync")],
     sources: Sources = (),
     verify: Verify = False,
     prune: Prune = False,
@@ -56,7 +56,7 @@ def sync(
     follow_links: FollowLinks = None,
 ) -> Job:
     """Read what changed in folders, store it, and follow folders that are new."""
-    name, file = at
+    name, file = target
 
     def work(progress: OnProgress) -> Report:
         paths = _sources(name, file, sources)
@@ -71,14 +71,14 @@ def sync(
 @router.post("/plan", status_code=202)
 def plan(
     served: ServedFiles,
-    at: Annotated[ToChange, to_change("files.plan")],
+    target: Annotated[ToChange, to_change("files.plan")],
     sources: Sources = (),
     verify: Verify = False,
     prune: Prune = False,
     follow_links: FollowLinks = None,
 ) -> Job:
     """Report what a sync would do and cost; nothing is written."""
-    name, file = at
+    name, file = target
 
     def work(progress: OnProgress) -> Plan:
         paths = _sources(name, file, sources)
@@ -95,9 +95,9 @@ def _sources(name: str, file: Monograph, requested: Sequence[str]) -> Sequence[s
 
 
 @router.post("/retry", status_code=202)
-def retry(served: ServedFiles, at: Annotated[ToChange, to_change("files.retry")], forget: Forget = None) -> Job:
+def retry(served: ServedFiles, target: Annotated[ToChange, to_change("files.retry")], forget: Forget = None) -> Job:
     """Read the files again that could not be stored."""
-    name, file = at
+    name, file = target
     return served.jobs.begin(name, "retry", lambda progress: file.files.retry(forget=forget, progress=progress))
 
 
@@ -116,12 +116,12 @@ def remove(
 @router.post("/sources/remove", status_code=202)
 def unfollow(
     served: ServedFiles,
-    at: Annotated[ToChange, to_change("files.remove")],
+    target: Annotated[ToChange, to_change("files.remove")],
     root: Annotated[str, Body(description="Name or path of a followed folder.")],
     forget: Forget = None,
 ) -> Job:
     """Stop following a folder, and remove its documents."""
-    name, file = at
+    name, file = target
     return served.jobs.begin(name, "unfollow", lambda _: file.files.remove(root, forget=forget))
 
 
@@ -159,8 +159,7 @@ async def upload(
     file: FileName = "",
 ) -> Response:
     """Save the body as a file in a followed folder; the next sync reads it."""
-    length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length[:20]) > DEFAULT_LIMITS.max_bytes:
+    if int(request.headers.get("content-length", 0)) > DEFAULT_LIMITS.max_bytes:
         raise TooLarge(f"the file has more than {DEFAULT_LIMITS.max_bytes:,} bytes", "copy it into the folder yourself")
     if served.uploads.locked():
         raise TooMany("too many uploads at once", "send the files one after the other")

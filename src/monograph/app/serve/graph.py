@@ -18,11 +18,11 @@ from monograph.app.serve.operations import (
     Flag,
     FromArchive,
     How,
+    Items,
     MostHits,
     Operations,
     ToChange,
     Where,
-    at_most,
     to_change,
 )
 from monograph.errors import InputError
@@ -30,12 +30,11 @@ from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
 """Content security policy of a picture, in addition to the one in the page: only this server's page may frame it."""
-MOST_ENTITIES = 1_000
 
 Name = Annotated[str, Query(description="Name of an entity, as texts write it.")]
 InBody = Annotated[str, Body(description="Name of an entity, as texts write it.")]
 Hops = Annotated[Count, Query(description="Maximum number of links from the entity.")]
-Entities = Annotated[int, Query(ge=0, description="Maximum number of entities, at most 1,000."), at_most(MOST_ENTITIES)]
+Entities = Annotated[Items, Query(description="Maximum number of entities, at most 1,000.")]
 
 router = Operations()
 
@@ -122,14 +121,16 @@ def picture_data(drawing: Annotated[Drawing, Depends()]) -> Response:
 
 
 @router.post("/names/apart")
-def keep_apart(at: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
+def keep_apart(target: Annotated[ToChange, to_change("graph.keep_apart")], name: InBody, other: InBody) -> Names:
     """Keep two names apart: they are not one entity."""
-    at[1].graph.keep_apart(name, other)
-    return entities(at[1], name, why=True)
+    _, file = target
+    file.graph.keep_apart(name, other)
+    return entities(file, name, why=True)
 
 
 @router.post("/names/unite")
-def unite(at: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
+def unite(target: Annotated[ToChange, to_change("graph.unite")], name: InBody, other: InBody) -> Names:
     """Undo that two names are kept apart."""
-    at[1].graph.unite(name, other)
-    return entities(at[1], name, why=True)
+    _, file = target
+    file.graph.unite(name, other)
+    return entities(file, name, why=True)

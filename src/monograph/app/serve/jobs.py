@@ -80,13 +80,7 @@ class Jobs:
         self._threads: dict[str, Threads] = {}
 
     def begin(self, file: str, kind: JobKind, work: Work) -> Job:
-        """Start a job, which runs after the earlier jobs of the same file.
-
-        Raises
-        ------
-        TooMany
-            If too many jobs of the file wait already.
-        """
+        """Start a job, which runs after the earlier jobs of the same file. Raises TooMany if too many of them wait."""
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
             if sum(not other.ended for other in self._jobs.values() if other.file == file) >= WAITING:

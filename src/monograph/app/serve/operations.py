@@ -24,8 +24,8 @@ from monograph.shelf import Archive, only_file
 from monograph.values.arguments import MOST, shown
 
 BASE = "/api/v1"
-MOST_HITS = 1_000
-"""Maximum number of hits in one response."""
+MOST_ITEMS = 1_000
+"""Maximum number of hits, entities or documents in one response."""
 SLOW = ("/document/page", "/document/boxes", "/check", "/names/apart", "/names/unite")
 """Operations that may take minutes; they run on separate threads."""
 EVENTS: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
@@ -153,7 +153,7 @@ FromArchiveInBody: TypeAlias = Annotated[Archive, Depends(_archive_in_body)]
 FromFile: TypeAlias = Annotated[Reader, Depends(_file)]
 FromPages: TypeAlias = Annotated[Pages, Depends(_pages)]
 Count: TypeAlias = Annotated[int, Ge(0), at_most(MOST)]
-Hits: TypeAlias = Annotated[int, Ge(0), at_most(MOST_HITS)]
+Items: TypeAlias = Annotated[int, Ge(0), at_most(MOST_ITEMS)]
 FROM_WHOLE_FLOAT = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
@@ -163,7 +163,7 @@ Flag: TypeAlias = Annotated[bool, BeforeValidator(lambda value: value == "" or v
 
 DocumentId: TypeAlias = Annotated[str, Query(alias="id", description="Id or uri of the document.")]
 Question: TypeAlias = Annotated[str, Query(description="A question, words, or a code.")]
-MostHits: TypeAlias = Annotated[Hits, Query(description="Maximum number of hits, at most 1,000.")]
+MostHits: TypeAlias = Annotated[Items, Query(description="Maximum number of hits, at most 1,000.")]
 How: TypeAlias = Annotated[str, Query(description="Search mode, as on the command line: `tree:detail=0.5`.")]
 Where: TypeAlias = Annotated[
     tuple[str, ...], Query(description="Filters that hits must match, as on the command line: `year >= 2020`, or JSON.")

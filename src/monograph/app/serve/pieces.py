@@ -192,20 +192,18 @@ def _paragraph_blocks(text: str, start: int, end: int, levels: Sequence[Span], m
     number = 0
     while number < len(lines):
         first, last = lines[number]
-        level = _level(text, first, last, levels)
-        rows = [] if level else _table_lines(text, lines, number)
-        if level:
+        block, count = None, 1
+        if level := _level(text, first, last, levels):
             hashes = _HASHES.match(text, first, last)
             block = Block("heading", first, last, level, marks.cut(text, hashes.end() if hashes else first, last))
-        elif rows:
-            last = rows[-1][1]
+        elif rows := _table_lines(text, lines, number):
             cells = [_cell_pieces(text, a, b, marks) for a, b in rows if not _RULE.match(text[a:b])]
-            block = Block("table", first, last, rows=tuple(cells))
-        if level or rows:
+            block, count = Block("table", first, rows[-1][1], rows=tuple(cells)), len(rows)
+        if block is not None:
             yield from _text_block(text, pending_start, first, marks)
             yield block
-            pending_start = min(last + 1, end)
-        number += len(rows) or 1
+            pending_start = min(block.end + 1, end)
+        number += count
     yield from _text_block(text, pending_start, end, marks)
 
 

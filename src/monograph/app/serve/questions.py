@@ -20,8 +20,8 @@ from monograph.app.serve.operations import (
     AsOf,
     FromArchive,
     FromArchiveInBody,
-    Hits,
     How,
+    Items,
     MostHits,
     Operations,
     Question,
@@ -157,16 +157,9 @@ def context(
     as_of: AsOf = "",
 ) -> Context:
     """Build the context for a model's answer to a question, as `monograph context --json` prints it."""
+    condition, moment = where_of(where), as_of or None
     return archive.context(
-        q,
-        budget,
-        k=k,
-        how=how,
-        where=where_of(where),
-        cut=cut,
-        order=order,
-        threshold=threshold,
-        as_of=as_of or None,
+        q, budget, k=k, how=how, where=condition, cut=cut, order=order, threshold=threshold, as_of=moment
     )
 
 
@@ -213,7 +206,7 @@ async def chat(
     q: Annotated[str, Body()],
     history: Annotated[tuple[Said, ...], Body()] = (),
     budget: Annotated[int, Interval(ge=1), FROM_WHOLE_FLOAT, Body(strict=True)] = BUDGET,
-    k: Annotated[Hits, FROM_WHOLE_FLOAT, Body(strict=True)] = FOUND,
+    k: Annotated[Items, FROM_WHOLE_FLOAT, Body(strict=True)] = FOUND,
     how: Annotated[str, Body()] = "auto",
     where: Annotated[tuple[str, ...], Body()] = (),
     threshold: Annotated[Share | None, Body()] = None,

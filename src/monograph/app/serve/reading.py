@@ -16,6 +16,7 @@ from monograph.app.serve.operations import (
     FromArchive,
     FromFile,
     FromPages,
+    Items,
     Operations,
     at_most,
 )
@@ -26,8 +27,6 @@ from monograph.shelf import place_of
 from monograph.values import Boxes, Chunk, Document, Listed, Original, Section
 from monograph.values.arguments import MOST
 
-MOST_LISTED = 1_000
-"""Maximum number of documents in one response."""
 MOST_READ = 1_000_000
 """Maximum number of characters in one response."""
 MOST_MARKS = 200
@@ -57,7 +56,7 @@ def documents(
     archive: FromArchive,
     like: Annotated[str, Query(description="Only documents whose title, uri or id contains this, in any case.")] = "",
     start: Annotated[Count, Query(description="Number of the first document, from 0.")] = 0,
-    limit: Annotated[int, Query(ge=0, description="Number of documents, at most 1,000."), at_most(MOST_LISTED)] = 100,
+    limit: Annotated[Items, Query(description="Number of documents, at most 1,000.")] = 100,
 ) -> Listed:
     """List documents, in order of uri."""
     return archive.listed(like, start, limit)

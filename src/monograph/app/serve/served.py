@@ -102,12 +102,7 @@ class Served:
     def writable(self, name: str) -> tuple[str, Monograph | View]:
         """Return the name of a file or view, and the file or view, for changing it.
 
-        Raises
-        ------
-        NotWritable
-            If the server was started without ``--write``, or the archive is a shelf.
-        OutsideView
-            If the archive is a snapshot.
+        Raises NotWritable if the server was started without ``--write`` or for a shelf, and OutsideView for a snapshot.
         """
         if not self.write:
             raise NotWritable("the served files are read-only", "monograph serve FILE --write")

@@ -26,28 +26,17 @@ TAKING_SECONDS = 30.0
 """Seconds that a client may leave pending data unread."""
 
 
-def server(served: Served, token: str, listening: socket.socket, *, beside: Sequence[Starlette] = ()) -> uvicorn.Server:
-    """Return the server on a listening socket, ready to run.
+def server(
+    served: Served, token: str, listening: socket.socket, *, agent_apps: Sequence[Starlette] = ()
+) -> uvicorn.Server:
+    """Return the server of files, ready to run on a listening socket of a loopback address, which the caller closes.
 
-    Parameters
-    ----------
-    served:
-        The served files.
-    token:
-        Token that requests must have, at least 16 characters.
-    listening:
-        Socket on a loopback address, which the caller closes.
-    beside:
-        Further applications with addresses of their own, such as those for agents.
-
-    Raises
-    ------
-    InputError
-        If the token is too short.
+    Requests must have the token; ``agent_apps`` are applications for agents, with addresses of their own. Raises
+    InputError if the token has fewer than 16 characters.
     """
     credentials = Credentials(token, listening.getsockname()[1])
     config = uvicorn.Config(
-        application(served, credentials, beside),
+        application(served, credentials, agent_apps),
         http=PatientProtocol,
         ws="none",
         log_level="warning",
