@@ -52,10 +52,10 @@ def test_ask_command_answers_with_a_model(file: Path, server: ModelServer) -> No
     out, _ = run("ask", file, QUESTION, *model(server), "--explain")
     assert "remembered" in out
     assert server.calls == 1
-    made = json.loads(run("ask", file, "Who found the comet in 1963?", *model(server), "--json")[0])
-    assert made["citations"][0]["spans"][0]["document_id"] == "log"
-    assert made["seconds"]["first_token"] > 0
-    assert "hits" not in made["context"]
+    answer = json.loads(run("ask", file, "Who found the comet in 1963?", *model(server), "--json")[0])
+    assert answer["citations"][0]["spans"][0]["document_id"] == "log"
+    assert answer["seconds"]["first_token"] > 0
+    assert "hits" not in answer["context"]
 
 
 def test_ask_command_quotes_without_a_model(file: Path) -> None:
@@ -64,16 +64,16 @@ def test_ask_command_quotes_without_a_model(file: Path) -> None:
     assert "No model is set" in out
     assert out.startswith("» ")
     assert "most likely: " in out
-    led = json.loads(run("ask", file, QUESTION, "--json")[0])
-    assert COMET in led["best"]["span"]["text"]
-    assert led["best"]["within"]["text"] == "Ines Okafor"
-    assert 0 < led["best"]["confidence"] <= led["confidence"] <= 1
+    quoted = json.loads(run("ask", file, QUESTION, "--json")[0])
+    assert COMET in quoted["best"]["span"]["text"]
+    assert quoted["best"]["within"]["text"] == "Ines Okafor"
+    assert 0 < quoted["best"]["confidence"] <= quoted["confidence"] <= 1
     refused = json.loads(run("ask", file, QUESTION, "--threshold", "1", "--json")[0])
-    assert (refused["abstained"], refused["best"], refused["confidence"]) == (True, None, led["confidence"])
+    assert (refused["abstained"], refused["best"], refused["confidence"]) == (True, None, quoted["confidence"])
     assert "threshold is 2" in run("ask", file, QUESTION, "--threshold", "2", code=2)[1]
     assert run("context", file, QUESTION, "--threshold", "1")[0].strip() == "nothing found"
-    made = json.loads(run("ask", file, "What did the king of Denmark eat?", "--json")[0])
-    assert (made["abstained"], made["model"]) == (True, "")
+    answer = json.loads(run("ask", file, "What did the king of Denmark eat?", "--json")[0])
+    assert (answer["abstained"], answer["model"]) == (True, "")
     out, _ = run("ask", file, "Who serves the boiler?", "-w", "year >= 1970")
     assert "\x1b" not in out
     assert "Mrs Grubb" in out
@@ -87,8 +87,8 @@ def test_ask_command_reports_a_failing_model(file: Path, server: ModelServer) ->
     assert "sources" not in out
     server.heal()
     server.fail(404, times=9)
-    made = json.loads(run("ask", file, "Who found the comet now?", *model(server), "--json", code=1)[0])
-    assert made["kind"] == "ModelUnavailable"
+    fault = json.loads(run("ask", file, "Who found the comet now?", *model(server), "--json", code=1)[0])
+    assert fault["kind"] == "ModelUnavailable"
     out, err = run("ask", file, QUESTION, "--model", "gpt", code=2)
     assert "openai:BASE_URL#MODEL" in err
 
@@ -97,9 +97,9 @@ def test_context_command_packs_hits(file: Path) -> None:
     text, _ = run("context", file, QUESTION, "--budget", 60)
     assert COMET in text
     assert text.startswith("=====")
-    made = json.loads(run("context", file, QUESTION, "--json")[0])
-    assert made["tokens"] <= made["budget"] == 1000
-    assert made["citations"][0]["heading" if "heading" in made["citations"][0] else "title"] == "Logbook"
+    packed = json.loads(run("context", file, QUESTION, "--json")[0])
+    assert packed["tokens"] <= packed["budget"] == 1000
+    assert packed["citations"][0]["title"] == "Logbook"
     assert "**[1] Logbook**" in run("context", file, QUESTION, "--markdown")[0]
     assert run("context", file, QUESTION, "--prompt")[0].rstrip().endswith("Answer:")
     assert run("context", file, "zzz", "-w", "year >= 2000")[0].strip() == "nothing found"

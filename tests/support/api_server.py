@@ -30,7 +30,7 @@ BASE = "/api/v1"
 
 @dataclass(frozen=True)
 class Reply:
-    """What was answered."""
+    """Response of the server."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,7 +42,7 @@ class Reply:
 
     @property
     def events(self) -> list[tuple[str, Any]]:
-        """(name, data) of each event."""
+        """Name and data of each event."""
         return list(events(self.body.decode().splitlines()))
 
 
@@ -57,34 +57,34 @@ def events(lines: Any) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Client:
-    """One who asks a server on a port of this machine, with the token unless it is told otherwise."""
+    """Client of a server on a port of this machine, which sends its token unless a request has another header."""
 
     port: int
     token: str = TOKEN
 
     def head(self, method: str, path: str, *more: str) -> bytes:
-        """The beginning of a request, for a socket: its first line and headers, without the line that ends them."""
+        """Return the first line and the headers of a request, for a socket, without the line that ends them."""
         headers = (f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}", *more)
         return "\r\n".join((f"{method} {path} HTTP/1.1", *headers, "")).encode()
 
     def connected(self) -> socket.socket:
-        """A connection to the server."""
+        """Return a connection to the server."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """One request on a connection of its own; a header of an empty value is left out."""
-        given = {"Authorization": f"Bearer {self.token}", **(headers or {})}
+        """Send a request on a connection of its own; headers with an empty value are left out."""
+        sent = {"Authorization": f"Bearer {self.token}", **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.putrequest(method, path, skip_host="Host" in given, skip_accept_encoding=True)
-            for name, value in given.items():
+            connection.putrequest(method, path, skip_host="Host" in sent, skip_accept_encoding=True)
+            for name, value in sent.items():
                 if value:
                     connection.putheader(name, value)
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)
-            answer = connection.getresponse()
-            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+            reply = connection.getresponse()
+            return Reply(reply.status, {name.lower(): value for name, value in reply.getheaders()}, reply.read())
         finally:
             connection.close()
 
@@ -92,7 +92,7 @@ class Client:
         return self.ask("GET", address(path, **parameters))
 
     def stream(self, path: str, /, **parameters: Any) -> Reply:
-        """All events, of a stream that ends."""
+        """Return all events of a stream that ends."""
         return self.ask("GET", address(path, **parameters), headers={"Accept": "text/event-stream"})
 
     def post(self, path: str, /, **values: Any) -> Reply:
@@ -105,7 +105,7 @@ class Client:
         return self.ask(operation.method, address(operation.path, **values), b"x" if operation.takes_bytes else None)
 
     def done(self, job: Reply) -> dict[str, Any]:
-        """A job that has ended."""
+        """Wait until a job has ended, and return it."""
         assert job.status == 202, job.body
         _, last = self.stream("/job/events", id=job.json["id"]).events[-1]
         assert last["ended"]
@@ -147,9 +147,9 @@ OPERATIONS = [
 
 
 def address(path: str, **parameters: Any) -> str:
-    """An address of the API with its parameters, without those that are None."""
-    given = {key: value for key, value in parameters.items() if value is not None}
-    return f"{BASE}{path}?{urlencode(given, doseq=True)}" if given else BASE + path
+    """Return an address of the API with its parameters, without those that are None."""
+    query = {key: value for key, value in parameters.items() if value is not None}
+    return f"{BASE}{path}?{urlencode(query, doseq=True)}" if query else BASE + path
 
 
 @contextmanager
@@ -159,18 +159,18 @@ def serving(
     write: bool = False,
     model: str = "",
 ) -> Iterator[Client]:
-    """A server on a thread, until the end of the block."""
+    """Serve files on a thread until the end of the block."""
     with listen("127.0.0.1", 0) as listening:
         served = Served(dict(files), write=write, model=model)
-        made = server(served, TOKEN, listening)
-        thread = threading.Thread(target=made.run, kwargs={"sockets": [listening]}, daemon=True)
+        running = server(served, TOKEN, listening)
+        thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            while not made.started:
+            while not running.started:
                 assert thread.is_alive(), "the server does not start"
                 time.sleep(0.01)
             yield Client(listening.getsockname()[1])
         finally:
             served.end()
-            made.should_exit = True
+            running.should_exit = True
             thread.join()

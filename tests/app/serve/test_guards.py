@@ -31,13 +31,13 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     path = tmp_path_factory.mktemp("guarded") / "notes.mono"
     with Monograph.open(path) as notes:
         notes.add([Document("Mrs Grubb repaired the boiler.", id="boiler", title="The boiler")])
-        with serving({"notes": notes}, write=True) as made:
-            yield made
+        with serving({"notes": notes}, write=True) as client:
+            yield client
 
 
 def test_requests_without_the_token_are_refused(client: Client) -> None:
     for route in OPERATIONS:
-        for given in (
+        for authorization in (
             "",
             "Bearer",
             "Bearer wrong",
@@ -46,8 +46,8 @@ def test_requests_without_the_token_are_refused(client: Client) -> None:
             f"Bearer {TOKEN}x",
             f"Bearer {TOKEN[:-1]}",
         ):
-            reply = client.ask(route.method, BASE + route.path, headers={"Authorization": given})
-            assert reply.status == 401, (route.path, given)
+            reply = client.ask(route.method, BASE + route.path, headers={"Authorization": authorization})
+            assert reply.status == 401, (route.path, authorization)
             assert reply.headers["www-authenticate"] == "Bearer"
     for path in ("/openapi.json", "/session", "", "/", "/nothing"):
         assert client.ask("GET", BASE + path, headers=NO_TOKEN).status == 401
@@ -86,8 +86,8 @@ def test_requests_from_other_origins_are_refused(client: Client) -> None:
 
 
 def test_token_is_exchanged_for_a_cookie(client: Client) -> None:
-    for given in ("", "Bearer wrong"):
-        reply = client.ask("POST", f"{BASE}/session", b"", {"Authorization": given})
+    for authorization in ("", "Bearer wrong"):
+        reply = client.ask("POST", f"{BASE}/session", b"", {"Authorization": authorization})
         assert reply.status == 401
         assert "set-cookie" not in reply.headers
     begun = client.ask("POST", f"{BASE}/session", b"")

@@ -29,8 +29,8 @@ def notes(folder: Path) -> Path:
 
 @pytest.fixture
 def client(monograph: Monograph) -> Iterator[Client]:
-    with serving({"notes": monograph}, write=True) as made:
-        yield made
+    with serving({"notes": monograph}, write=True) as client:
+        yield client
 
 
 def upload(client: Client, name: str, data: bytes, **parameters: str) -> tuple[int, dict[str, object]]:
@@ -77,14 +77,13 @@ def test_job_sends_progress_events(client: Client, notes: Path) -> None:
     for number in range(40):
         (notes / f"{number}.txt").write_text(f"Part {number} of the log of the observatory.")
     job = client.post("/sync", sources=[str(notes)]).json
-    told = client.stream("/job/events", id=job["id"]).events
-    assert {name for name, _ in told} == {"job"}
-    assert told[-1][1]["state"] == "done"
-    assert told[-1][1]["report"]["added"] == 42
-    # Whoever comes later, as a page that was loaded anew, is told the same.
-    again = client.stream("/job/events", id=job["id"]).events
-    assert again == [told[-1]]
-    assert client.get("/job", id=job["id"]).json == told[-1][1]
+    sent = client.stream("/job/events", id=job["id"]).events
+    assert {name for name, _ in sent} == {"job"}
+    last = sent[-1][1]
+    assert (last["state"], last["report"]["added"]) == ("done", 42)
+    # A page that is loaded anew gets the last event.
+    assert client.stream("/job/events", id=job["id"]).events == sent[-1:]
+    assert client.get("/job", id=job["id"]).json == last
 
 
 @pytest.mark.long
@@ -95,11 +94,10 @@ def test_stopped_job_can_be_continued(client: Client, notes: Path, monograph: Mo
     while not (client.get("/job", id=job["id"]).json["progress"] or {}).get("done"):
         time.sleep(0.01)
     waiting = client.post("/sync", sources=[str(notes)]).json
-    for one in (waiting, job):
-        assert client.ask("DELETE", address("/job", id=one["id"])).status == 200
-    told = client.stream("/job/events", id=job["id"]).events
-    assert told[-1][1]["state"] == "stopped"
-    assert client.stream("/job/events", id=waiting["id"]).events[-1][1]["state"] == "stopped"
+    for begun in (waiting, job):
+        assert client.ask("DELETE", address("/job", id=begun["id"])).status == 200
+    for stopped in (job, waiting):
+        assert client.stream("/job/events", id=stopped["id"]).events[-1][1]["state"] == "stopped"
     assert client.get("/check").json == []
     before = client.get("/documents").json["count"]
     assert before < 1502
@@ -123,11 +121,11 @@ def test_changes_by_any_writer_are_announced(client: Client, monograph: Monograp
     with client.connected() as raw:
         raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")
         lines = iter(raw.makefile("r", encoding="utf-8"))
-        told = events(line.rstrip("\n") for line in lines)
-        assert next(told) == ("change", {"file": "notes", "generation": monograph.generation()})
+        changes = events(line.rstrip("\n") for line in lines)
+        assert next(changes) == ("change", {"file": "notes", "generation": monograph.generation()})
         with Monograph.open(monograph.path) as other:
             other.add([Document("Said by another.", id="other")])
-        _, changed = next(told)
+        _, changed = next(changes)
         assert changed["generation"] > 1
 
 
@@ -159,11 +157,11 @@ def test_uploaded_names_with_paths_are_refused(client: Client, notes: Path, tmp_
     before = sorted(str(path) for path in tmp_path.rglob("*"))
     for name in ("../x.txt", "/etc/x.txt", "a/b.txt", "a\\b.txt", "..", ".", "", "x\0.txt", "x\n.txt", ".hidden", "x.mono", "x.part",
                  "x.log", "n" * 300, "\u202etxt.exe"):  # fmt: skip
-        status, said = upload(client, name, b"data", root=notes.name)
-        assert (status, said["kind"]) == (400, "InputError"), name
+        status, fault = upload(client, name, b"data", root=notes.name)
+        assert (status, fault["kind"]) == (400, "InputError"), name
     for folder in ("..", "../outside", "/etc", "out", "a/../..", "none", "./", "a//b", "\0"):
-        status, said = upload(client, "x.txt", b"data", root=notes.name, folder=folder)
-        assert (status, said["kind"]) == (400, "InputError"), folder
+        status, fault = upload(client, "x.txt", b"data", root=notes.name, folder=folder)
+        assert (status, fault["kind"]) == (400, "InputError"), folder
     assert upload(client, "dangling.txt", b"data", root=notes.name)[0] == 409
     assert upload(client, "x.txt", b"data", root=str(tmp_path / "outside"))[0] == 404
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
