@@ -23,7 +23,7 @@ TEXTS = (
 
 
 def number(chosen: random.Random) -> Any:
-    """A number, rarely a usual one."""
+    """Draw a number, mostly an extreme one."""
     kind = chosen.randrange(4)
     if kind == 0:
         return chosen.randrange(-3, 12)
@@ -35,7 +35,7 @@ def number(chosen: random.Random) -> Any:
 
 
 def text(chosen: random.Random) -> str:
-    """A text of any kind."""
+    """Draw a text: any characters, punctuation, or some of ``TEXTS``."""
     kind = chosen.randrange(6)
     if kind == 0:
         return "".join(chr(chosen.randrange(0x110000)) for _ in range(chosen.randrange(12)))
@@ -51,12 +51,12 @@ def text(chosen: random.Random) -> str:
 
 
 def scalar(chosen: random.Random) -> Any:
-    """What JSON has besides lists and objects."""
+    """Draw a JSON value that is neither a list nor an object."""
     return chosen.choice((text, number, text, number, lambda _: None, lambda _: True, lambda _: False))(chosen)
 
 
 def tree(chosen: random.Random, depth: int = 3) -> Any:
-    """Any JSON, now and then nested far too deep."""
+    """Draw any JSON value, now and then one that is nested too deeply."""
     kind = chosen.randrange(12)
     if kind == 0 and depth == 3:
         return nested(chosen, chosen.choice((30, 34, 200, 900, 1_100, 5_000)))
@@ -68,36 +68,36 @@ def tree(chosen: random.Random, depth: int = 3) -> Any:
 
 
 def nested(chosen: random.Random, depth: int, key: str = "not") -> Any:
-    """Lists in lists, or objects in objects."""
-    made: Any = scalar(chosen)
-    listed = chosen.random() < 0.5
+    """Draw lists in lists, or objects in objects."""
+    value: Any = scalar(chosen)
+    is_list = chosen.random() < 0.5
     for _ in range(depth):
-        made = [made] if listed else {key: made}
-    return made
+        value = [value] if is_list else {key: value}
+    return value
 
 
 def altered(value: Any, chosen: random.Random) -> Any:
-    """JSON with something in it replaced, left out, doubled or moved."""
+    """Return a JSON value with a part of it replaced, left out, doubled or moved."""
     if not isinstance(value, list | dict) or not value or chosen.random() < 0.25:
         return tree(chosen)
     at = chosen.choice(list(value)) if isinstance(value, dict) else chosen.randrange(len(value))
-    made = dict(value) if isinstance(value, dict) else list(value)
+    result = dict(value) if isinstance(value, dict) else list(value)
     kind = chosen.randrange(8)
     if kind == 0:
-        del made[at]
-    elif kind == 1 and isinstance(made, dict):
-        made[text(chosen)] = made.pop(at)
+        del result[at]
+    elif kind == 1 and isinstance(result, dict):
+        result[text(chosen)] = result.pop(at)
     elif kind == 1:
-        made[at:at] = made[at : at + 1] * chosen.choice((1, 2, 500))
+        result[at:at] = result[at : at + 1] * chosen.choice((1, 2, 500))
     elif kind == 2:
-        made[at] = tree(chosen)
+        result[at] = tree(chosen)
     else:
-        made[at] = altered(made[at], chosen)
-    return made
+        result[at] = altered(result[at], chosen)
+    return result
 
 
 def written(value: Any) -> str:
-    """JSON as a text, whatever is in it; what is nested too deep for Python's own writer is flat."""
+    """Return a value as JSON text; for one that is nested too deeply for Python's writer, a text of brackets."""
     try:
         return json.dumps(value)
     except (RecursionError, ValueError):
@@ -105,7 +105,7 @@ def written(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a person reads it."""
+    """Return a value as text for a message."""
     try:
         return ascii(value)
     except (RecursionError, ValueError):
@@ -113,7 +113,7 @@ def shown(value: Any) -> str:
 
 
 def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
-    """Bytes with some of them changed, left out, doubled; with ``numbers`` mostly whole numbers, where such may stand."""
+    """Return bytes with some of them changed, left out or doubled; with ``numbers`` mostly stored numbers are changed."""
     work = bytearray(data)
     for _ in range(chosen.choice((1, 1, 2, 4, 32))):
         at = chosen.randrange(len(work) + 1)
@@ -128,8 +128,8 @@ def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
         elif kind == 3:
             work[at : at + length] = bytes([chosen.choice((0, 0x20, 0x28, 0x3C, 0x7B, 0xFF))]) * length
         elif kind == 4:
-            said = str(chosen.choice((0, -1, 2**31, 2**63, 10**30))).encode()
-            work[at : at + len(said)] = said
+            digits = str(chosen.choice((0, -1, 2**31, 2**63, 10**30))).encode()
+            work[at : at + len(digits)] = digits
         elif len(work) >= 8:
             near = chosen.choice((len(work), min(len(work), 64)))
             _put(work, chosen.randrange(near // 4) * 4, chosen)
@@ -137,15 +137,17 @@ def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
 
 
 def _put(work: bytearray, at: int, chosen: random.Random) -> None:
-    """A number of four or eight bytes, or a real one, in its place."""
+    """Replace the integer or float of four or eight bytes at a place."""
     size = chosen.choice("IIIfqd")
     room = struct.calcsize(f"<{size}")
     if at + room > len(work):
         return
     if size in "fd":
-        made = struct.pack(f"<{size}", chosen.choice((0.0, -1.0, 1e30, float("inf"), float("nan"), 1e-30)))
+        packed = struct.pack(f"<{size}", chosen.choice((0.0, -1.0, 1e30, float("inf"), float("nan"), 1e-30)))
     else:
-        (held,) = struct.unpack_from(f"<{size}", work, at)
-        drawn = chosen.choice((held + 1, held - 1, 0, 1, 2**31 - 1, 2**31, 2**32 - 1, len(work), chosen.randrange(300)))
-        made = struct.pack("<Q", drawn % 2**64)[:room]
-    work[at : at + room] = made
+        (stored,) = struct.unpack_from(f"<{size}", work, at)
+        drawn = chosen.choice(
+            (stored + 1, stored - 1, 0, 1, 2**31 - 1, 2**31, 2**32 - 1, len(work), chosen.randrange(300))
+        )
+        packed = struct.pack("<Q", drawn % 2**64)[:room]
+    work[at : at + room] = packed

@@ -26,7 +26,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-# Told of by the browser itself, whatever the page does.
+# The browser itself reports them, whatever the page does.
 VIOLATIONS = """
 globalThis.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -35,7 +35,7 @@ document.addEventListener("securitypolicyviolation", (event) => violations.push(
 
 @dataclass(frozen=True)
 class Site:
-    """A server of files in a process of its own, which has a number."""
+    """A server of files in a process of its own."""
 
     address: str
     process: int
@@ -50,28 +50,28 @@ class Site:
         return f"{self.address}/#token={TOKEN}"
 
     def get(self, path: str, **parameters: Any) -> Any:
-        """What the API answers."""
+        """Return the JSON of a request to the API."""
         query = urlencode({key: value for key, value in parameters.items() if value is not None}, doseq=True)
-        asked = Request(f"{self.address}/api/v1{path}?{query}", headers={"Authorization": f"Bearer {TOKEN}"})
-        with urlopen(asked, timeout=60) as reply:
+        request = Request(f"{self.address}/api/v1{path}?{query}", headers={"Authorization": f"Bearer {TOKEN}"})
+        with urlopen(request, timeout=60) as reply:
             return json.load(reply)
 
 
 @contextmanager
 def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
-    """``monograph serve`` of files on a free port, until the end of the block."""
+    """Run ``monograph serve`` for files on a free port until the end of the block."""
     program = [sys.executable, "-c", "from monograph.app.cli import main; main()"]
     command = [*program, "serve", *map(str, files), "--token", TOKEN, "--port", "0", "--json"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, env=environment, text=True) as process:
         assert process.stdout is not None
-        said = ""
+        printed = ""
         try:
-            while not said.rstrip().endswith("}"):
+            while not printed.rstrip().endswith("}"):
                 line = process.stdout.readline()
-                assert line, f"the server said {said!r}, and ended"
-                said += line
-            yield Site(json.loads(said)["address"], process.pid)
+                assert line, f"the server printed {printed!r}, and ended"
+                printed += line
+            yield Site(json.loads(printed)["address"], process.pid)
         finally:
             process.terminate()
             try:
@@ -82,7 +82,7 @@ def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """A browser without a screen, until the end of the block."""
+    """Yield a browser without a screen, and close it at the end of the block."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -93,7 +93,7 @@ def launched() -> Iterator[Any]:
 
 @dataclass
 class Heard:
-    """What a browser told beside what it showed."""
+    """Errors and requests to other hosts that a browser reported."""
 
     host: str
     errors: list[str] = field(default_factory=list)
@@ -111,14 +111,14 @@ class Heard:
 
 
 def entered(browser: Any, site: Site) -> Any:
-    """What a browser keeps once it has opened the address that the server prints."""
+    """Open the address that the server prints, and return what the browser stores of it."""
     context = browser.new_context()
     tab = context.new_page()
     tab.goto(site.entrance)
     tab.wait_for_selector("#top nav")
-    kept = context.storage_state()
+    state = context.storage_state()
     context.close()
-    return kept
+    return state
 
 
 def show(page: Any, path: str, **parameters: Any) -> None:
@@ -129,11 +129,11 @@ def show(page: Any, path: str, **parameters: Any) -> None:
 
 
 def until(page: Any, script: str, argument: Any = None) -> None:
-    """Wait until a script says yes. What playwright offers for it evaluates texts, which the page's policy forbids."""
+    """Wait until a script returns true. Playwright's own wait evaluates texts, which the page's policy forbids."""
     while not page.evaluate(script, argument):
         page.wait_for_timeout(20)
 
 
 def sideways(page: Any) -> bool:
-    """Whether a page must be scrolled sideways."""
+    """Return whether a page must be scrolled sideways."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

@@ -1,4 +1,4 @@
-"""Single bytes of a file's rows changed, as a failing disk or a stray write does it: no trigger runs, no one is told."""
+"""Changes of single bytes in the rows of a file, as by a failing disk or a stray write: no trigger runs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Cell:
 
 
 def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], list[str]]]:
-    """(table, what finds a row, columns) of every table that is rows, those of the inverted index among them."""
-    made = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
-    for name, sql in made:
+    """Yield (table, columns of its key, columns) of every table with rows, those of the inverted index among them."""
+    tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
+    for name, sql in tables:
         if sql.startswith("CREATE VIRTUAL"):
             continue
         columns = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (name,)).fetchall()
@@ -39,28 +39,28 @@ def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], li
 
 
 def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
-    """Cells without end: a table by lot, then a row of it, then a column that has a value there."""
+    """Yield cells without end: a random table, then a random row of it, then a column that has a value there."""
     chance = random.Random(seed)
     connection = connected(path, secret)
     tables = list(_tables(connection))
     connection.text_factory = bytes
     rows = []
     for table, key, columns in tables:
-        wanted = ", ".join([*key, *(f'"{one}"' for one in columns)])
-        held = connection.execute(f"SELECT {wanted} FROM {table}").fetchall()
-        if held:
-            rows.append((table, key, columns, held))
+        selected = ", ".join([*key, *(f'"{column}"' for column in columns)])
+        stored = connection.execute(f"SELECT {selected} FROM {table}").fetchall()
+        if stored:
+            rows.append((table, key, columns, stored))
     connection.close()
     while True:
-        table, key, columns, held = chance.choice(rows)
-        row = chance.choice(held)
+        table, key, columns, stored = chance.choice(rows)
+        row = chance.choice(stored)
         column, value = chance.choice(list(zip(columns, row[len(key) :], strict=True)))
         if isinstance(value, bytes | int) and value != b"":
             yield Cell(table, column, tuple(zip(key, row, strict=False)), value)
 
 
 def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = None) -> bool:
-    """Copy a file and change one byte of a value in it; False where the table takes no such value."""
+    """Copy a file and change one byte of a value in it; return False if a constraint of the table refuses it."""
     chance = random.Random(seed)
     shutil.copy(path, copy)
     connection = connected(copy, secret)

@@ -76,7 +76,7 @@ QUERIES = (
     "the comet plate that Tobias Renk sold",
 )
 DOCUMENTS = st.builds(
-    lambda title, some: Document(" ".join(some), title=title),
+    lambda title, sentences: Document(" ".join(sentences), title=title),
     st.sampled_from(TITLES),
     st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3),
 )
@@ -84,10 +84,10 @@ DOCUMENTS = st.builds(
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """How documents come into a file.
+    """Order in which documents are added to a file.
 
-    ``batches`` are places of documents; those in ``drafts`` come with another text first, and those in ``again`` are
-    taken out, and come once more. ``strangers`` come before all, and go after all.
+    ``batches`` are indexes of documents; those in ``drafts`` are first added with another text, those in ``again`` are
+    removed and added once more. ``strangers`` are added before all others, and removed after them.
     """
 
     batches: tuple[tuple[int, ...], ...]
@@ -99,7 +99,7 @@ class History:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> tuple[list[Document], History]:
-    """Documents, many of them alike, and a history of theirs."""
+    """Draw documents, many of them alike, and a history of adding them."""
     texts = draw(st.lists(DOCUMENTS, min_size=1, max_size=14))
     documents = [replace(one, id=f"d{place}") for place, one in enumerate(texts)]
     order = draw(st.permutations(range(len(documents))))
@@ -111,7 +111,7 @@ def corpora(draw: st.DrawFn) -> tuple[list[Document], History]:
 
 
 def add(monograph: Monograph, documents: Sequence[Document], history: History) -> None:
-    """Add documents by a history."""
+    """Add documents in the order of a history."""
     drafts = (replace(documents[place], text=SENTENCES[place % len(SENTENCES)]) for place in history.drafts)
     monograph.add([*history.strangers, *drafts])
     for batch in history.batches:
@@ -142,13 +142,13 @@ class Formulas:
 
 @contextmanager
 def bounds(most: int) -> Iterator[None]:
-    """Cut small files where large ones are cut."""
+    """Lower the limits of searches, so that small files reach them."""
     with pytest.MonkeyPatch.context() as patch:
         for module, name in (
             (fusion, "POOL"), (graph, "POOL"), (minirag, "POOL"), (words, "CANDIDATES"), (words, "TFIDF_CANDIDATES"), (terms, "_EXTRA_RESULTS"),
             (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"), (graph, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
-        # What searches have read of a file was read within other bounds.
+        # The caches of searches were filled with other bounds.
         patch.setattr(SearchCache, "at", lambda *_: SearchCache())
         yield

@@ -1,4 +1,4 @@
-"""Texts that ask for much work, and the stages that derive something from a text."""
+"""Texts that take much work, and the stages of deriving from a text."""
 
 from __future__ import annotations
 
@@ -68,4 +68,4 @@ STAGES: dict[str, Callable[[str], Callable[[], object]]] = {
     "graph": part,
     "vector": lambda text: lambda: EMBEDDER.embed([text]),
 }
-"""Each prepares its work on a text."""
+"""Functions that prepare the work of a stage on a text, and return it."""

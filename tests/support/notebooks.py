@@ -1,8 +1,8 @@
-"""Runs the code of a notebook as plain Python would, and writes down what its cells show.
+"""Execution of the code of notebooks as plain Python, with the output of each cell.
 
     cd tests && python -m support.notebooks --write
 
-runs those in examples/notebooks in the same way and keeps what comes out in the files.
+runs those in examples/notebooks and stores the output in the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.sendto")
 
 
 def shown(path: Path) -> list[list[dict[str, Any]]]:
-    """The outputs of every code cell, run in a process of its own, in the notebook's folder, without a network."""
+    """Return the outputs of every code cell, run in a new process, in the notebook's folder, without a network."""
     done = subprocess.run(
         [sys.executable, "-m", "support.notebooks", str(path)],
         cwd=path.parent,
@@ -43,12 +43,12 @@ def code_cells(notebook: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def as_written(notebook: dict[str, Any]) -> str:
-    """A notebook as its file has it."""
+    """Return the text of a notebook's file."""
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
 
 def _run(source: str, names: dict[str, Any], count: int) -> list[dict[str, Any]]:
-    """What a cell shows: what it prints, then the value of its last line if that is an expression."""
+    """Return the outputs of a cell: its printed text, then the value of its last line if that is an expression."""
     body = ast.parse(source).body
     last = None
     if body and isinstance(body[-1], ast.Expr):

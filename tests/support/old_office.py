@@ -1,4 +1,4 @@
-"""XLS, MSG and ODS files made by hand, as small as their readers let them be."""
+"""XLS, MSG and ODS files, as small as their readers accept."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _END, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 
 
 def compound(tree: Tree) -> bytes:
-    """A compound file (MS-CFB, version 3) of at most 6 MB."""
+    """Return a compound file (MS-CFB, version 3) of at most 6 MB."""
     names: list[str] = ["Root Entry"]
     links: list[tuple[int, int]] = [(_FREE, _FREE)]  # (next of its storage, first within it)
     contents: list[bytes | None] = [None]
@@ -70,7 +70,7 @@ class _Chains:
         self.table: list[int] = []
 
     def add(self, data: bytes) -> int:
-        """Put data at the end; its first sector."""
+        """Append data and return its first sector."""
         first = len(self.table)
         count = -(-len(data) // self.size)
         self.table += [*range(first + 1, first + count), _END]
@@ -79,7 +79,7 @@ class _Chains:
 
 
 def xls(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
-    """A workbook of BIFF8: words and numbers."""
+    """Return a workbook in BIFF8 with texts and numbers."""
 
     def record(kind: int, data: bytes = b"") -> bytes:
         return struct.pack("<HH", kind, len(data)) + data
@@ -109,7 +109,7 @@ def xls(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
 def msg(
     sender: tuple[str, str], to: str, subject: str, body: str, sent: datetime, attached: Mapping[str, bytes]
 ) -> bytes:
-    """A message of Outlook (MS-OXMSG); the sender's name and address."""
+    """Return an Outlook message (MS-OXMSG); ``sender`` is a name and an address."""
 
     def properties(head: bytes, values: Mapping[int, str | bytes | int | datetime]) -> dict[str, bytes]:
         entries, streams = b"", {}
@@ -142,7 +142,7 @@ def msg(
 
 
 def ods(sheets: Mapping[str, Sequence[Sequence[str | float]]]) -> bytes:
-    """An OpenDocument spreadsheet. A string that begins with ``=`` is a day, one that ends with ``%`` a share."""
+    """Return an OpenDocument spreadsheet; a string that begins with ``=`` is a date."""
 
     def cell(value: str | float) -> str:
         if isinstance(value, float):

@@ -10,6 +10,6 @@ from monograph.store.file.database import raw_connection
 
 
 def connected(path: Path, key: str | None = None) -> sqlite3.Connection:
-    """A connection to a file that is not open here, with its key if it is encrypted; each statement is committed."""
+    """Connect to a file that is not open here, with its key if it is encrypted; each statement is committed."""
     salt = encryption.salt_of(path)
     return raw_connection(path, None if salt is None or key is None else encryption.derive(key, salt))

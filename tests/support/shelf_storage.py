@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import urllib.request
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from monograph.shelf.storage import Storage, StoredObject
+from monograph.shelf.storage import Storage
 from support.forks import Forks
 from support.paths import TESTS
 
@@ -22,34 +23,34 @@ with contextlib.suppress(ImportError):
     import obstore.store
 """
 PROCESSES = Forks(PREPARED, "exec(sys.argv[0])")
-"""Their first argument is the program."""
+"""Runs programs, each given as its first argument."""
 
-NOT_THERE = 'no server of S3\'s protocol: pip install -e ".[test-long]"'
+NO_SERVER = 'no server of S3\'s protocol: pip install -e ".[test-long]"'
 
 
 @contextmanager
 def bucket_server() -> Iterator[str]:
-    """The address of a bucket on this machine; who asks is known from the environment, as always."""
-    pytest.importorskip("obstore", reason=NOT_THERE)
-    moto = pytest.importorskip("moto.server", reason=NOT_THERE)
+    """Yield the address of a bucket on this machine; the environment has its account."""
+    pytest.importorskip("obstore", reason=NO_SERVER)
+    moto = pytest.importorskip("moto.server", reason=NO_SERVER)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
     endpoint = f"http://{host}:{port}"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("AWS_ENDPOINT", endpoint)
-        patched.setenv("AWS_ALLOW_HTTP", "true")
-        patched.setenv("AWS_ACCESS_KEY_ID", "reader")
-        patched.setenv("AWS_SECRET_ACCESS_KEY", "only for tests")
-        patched.setenv("AWS_REGION", "us-east-1")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("AWS_ENDPOINT", endpoint)
+        environment.setenv("AWS_ALLOW_HTTP", "true")
+        environment.setenv("AWS_ACCESS_KEY_ID", "reader")
+        environment.setenv("AWS_SECRET_ACCESS_KEY", "only for tests")
+        environment.setenv("AWS_REGION", "us-east-1")
         urllib.request.urlopen(urllib.request.Request(f"{endpoint}/shelves", method="PUT")).close()
         yield "s3://shelves"
     server.stop()
 
 
 class Between(Storage):
-    """A place where something happens before its n-th step, from 0; never before a step below 0."""
+    """A storage that calls a function before its n-th step, from 0; never before a step below 0."""
 
     def __init__(self, objects: Storage, step: int, then: Callable[[], object]) -> None:
         self._objects, self._step, self._then = objects, step, then
@@ -86,7 +87,7 @@ class Between(Storage):
 
 
 def shard(folder: Path, name: str, contents: str) -> Path:
-    """A file as publishing takes it: for a place, bytes are bytes."""
+    """Write a file that can be published; a storage does not look into it."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.mono"
     path.write_bytes(contents.encode() * 1000)

@@ -34,7 +34,7 @@ ENGINE_NOTES = [
 
 
 def empty_file(folder: Path, **chosen: Any) -> Path:
-    """A file without documents, of short chunks: to copy it is faster than to make another."""
+    """Create a file without documents, for short chunks: copying it is faster than creating another."""
     path = folder / "empty.mono"
     settings = Settings(chunk_tokens=16, chunk_overlap=0, **chosen)
     with Monograph.open(path, BagEmbedder(8), settings=settings) as archive:
@@ -43,42 +43,43 @@ def empty_file(folder: Path, **chosen: Any) -> Path:
 
 
 def marked(documents: Sequence[Document]) -> list[Document]:
-    """Documents with metadata that filters can tell apart."""
+    """Return documents with metadata by which filters can select them."""
     return [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(documents)]
 
 
 def dealt_files(
     empty: Path, folder: Path, documents: Sequence[Document], shards: int, data: st.DataObject
 ) -> list[Path]:
-    """So many files, copies of an empty one, with each document in one of them."""
-    dealt = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
+    """Return this number of copies of an empty file, with each document in one of them."""
+    shard_of = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
     files = [Path(shutil.copy(empty, folder / f"{number}.mono")) for number in range(shards)]
     for number, path in enumerate(files):
         with Monograph.open(path, BagEmbedder(8)) as archive:
-            archive.add(one for one, shard in zip(documents, dealt, strict=True) if shard == number)
+            archive.add(document for document, shard in zip(documents, shard_of, strict=True) if shard == number)
     return files
 
 
 @contextmanager
 def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = None) -> Iterator[Questions]:
-    """Files as shards, with their catalogue, asked by threads."""
+    """Open files as the shards of a shelf, with their catalogue, on threads."""
     shares = []
     for path in files:
         with Monograph.open(path, embedder, read_only=True) as archive, archive._file.database.read() as connection:
             shares.append(load_share(connection))
-            made_with = catalogue.origin(connection)
+            origin = catalogue.origin(connection)
     names = folder / "catalogue.mono"
-    catalogue.make(names, made_with, shares)
-    held = OpenShelf.open(OpenOptions(names, embedder=embedder, read_only=True))
-    held.begin(Local([OpenOptions(path) for path in files]))
-    asked = Questions()
-    asked._file = held
+    catalogue.make(names, origin, shares)
+    shelf = OpenShelf.open(OpenOptions(names, embedder=embedder, read_only=True))
+    shelf.begin(Local([OpenOptions(path) for path in files]))
+    questions = Questions()
+    questions._file = shelf
     try:
-        yield asked
+        yield questions
     finally:
-        held.close()
+        shelf.close()
 
 
-def hits_of(asked: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
-    hits = asked.search(query, k, how, where)  # type: ignore[arg-type]
+def hits_of(archive: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
+    """Return the hits of a query without the effort of finding them."""
+    hits = archive.search(query, k, how, where)  # type: ignore[arg-type]
     return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from monograph import Document, Monograph, Passage, Settings
 from monograph.store import tree as store
-from monograph.values import OutlineNode
 from monograph.write import apply
 from monograph.write.batch import Parcel
 from monograph.write.pipeline import write
@@ -18,7 +17,7 @@ WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide"
 
 
 def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
-    """All of a tree but row numbers: layers, ranks, keys, parents' keys and texts."""
+    """Return the nodes of a tree without row numbers: layers, ranks, keys, parents' keys and texts."""
     with monograph._file.database.read() as connection:
         rows = store.load(connection, store.above(connection, -1))
     return sorted(
@@ -31,8 +30,10 @@ def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
 
 
 def text_of(number: int, draw: int = 0) -> str:
-    some = [WORDS[(number * 7 + draw * 5 + step * step * (1 + number % 3)) % len(WORDS)] for step in range(6)]
-    return f"Note {number} of draft {draw}: the {' and the '.join(some)} were seen. Nobody wrote down who counted them."
+    words = [WORDS[(number * 7 + draw * 5 + step * step * (1 + number % 3)) % len(WORDS)] for step in range(6)]
+    return (
+        f"Note {number} of draft {draw}: the {' and the '.join(words)} were seen. Nobody wrote down who counted them."
+    )
 
 
 def document(number: int, draw: int = 0) -> Document:
@@ -40,11 +41,6 @@ def document(number: int, draw: int = 0) -> Document:
         Passage(f"{text_of(number, draw)} Part {part}.", metadata={"part": part}) for part in range(1 + number % 3)
     )
     return Document(id=f"d{number}", passages=passages, metadata={"owner": "ann" if number % 2 else "bo"})
-
-
-def branch(monograph: Monograph, name: str) -> OutlineNode:
-    (found,) = monograph.tree.outline(name, 0)
-    return found
 
 
 def planes_of(monograph: Monograph) -> bytes:
@@ -55,7 +51,7 @@ def planes_of(monograph: Monograph) -> bytes:
 
 
 def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen: Settings) -> list[tuple[object, ...]]:
-    """The tree that documents give in a new file with the same planes."""
+    """Return the tree that documents give in a new file with the same planes."""
     with Monograph.open(path, HashEmbedder(16), settings=chosen) as monograph:
         monograph.add(documents)
         with write(monograph._file.database, monograph._file.indexes) as connection:
@@ -66,27 +62,27 @@ def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen:
 
 
 def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
-    """What another writer has done at the moment when it has stored documents, and the tree has yet to follow."""
+    """Store documents without updating the tree, as a writer does before it builds summaries."""
     apply.store(monograph._file.writing_pipeline(), [Parcel(None, (one,)) for one in documents], strict=True)
 
 
 def write_and_forget(monograph: Monograph, name: str, rounds: int) -> list[list[str]]:
-    """Write documents and forget some: the ids that stay, what was raised, and what lagged."""
+    """Write documents and forget some; return the ids that stay, the errors, and the reasons of problems."""
     chosen = random.Random(name)
     kept: list[str] = []
     raised: list[str] = []
-    lagged: list[str] = []
+    problems: list[str] = []
     for step in range(rounds):
-        one = f"{name}-{step}"
+        document_id = f"{name}-{step}"
         text = f"Captain {chosen.choice('ABCDEFGH')}ndersen of {name} wrote note {step} in Harbour {step % 7}."
         try:
-            lagged += [problem.reason for problem in monograph.add([Document(text, id=one)]).problems]
-            kept.append(one)
+            problems += [problem.reason for problem in monograph.add([Document(text, id=document_id)]).problems]
+            kept.append(document_id)
             if step % 10 == 9:
-                gone = kept[chosen.randrange(len(kept))]
-                report = monograph.remove([gone], forget=step % 20 == 19)
-                lagged += [problem.reason for problem in report.problems]
-                kept.remove(gone)
+                removed = kept[chosen.randrange(len(kept))]
+                report = monograph.remove([removed], forget=step % 20 == 19)
+                problems += [problem.reason for problem in report.problems]
+                kept.remove(removed)
         except Exception as error:
-            raised.append(f"{one}: {type(error).__name__}: {error}")
-    return [kept, raised, lagged]
+            raised.append(f"{document_id}: {type(error).__name__}: {error}")
+    return [kept, raised, problems]

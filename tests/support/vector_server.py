@@ -1,6 +1,6 @@
-"""A small deterministic server of vectors and of scores behind a real socket, which can be told to fail.
+"""A small deterministic server of vectors and of scores behind a real socket, which fails on demand.
 
-Vectors are those of :class:`embedders.HashEmbedder`; a document's score is the share of the query's words that it has.
+Vectors are those of :class:`support.models.HashEmbedder`; a document's score is the share of the query's words that it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from support.models import HashEmbedder
 
 Fault = int | str | Callable[[Any], Any]
-"""A status; ``stall`` (no reply until the server closes), ``reset`` or ``cut``; or what becomes of the sound reply."""
+"""A status; ``stall`` (no reply until the server closes), ``reset`` or ``cut``; or a function that changes the reply."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Asked:
 
 @dataclass
 class VectorServer:
-    """From ``with`` to the end of its block; ``asked`` are all requests, in order."""
+    """A server that runs from ``with`` to the end of its block; ``asked`` are all requests, in order."""
 
     dimension: int = 16
     most_texts: int = 10_000
@@ -60,30 +60,28 @@ class VectorServer:
 
     @property
     def texts(self) -> list[str]:
-        """All texts that were sent to be embedded, in order."""
+        """Return all texts that were sent to be embedded, in order."""
         return [text for one in self.asked if one.path.endswith("/embeddings") for text in one.body["input"]]
 
     @property
     def documents(self) -> list[str]:
-        """All texts that were sent to be scored, in order."""
+        """Return all texts that were sent to be scored, in order."""
         return [text for one in self.asked if one.path.endswith("/rerank") for text in documents_of(one.body)]
 
     def fail(self, fault: Fault, times: int = 1) -> None:
         self.faults += [fault] * times
 
     def vectors(self, body: dict[str, Any]) -> dict[str, Any]:
-        made = HashEmbedder(body.get("dimensions") or self.dimension).embed(body["input"]) * 3
-        rows = [base64.b64encode(row.tobytes()).decode() if self.packed else row.tolist() for row in made]
+        vectors = HashEmbedder(body.get("dimensions") or self.dimension).embed(body["input"]) * 3
+        rows = [base64.b64encode(row.tobytes()).decode() if self.packed else row.tolist() for row in vectors]
         data = [{"object": "embedding", "index": index, "embedding": row} for index, row in enumerate(rows)]
         return {"object": "list", "data": data[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
 
     def scores(self, body: dict[str, Any]) -> Any:
-        asked = set(body["query"].lower().split())
-        found = [len(asked & set(text.lower().split())) / len(asked) for text in documents_of(body)]
-        data = [
-            {"index": index, "score" if self.tei else "relevance_score": score} for index, score in enumerate(found)
-        ]
-        data.sort(key=lambda one: -list(one.values())[1])
+        words, field = set(body["query"].lower().split()), "score" if self.tei else "relevance_score"
+        scores = [len(words & set(text.lower().split())) / len(words) for text in documents_of(body)]
+        data = [{"index": index, field: score} for index, score in enumerate(scores)]
+        data.sort(key=lambda entry: -entry[field])
         return data if self.tei else {"id": "1", "results": data}
 
 
@@ -105,8 +103,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         owner.asked.append(Asked(self.path, body, self.headers.get("Authorization", "").removeprefix("Bearer ")))
         fault = owner.faults.pop(0) if owner.faults else None
-        ours = self.path.endswith(("/embeddings", "/rerank"))
-        texts = (body["input"] if "input" in body else documents_of(body)) if ours else []
+        is_known = self.path.endswith(("/embeddings", "/rerank"))
+        texts = (body["input"] if "input" in body else documents_of(body)) if is_known else []
         if fault == "stall":
             owner.closing.wait()
             self.close_connection = True
@@ -114,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif isinstance(fault, int):
             self._reply(fault, {"error": {"message": f"told to fail with {fault}"}})
-        elif not ours:
+        elif not is_known:
             self._reply(404, {"error": {"message": "no such path"}})
         elif len(texts) > owner.most_texts:
             self._reply(413, {"error": {"message": f"batch size {len(texts)} > {owner.most_texts}"}})
@@ -123,8 +121,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif any(len(text) > owner.most_characters for text in texts):
             self._reply(400, {"error": {"message": "input is too long"}})
         else:
-            made = owner.vectors(body) if self.path.endswith("/embeddings") else owner.scores(body)
-            self._reply(200, fault(made) if callable(fault) else made, cut=fault == "cut")
+            reply = owner.vectors(body) if self.path.endswith("/embeddings") else owner.scores(body)
+            self._reply(200, fault(reply) if callable(fault) else reply, cut=fault == "cut")
 
     def _reply(self, status: int, value: Any, *, cut: bool = False) -> None:
         raw = value if isinstance(value, bytes) else json.dumps(value).encode()

@@ -12,8 +12,8 @@ import pytest
 
 def build_wheel(source: Path, folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Path:
     """Build the wheel of a source tree in a folder, or skip the test where the build tools cannot be fetched."""
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
+    done = subprocess.run([*command, folder, source, *options], capture_output=True, text=True, check=False, env=env)
     if done.returncode and ("No matching distribution" in done.stderr or "Could not find a version" in done.stderr):
         pytest.skip(f"building {source.name} needs the build tools, which cannot be fetched here")
     assert done.returncode == 0, done.stderr

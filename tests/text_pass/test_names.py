@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,10 @@ DEFINED = joined(
 )  # fmt: skip
 
 
-def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) -> None:
+def assert_same_names(text: str, language: str, cuts: Iterable[int] = ()) -> None:
+    """Compare the names of a text in which the spans between pairs of cuts are taken."""
+    borders = sorted({cut for cut in cuts if cut <= len(text)})
+    taken = list(zip(borders[::2], borders[1::2], strict=False))
     assert proper_names(text, language, taken) == list(oracle.proper_names(text, language, taken))
 
 
@@ -88,7 +92,7 @@ def assert_same_names(text: str, language: str, taken: list[tuple[int, int]]) ->
 @given(DEFINED)
 @example("Ann Lee is a " + "x " * 79 + "film")
 def test_character_kinds_equal_their_definition(text: str) -> None:
-    assert_same_names(text, "english", [])
+    assert_same_names(text, "english")
 
 
 NAMES = joined(
@@ -109,9 +113,7 @@ NAMES = joined(
 @given(NAMES | multilingual.TEXTS, st.sampled_from(sorted(FUNCTION_WORDS)), st.lists(st.integers(0, 200), max_size=4))
 @oracle.possessive
 def test_compiled_names_equal_plain_ones(text: str, language: str, cuts: list[int]) -> None:
-    borders = sorted({cut for cut in cuts if cut <= len(text)})
-    taken = list(zip(borders[::2], borders[1::2], strict=False))
-    assert_same_names(text, language, taken)
+    assert_same_names(text, language, cuts)
 
 
 LOWERED = joined(
@@ -127,8 +129,7 @@ LOWERED = joined(
 @example("Σίσυφος's. σίσυφος 's", "english", [7, 9])
 @oracle.possessive
 def test_capitals_with_a_long_small_form_are_found(text: str, language: str, cuts: list[int]) -> None:
-    borders = sorted({cut for cut in cuts if cut <= len(text)})
-    assert_same_names(text, language, list(zip(borders[::2], borders[1::2], strict=False)))
+    assert_same_names(text, language, cuts)
 
 
 def test_no_known_word_has_such_a_capital_or_its_small_form() -> None:
@@ -181,7 +182,7 @@ GERMAN = joined(
 @given(GERMAN, st.sampled_from(["german", "english", "dutch"]))
 @oracle.possessive
 def test_compiled_german_names_equal_plain_ones(text: str, language: str) -> None:
-    assert_same_names(text, language, [])
+    assert_same_names(text, language)
     assert mentions(text) == oracle.mentions(text)
 
 
@@ -244,4 +245,4 @@ def test_mentions_that_do_not_fit_are_refused() -> None:
 def test_compiled_mentions_and_names_of_corpora_equal_plain_ones(shared: Path, name: str) -> None:
     for text in evaluation_data.corpus(shared, name, 1_000):
         assert_same_mentions(text)
-        assert_same_names(text, language_of(text), [])
+        assert_same_names(text, language_of(text))

@@ -159,8 +159,10 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
 def _refuse_swapped() -> None:
     """Raise InputError if the file does not come first, as in ``search comet notes.mono``; the hint has it first."""
     context = get_current_context(silent=True)
-    arguments = [one.name for one in context.command.params if isinstance(one, TyperArgument)] if context else []
-    if context is None or arguments[:1] != ["file"]:
+    if context is None:
+        return
+    arguments = [parameter.name for parameter in context.command.params if isinstance(parameter, TyperArgument)]
+    if arguments[:1] != ["file"]:
         return
     first, *values = (context.params[str(name)] for name in arguments)
     first = str(first)
@@ -171,13 +173,13 @@ def _refuse_swapped() -> None:
 
         if is_shelf(first):
             return
-    others = [str(text) for value in values for text in (value if isinstance(value, list | tuple) else [value]) if text]
-    for file in others:
+    words = [str(text) for value in values for text in (value if isinstance(value, list | tuple) else [value]) if text]
+    for file in words:
         if file.endswith(SUFFIX) and os.path.isfile(file):  # noqa: PTH113
-            rest = [word for word in (first, *others) if word != file]
+            others = [word for word in (first, *words) if word != file]
             raise InputError(
                 f"FILE comes first: {first} is not a .mono file, but {file} is",
-                shlex.join([*context.command_path.split(), file, *rest]),
+                shlex.join([*context.command_path.split(), file, *others]),
             )
 
 

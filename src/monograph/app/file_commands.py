@@ -92,10 +92,6 @@ def remove(
 
     The next sync adds a file again if it is still in a synced folder: delete or move it as well.
     """
-    return _remove(file, names, forget, trust=trust)
-
-
-def _remove(file: Path, names: list[str], forget: bool | None, *, trust: bool) -> Result:
     with opened(file, trust=trust) as monograph:
         return report_result(monograph.remove(names, forget=forget), file)
 
@@ -122,11 +118,11 @@ def forget(
     monograph forget notes.mono ~/notes/boiler.md
     monograph forget notes.mono --versions-before 2026-01-01
     """
-    if not versions_before:
-        if not names:
-            raise typer.BadParameter("name documents, or give --versions-before TIME")
-        return _remove(file, names, True, trust=trust)
+    if not names and not versions_before:
+        raise typer.BadParameter("name documents, or give --versions-before TIME")
     with opened(file, trust=trust) as monograph:
+        if names and not versions_before:
+            return report_result(monograph.remove(names, forget=True), file)
         forgotten = monograph.forget_versions(names, before=versions_before)
     return Result({"forgotten": forgotten}, [f"{forgotten:,} previous versions forgotten"])
 

@@ -176,7 +176,7 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
     of files that belong together, such as the shards of a shelf.
     """
 
-    def may(identity: str, address: str) -> bool:
+    def may_open(identity: str, address: str) -> bool:
         owner = name or identity
         everywhere = set(map(normal, os.environ.get(TRUSTED_VARIABLE, "").split()))
         if address in everywhere or (owner, address) in _trusted():
@@ -185,15 +185,15 @@ def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], b
             remember(owner, [address])
         return trust
 
-    return may
+    return may_open
 
 
-def remember(identity: str, wanted: Iterable[str]) -> None:
+def remember(identity: str, requested: Iterable[str]) -> None:
     """Add addresses of a file to the list of trusted addresses, and print them."""
     path = list_of_trusted()
     with _writing:
         trusted = set(_trusted())
-        new = [address for address in dict.fromkeys(wanted) if (identity, address) not in trusted]
+        new = [address for address in dict.fromkeys(requested) if (identity, address) not in trusted]
         lines = "".join(json.dumps({"file": identity, "address": address}) + "\n" for address in new)
         try:
             if new and identity:

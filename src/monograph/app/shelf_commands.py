@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -33,8 +34,12 @@ TasksOption = Annotated[
 ]
 
 
-@app.command()
-@command
+def _shelf_command(work: Callable[..., Result]) -> Callable[..., None]:
+    """Add a function to the commands of ``monograph shelf``."""
+    return app.command(help=as_written(work.__doc__ or ""))(command(work))
+
+
+@_shelf_command
 def build(
     url: options.Url,
     sources: Annotated[list[Path], typer.Argument(metavar="SOURCE", help="Folders, files and .mono files.")],
@@ -95,8 +100,7 @@ def build(
     return _published_result(report, url)
 
 
-@app.command()
-@command
+@_shelf_command
 def remove(
     url: options.Url,
     names: Annotated[list[str], typer.Argument(metavar="ID", help="Ids or paths of documents.")],
@@ -126,8 +130,7 @@ def _published_result(report: Report, url: str) -> Result:
     return report_result(report, url, remark, version=counts.version)
 
 
-@app.command()
-@command
+@_shelf_command
 def show(
     url: options.Url,
     name: Annotated[str, typer.Argument(metavar="ID", help="A document's id or uri.")],
@@ -141,8 +144,7 @@ def show(
     return Result(document, lambda: document_output.print_document(document))
 
 
-@app.command()
-@command
+@_shelf_command
 def stats(url: options.Url) -> Result:
     """Print counts and sizes of the newest version."""
     with opened_shelf(url) as shelf:
@@ -168,8 +170,7 @@ def stats(url: options.Url) -> Result:
     return Result(counts, show_counts)
 
 
-@app.command()
-@command
+@_shelf_command
 def check(url: options.Url, trust: options.Trust = False, quiet: options.Quiet = False) -> Result:
     """Check each shard, and the catalogue of the shelf."""
     with opened_shelf(url, trust=trust) as shelf, working("check", quiet=quiet):
@@ -178,8 +179,7 @@ def check(url: options.Url, trust: options.Trust = False, quiet: options.Quiet =
     return Result(findings, lambda: output.print_findings(findings), problems=bool(findings))
 
 
-@app.command()
-@command
+@_shelf_command
 def forget(url: options.Url, quiet: options.Quiet = False) -> Result:
     """Delete every version but the newest.
 
@@ -201,7 +201,3 @@ def forget(url: options.Url, quiet: options.Quiet = False) -> Result:
     if objects:
         lines.append("  to complete it, run the command on every other machine that has opened the shelf")
     return Result(value, lines)
-
-
-for _command in app.registered_commands:
-    _command.help = as_written(getattr(_command.callback, "__doc__", None) or "")

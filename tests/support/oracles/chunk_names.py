@@ -56,7 +56,7 @@ def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> 
 
 
 def _telling(kind: str) -> int:
-    """Of the kinds that mentions of one name in a chunk have, the first in KINDS tells most."""
+    """Return the rank of a kind: the first of ENTITY_KINDS that the mentions of a name have is its kind."""
     return ENTITY_KINDS.index(kind)
 
 

@@ -33,34 +33,36 @@ def compare(
     reading = _Reading(words, every, [*texts, *chain.from_iterable(cut)])
     rows, wholes = [], []
     for text, some, spans in zip(texts, cut, stretches, strict=True):
-        told = list(map(reading.row, some))
-        rows += told
-        # Where stretches touch, a word may be cut.
+        features = list(map(reading.row, some))
+        rows += features
+        # A word may be cut where stretches touch.
         whole = some and not any(one[1] == other[0] for one, other in pairwise(spans))
         wholes.append(
-            reading.row_of_text(some, np.max(told, axis=0)) if whole else reading.row_of_text([text], reading.row(text))
+            reading.row_of_text(some, np.max(features, axis=0))
+            if whole
+            else reading.row_of_text([text], reading.row(text))
         )
     size = 2 * len(words)
     return np.array(rows).reshape(-1, size + TOLD), np.array(wholes).reshape(-1, size + TOLD_OF_TEXT)
 
 
 class _Reading:
-    """What the words of some texts have to do with a question, each form of a word looked at once."""
+    """Comparison of the words of texts with a question; each form of a word is compared once."""
 
     def __init__(self, words: Sequence[str], every: Sequence[str], texts: Sequence[str]) -> None:
         self._stems = list(map(stem, words))
-        # Of words that share a stem the last one stands for it.
+        # The last of the words that share a stem represents it.
         last = {one: place for place, one in enumerate(self._stems)}
         self._telling = [one if last[one] == place else None for place, one in enumerate(self._stems)]
         self._every = every
-        # Each stretch begins with the word that is none.
+        # Each stretch begins with an empty word.
         folded = {one: words_of(one) or [""] for text in texts for one in ("", *_FORM.findall(text))}
         met = list(dict.fromkeys(chain.from_iterable(folded.values())))
         self._cosines = dict(zip(met, _cosines(met, words), strict=True))
         self._forms = {one: self._form(one, some) for one, some in folded.items()}
 
     def _form(self, written: str, folded: Sequence[str]) -> tuple[list[bool], Float64, int]:
-        """(which words of the question a form has, how near it comes to each, what else it may tell)."""
+        """Return (which words of the question a form has, its cosine with each of them, its clues)."""
         stems = set(map(stem, folded))
         has = [one in stems for one in self._telling]
         near = np.maximum(np.max([self._cosines[word] for word in folded], axis=0), 0.0).astype(np.float64)
@@ -74,7 +76,7 @@ class _Reading:
         return has, np.where(has, 1.0, near), clues
 
     def row(self, text: str) -> Float64:
-        """Of a stretch: see :meth:`Terms.compare`."""
+        """Return the features of a stretch: see :meth:`Terms.compare`."""
         some = [self._forms[one] for one in ("", *_FORM.findall(text))]
         clues = [one for *_, one in some]
         return np.array(
@@ -91,7 +93,7 @@ class _Reading:
         )
 
     def row_of_text(self, stretches: Sequence[str], near: Float64) -> Float64:
-        """Of a text, by its stretches, and how near they come."""
+        """Return the features of a text from its stretches, and from their cosines with the words of the question."""
         words = [word for one in stretches for word in words_of(one)]
         stems = set(map(stem, words))
         runs = runs_of(words, 3) & runs_of(self._every, 3)
@@ -99,7 +101,7 @@ class _Reading:
 
 
 def _cosines(words: Sequence[str], others: Sequence[str]) -> Float32:
-    """How near words are to others by their static vectors, float32 (words, others)."""
+    """Return the cosines of the static vectors of words with those of others, float32 (words, others)."""
     targets, lengths = _sums(others)
     targets /= lengths[:, None]
     parts = [np.zeros((0, len(others)), dtype=np.float32)]
@@ -110,7 +112,7 @@ def _cosines(words: Sequence[str], others: Sequence[str]) -> Float32:
 
 
 def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
-    """The sums of words' token vectors, and their lengths; what is no word counts as one that is not known."""
+    """Return the sums of the token vectors of words, and their lengths; an empty word has the vector of an unknown one."""
     table = token_vectors()
     made = np.array([table[token_ids(word)].sum(axis=0) for word in words], dtype=np.float32).reshape(
         -1, table.shape[1]
@@ -122,7 +124,7 @@ def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
 
 
 def _products(some: Float32, others: Float32) -> Float32:
-    """Inner products over the last axis, added up in lanes: no two machines round them otherwise."""
+    """Return inner products over the last axis, summed in lanes, so that all machines round them alike."""
     lanes: Float32 = some[..., :_LANES] * others[..., :_LANES]
     for first in range(_LANES, some.shape[-1], _LANES):
         lanes = lanes + some[..., first : first + _LANES] * others[..., first : first + _LANES]

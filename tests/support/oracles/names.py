@@ -52,7 +52,7 @@ possessive = pytest.mark.skipif(
 
 @functools.cache
 def _name() -> re.Pattern[str]:
-    """Words with a capital, joined by blanks, by words that go on a name, or followed by a number."""
+    """Return the pattern of words with a capital, joined by blanks or words that continue a name, or before a number."""
     plane = [chr(code) for code in range(0x10000)]
     capital = f"[{character_class(one for one in plane if one.isupper() or one.istitle())}]"
     # Letters that have case, for Chinese goes on without a blank; and the accents of decomposed letters.
@@ -94,9 +94,9 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _after_number(text: str, start: int, end: int) -> tuple[int, bool]:
-    """(where a German run begins without a number at its head, whether that is the head of a sentence still).
+    """Return (start of a German run after a number word, whether it still begins a sentence).
 
-    Every noun has a capital: the one that follows a number does not make a name of it.
+    Every German noun has a capital, so a noun after a number is no evidence of a name.
     """
     number, blank, _ = text[start:end].partition(" ")
     return (start + len(number) + 1, False) if blank and is_number_word(number) else (start, True)
@@ -105,7 +105,7 @@ def _after_number(text: str, start: int, end: int) -> tuple[int, bool]:
 def _several(
     text: str, start: int, end: int, small: Collection[str], loose: Collection[str], *, opens: bool
 ) -> Iterator[Name]:
-    """The readings of a run of several words."""
+    """Yield the names in a run of several words."""
     words = text[start:end].split(" ")
     if _is_shouted(words):
         return
@@ -124,9 +124,9 @@ def _several(
 
 
 def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Name]:
-    """A single word with a capital, if it may name something.
+    """Yield a single word with a capital if it may be a name.
 
-    At the head of a sentence, what the text also writes small names nothing, nor does an exclamation, nor a number.
+    At the start of a sentence it is no name if the text nearby has it in lower case, or if it is exclaimed or a number.
     """
     small_form = bare(text[start:end])
     if len(small_form) < 2 or small_form.isdigit() or _is_small(text[start:end], small):
@@ -144,7 +144,7 @@ def _single(text: str, start: int, end: int, small: Collection[str], *, opens: b
 
 
 def _head(text: str, start: int, least: int) -> int:
-    """Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com)."""
+    """Return where a first word begins: some names start with a small letter or two (iPhone, eBay, 3Com)."""
     at = start
     while at > least and start - at < 4 and text[at - 1].isalnum() and text[at - 1].isascii():
         at -= 1
@@ -152,21 +152,21 @@ def _head(text: str, start: int, least: int) -> int:
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Where a last word ends, without a genitive 's."""
+    """Return where a last word ends, without a genitive 's."""
     if end - start > 3 and text[end - 2 : end] in ("'s", "’s"):
         return end - 2
     return end
 
 
 def _opens(text: str, at: int) -> bool:
-    """Whether a sentence begins at a word, which then has its capital from there."""
+    """Return whether a sentence begins at a word, which then has a capital anyway."""
     if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
         return False
     return _OPENS.search(text, max(0, at - 4), at) is not None
 
 
 def _is_shouted(words: list[str]) -> bool:
-    """Whether a run is a line in capitals."""
+    """Return whether a run is a line in capitals."""
     long = [word for word in words if len(word) > 2]
     return len(long) > _MOST_SHOUTED and all(map(str.isupper, words))
 
@@ -174,7 +174,7 @@ def _is_shouted(words: list[str]) -> bool:
 def _readings(
     words: list[str], small: Collection[str], loose: Collection[str], *, opens: bool
 ) -> Iterator[tuple[int, int]]:
-    """(first, last) of the readings of a run of several words; longer ones, and such as have only numbers, are none."""
+    """Yield (first, last) of the names in a run, except those that are too long or have only numbers."""
     ends = [at for at, one in enumerate(words[:-1], 1) if one.endswith(".") and _ends_sentence(one, words[at], small)]
     for first, last in pairwise((0, *ends, len(words))):
         for head, tail in _of_sentence(words[first:last], small, loose, opens=opens or first > 0):
@@ -183,7 +183,7 @@ def _readings(
 
 
 def _ends_sentence(one: str, two: str, small: Collection[str]) -> bool:
-    """Whether a sentence ends between two words: a function word with a capital follows a dot."""
+    """Return whether a sentence ends between two words: a function word with a capital follows a dot."""
     if two.endswith(".") or two.islower() or bare(one) in TITLES:
         return False
     return _is_small(two, small)
@@ -192,10 +192,9 @@ def _ends_sentence(one: str, two: str, small: Collection[str]) -> bool:
 def _of_sentence(
     words: list[str], small: Collection[str], loose: Collection[str], *, opens: bool
 ) -> Iterator[tuple[int, int]]:
-    """(first, last) of the whole run; of its parts between loose words; of what stands around a genitive or a year.
+    """Yield (first, last) of the whole run, of its parts between loose words, and on both sides of a genitive or a year.
 
-    At the head of a sentence a function word has its capital from there; within one it belongs to the name (Will Smith,
-    Die Hard).
+    A function word with a capital belongs to the name (Will Smith, Die Hard), except at the start of a sentence.
     """
     first, last = 0, len(words)
     while last > 1 and (words[last - 1] in INSIDE or words[last - 1] in loose):
@@ -219,7 +218,7 @@ def _of_sentence(
 
 
 def _around_loose(words: list[str], first: int, last: int, loose: Collection[str]) -> Iterator[tuple[int, int]]:
-    """The whole of a run with loose words, and its parts; a run with too many, or a German one, is parted first."""
+    """Yield a run with loose words and its parts; a run with too many loose words, or a German one, is split first."""
     cuts = [at for at in range(first, last) if words[at] in loose]
     if not cuts:
         yield first, last
@@ -240,7 +239,7 @@ def _around_loose(words: list[str], first: int, last: int, loose: Collection[str
 
 
 def _around_genitive(words: list[str], first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Both sides of a genitive of several words: Bram Stoker's Dracula, but not Schindler's List."""
+    """Yield both sides of a genitive of several words: Bram Stoker's Dracula, but not Schindler's List."""
     for at in range(first + 1, min(last, first + _LONGEST_WORDS) - 1):
         if words[at].endswith(("'s", "’s")):
             yield first, at + 1
@@ -248,7 +247,7 @@ def _around_genitive(words: list[str], first: int, last: int) -> Iterator[tuple[
 
 
 def _parts(words: list[str], first: int, last: int, cuts: list[int]) -> Iterator[tuple[int, int]]:
-    """What stands between some words of a run."""
+    """Yield the parts of a run between some of its words."""
     begin = first
     for cut in (*cuts, last):
         head, tail = begin, cut
@@ -262,7 +261,7 @@ def _parts(words: list[str], first: int, last: int, cuts: list[int]) -> Iterator
 
 
 def _is_small(word: str, small: Collection[str]) -> bool:
-    """Whether a word is a function word, also with its verb (it's, don't), or a letter that is one in Greek."""
+    """Return whether a word is a function word, also with its verb (it's, don't), or a single letter as in Greek."""
     written = bare(word)
     if written in small or (len(word) == 1 and not word.isascii()):
         return True
@@ -298,7 +297,7 @@ def _stands_alone(one: Mention) -> bool:
 
 
 def _quoted(text: str, one: Mention) -> Mention:
-    """A name in quotation marks is a work, unless it is known to be something else, or stands within a name."""
+    """Return a name in quotation marks as a work, unless its kind is known or it is inside a name."""
     before, after = text[max(0, one.start - _LONGEST_WORD) : max(0, one.start - 2)], text[one.end + 2 : one.end + 3]
     within = after.isupper() and before[before.rfind(" ") + 1 :][:1].isupper()
     return replace(one, kind="work") if one.kind == "name" and not within else one

@@ -15,7 +15,7 @@ from support.oracles import words
 
 _TOKEN = re.compile(r"\w+")
 _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
-"""One character behind which no title goes on."""
+"""A character that ends a title."""
 
 
 def title_phrases(text: str) -> dict[str, int]:
@@ -38,7 +38,7 @@ def title_phrases(text: str) -> dict[str, int]:
 
 
 def _reaches(large: Sequence[int], count: int) -> list[int]:
-    """For each place of a word with a capital, where the words end that a title from there may have."""
+    """Return for each word with a capital the end of the longest title that may begin there."""
     reaches = []
     reach = following = count
     for place in reversed(large):
@@ -52,17 +52,17 @@ def _reaches(large: Sequence[int], count: int) -> list[int]:
 def beside(
     question: Question, title: str, text: str, keys: Sequence[str], where: Sequence[Sequence[int]]
 ) -> list[tuple[int, float]]:
-    """(different words of the name that the title has not, what the question's words beside it weigh) of each name."""
+    """Return (number of its words that the title lacks, weight of the question's words in its sentences) of each name."""
     in_title = set(words.words(words.key(title)))
     begins = sentence_starts(text)
     ends = [*begins[1:], len(text)]
     sentences = [question.places(words.words(text[begin:end])) for begin, end in zip(begins, ends, strict=True)]
     found = []
-    for key, some in zip(keys, where, strict=True):
+    for key, places in zip(keys, where, strict=True):
         own = set(words.words(key))
         aside = question.places(own | in_title)
-        beside_it = [sentences[min(one, len(sentences) - 1)] - aside for one in some]
-        # Sums of numbers hang on their order.
-        weights = [float(sum(question.weights[place] for place in sorted(places))) for places in beside_it]
+        nearby = [sentences[min(place, len(sentences) - 1)] - aside for place in places]
+        # The order of the summands decides how a sum is rounded.
+        weights = [float(sum(question.weights[word] for word in sorted(words_near))) for words_near in nearby]
         found.append((len(own - in_title), max(weights, default=0.0)))
     return found

@@ -20,13 +20,13 @@ _BREAK = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 
 def folded(text: str) -> str:
-    """A text without case and accents."""
+    """Return a text without case and accents."""
     bare = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFKD", text.casefold()))
     return unicodedata.normalize("NFC", bare).replace("\0", " ")
 
 
 def paired(text: str) -> str:
-    """A folded text with writing without spaces in pairs of characters."""
+    """Return a folded text; characters of scripts without spaces are in pairs."""
 
     def pairs(run: str) -> str:
         return " ".join(run[at : at + 2] for at in range(max(1, len(run) - 1)))
@@ -35,17 +35,17 @@ def paired(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, in order."""
+    """Return the words of a text, in order."""
     return re.findall(r"[\w\u0300-\u036f]+", paired(text))
 
 
-def hashes(some: Iterable[str]) -> Words:
-    """CRC-32 of the stems of words, ascending, each once."""
-    return np.array(sorted({zlib.crc32(stem(word).encode()) for word in some}), dtype=np.uint32)
+def hashes(words: Iterable[str]) -> Words:
+    """Return the CRC-32 of the distinct stems of words, ascending."""
+    return np.array(sorted({zlib.crc32(stem(word).encode()) for word in words}), dtype=np.uint32)
 
 
 def key(name: str) -> str:
-    """The key of a name."""
+    """Return the key of a name."""
     bare = re.sub(r"['’]s\b", "", folded(name[: 2 * LONGEST_KEY])).translate(_DROPPED).replace("_", " ")
     parts = re.findall(r"\w+", bare)
     if len(parts) > 1 and parts[0] in ("the", "a", "an") and not re.match(r"\s*[Aa]\.", name):
@@ -54,5 +54,5 @@ def key(name: str) -> str:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Where the sentences of a chunk begin."""
+    """Return where the sentences of a chunk begin."""
     return [0, *(found.end() for found in _BREAK.finditer(text) if found.end() < len(text))]
