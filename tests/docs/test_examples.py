@@ -35,25 +35,12 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
-def copy_to(place: Path) -> Path:
-    """The examples alone, under a name with a blank in it."""
-    return shutil.copytree(EXAMPLES, place / "a copy" / "examples", ignore=shutil.ignore_patterns("__pycache__"))
-
-
-def empty_in(place: Path) -> Path:
-    made = place / "somewhere else"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
-def copied(tmp_path: Path) -> Path:
-    return copy_to(tmp_path)
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Path:
-    return empty_in(tmp_path)
+def copy_examples(place: Path) -> tuple[Path, Path]:
+    """Return a copy of the examples alone, under a name with a blank in it, and an empty folder."""
+    empty = place / "somewhere else"
+    empty.mkdir()
+    ignored = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(EXAMPLES, place / "a copy" / "examples", ignore=ignored), empty
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +52,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
 
     @functools.cache
     def run_once(name: str) -> list[str]:
-        place = tmp_path_factory.mktemp("example")
-        copied, empty = copy_to(place), empty_in(place)
+        copied, empty = copy_examples(tmp_path_factory.mktemp("example"))
         before = files(copied)
         said = run(copied / name, empty)
         assert files(copied) == before
@@ -77,7 +63,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
 
 
 def run(script: Path, folder: Path) -> str:
-    """What a script prints; its temporary files go to a folder that is held to be empty afterwards."""
+    """Return the output of a script, and check that its folder of temporary files is empty afterwards."""
     framework = {
         "03": "llama_index.core",
         "04": "langchain_core",
@@ -178,8 +164,9 @@ def test_chats_example_prints_sources(ran: Callable[[str], list[str]]) -> None:
 
 
 @pytest.mark.long
-def test_chats_example_answers_with_a_model(copied: Path) -> None:
+def test_chats_example_answers_with_a_model(tmp_path: Path) -> None:
     pytest.importorskip("llama_index.core", reason="the extra is not installed")
+    copied, _ = copy_examples(tmp_path)
     with ModelServer() as server:
         model = f"openai:{server.url}#scripted"
         command = [sys.executable, str(copied / "07_chats.py"), "Why was the launch moved?", "--model", model]
@@ -210,7 +197,8 @@ def test_ask_example_packs_within_its_budget_and_abstains(ran: Callable[[str], l
 
 
 @pytest.mark.long
-def test_demo_and_the_commands_it_suggests_run(copied: Path, empty: Path) -> None:
+def test_demo_and_the_commands_it_suggests_run(tmp_path: Path) -> None:
+    copied, empty = copy_examples(tmp_path)
     said = run(copied / "demo.py", empty)
     counts = re.search(
         r"^demo\.mono: (\d+) documents, (\d+) chunks, .* (\d+) embedded in [\d.]+ s$", said, re.MULTILINE

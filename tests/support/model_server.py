@@ -20,36 +20,8 @@ import scripted_model as scripted
 ANSWERS = scripted.ANSWERS
 
 
-def answer_prompt(prompt: str) -> str:
-    """What the scripted model answers: in the form that the prompt asks for."""
-    if "entity | name | type | description" in prompt:
-        _, _, rest = prompt.partition("=====")
-        mark = "=====" + rest[:12]
-        return _lines(prompt.split(f"\n{mark}\n")[1])
-    if "missed in the last extraction" in prompt or "Based on the last extraction task" in prompt:
-        return '{"entities": [], "relationships": []}' if "JSON" in prompt else "<|COMPLETE|>"
-    if "Answer YES | NO" in prompt:
-        return "NO"
-    if "---Input Text---" in prompt:
-        return _lightrag(prompt)
-    if '("entity"' in prompt:
-        return _minirag(prompt)
-    if "answer_type_keywords" in prompt or '"high_level_keywords"' in prompt:
-        return _keywords(prompt)
-    for mark, form in (
-        ("Structured Request:", _structured),
-        ("knowledge triplets in the form of", _triplets),
-        ("separated by '^' symbols", _synonyms),
-    ):
-        if mark in prompt:
-            return form(prompt)
-    if "Description List:" in prompt:
-        return " ".join(prompt.rpartition("Description List:")[2].split())[:300]
-    return scripted.answer_prompt(prompt)
-
-
 def kind(name: str) -> str:
-    """A type by how many words a name has."""
+    """Return a type by the number of words of a name."""
     return "person" if " " in name else "place"
 
 
@@ -58,8 +30,9 @@ def _pairs(found: list[str]) -> Iterator[tuple[str, str, int]]:
         yield source, target, 1 + (len(source) + len(target)) % 10
 
 
-def _lines(text: str) -> str:
-    found = scripted.names(text)[:12]
+def _lines(prompt: str) -> str:
+    _, _, rest = prompt.partition("=====")
+    found = scripted.names(prompt.split(f"\n====={rest[:12]}\n")[1])[:12]
     lines = [f"entity | {name} | {kind(name)} | {name} is named in the text." for name in found]
     lines += [f"relation | {a} | {b} | {a} comes before {b}. | order | {strength}" for a, b, strength in _pairs(found)]
     return "\n".join(lines)
@@ -94,6 +67,10 @@ def _minirag(prompt: str) -> str:
     return "##\n".join([*records, f'("content_keywords"{bar}"{", ".join(found[:3])}")<|COMPLETE|>'])
 
 
+def _nothing_missed(prompt: str) -> str:
+    return '{"entities": [], "relationships": []}' if "JSON" in prompt else "<|COMPLETE|>"
+
+
 def _keywords(prompt: str) -> str:
     query = prompt.rpartition("Query:")[2].strip().partition("\n")[0]
     found = scripted.names(query) or query.split()[-2:]
@@ -107,7 +84,7 @@ def _synonyms(prompt: str) -> str:
 
 
 def _triplets(prompt: str) -> str:
-    """LlamaIndex's form: each name, and the next of the same sentence, with the first word between them."""
+    """Return triplets in LlamaIndex's form: a name, the first word after it, and the next name of the sentence."""
     text = prompt.rpartition("Text:")[2].rpartition("Triplets:")[0]
     found = []
     for sentence in re.split(r"(?<=[.?!])\s+", text):
@@ -118,11 +95,33 @@ def _triplets(prompt: str) -> str:
 
 
 def _structured(prompt: str) -> str:
-    """LangChain's form of a query: of a question that has a year in it, its words and a filter for that year."""
+    """Return a query in LangChain's form; a year in the question becomes a filter."""
     question = prompt.rpartition("User Query:")[2].partition("Structured Request:")[0].strip()
     year = re.search(r"\b(\d{4})\b", question)
     found = {"query": question, "filter": f'eq("year", {year[1]})' if year else "NO_FILTER"}
     return f"```json\n{json.dumps(found)}\n```"
+
+
+FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("entity | name | type | description", _lines),
+    ("missed in the last extraction", _nothing_missed),
+    ("Based on the last extraction task", _nothing_missed),
+    ("Answer YES | NO", lambda _: "NO"),
+    ("---Input Text---", _lightrag),
+    ('("entity"', _minirag),
+    ("answer_type_keywords", _keywords),
+    ('"high_level_keywords"', _keywords),
+    ("Structured Request:", _structured),
+    ("knowledge triplets in the form of", _triplets),
+    ("separated by '^' symbols", _synonyms),
+    ("Description List:", lambda prompt: " ".join(prompt.rpartition("Description List:")[2].split())[:300]),
+)
+"""A text in a prompt, and the form of the answer to it; the first that matches is used."""
+
+
+def answer_prompt(prompt: str) -> str:
+    """Return the answer of the scripted model in the form that the prompt asks for."""
+    return next((form for text, form in FORMS if text in prompt), scripted.answer_prompt)(prompt)
 
 
 @dataclass
