@@ -333,49 +333,6 @@ def test_an_agent_asks_for_a_time(diary: Monograph) -> None:
     assert {one["citation"]["document"] for one in found} == {"mar", "apr"}
 
 
-def test_langchain_asks_for_a_time(tmp_path: Path) -> None:
-    pytest.importorskip("langchain_monograph", reason="the LangChain components are not installed")
-    from langchain_core.documents import Document as Page
-    from langchain_core.embeddings import DeterministicFakeEmbedding
-
-    from langchain_monograph import EcoVectorStore
-
-    store = EcoVectorStore(tmp_path / "store.mono", DeterministicFakeEmbedding(size=16))
-    store.add_documents([Page(f"lamp {day}", id=day, metadata={"date": day}) for day in ("2026-01-15", "2026-03-01")])
-    found = store.similarity_search("lamp", k=5, filter={"since": "2026-02"})
-    assert [one.id for one in found] == ["2026-03-01"]
-    assert [one.id for one in store.similarity_search("lamp", k=5, filter={"$date": {"$lt": "2026-02"}})] == [
-        "2026-01-15"
-    ]
-    store.close()
-
-
-def test_llama_index_asks_for_a_time(tmp_path: Path) -> None:
-    pytest.importorskip("llama_index.vector_stores.monograph", reason="the LlamaIndex components are not installed")
-    from llama_index.core.schema import TextNode
-    from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters, VectorStoreQuery
-
-    from llama_index.vector_stores.monograph import EcoVectorStore
-
-    store = EcoVectorStore(tmp_path / "store.mono")
-    vectors = ([1.0, 0.0], [0.0, 1.0])
-    store.add(
-        [
-            TextNode(id_=day, text=f"lamp {day}", metadata={"date": day, "since": "2019"}, embedding=vector)
-            for day, vector in zip(("2026-01-15", "2026-03-01"), vectors, strict=True)
-        ]
-    )
-
-    def found(key: str, value: str) -> list[str] | None:
-        asked = MetadataFilters(filters=[MetadataFilter(key=key, value=value)])
-        return store.query(VectorStoreQuery(query_embedding=[1.0, 1.0], similarity_top_k=5, filters=asked)).ids
-
-    assert found("$since", "2026-02") == ["2026-03-01"]
-    assert found("$as_of", "2026-02") == ["2026-01-15"]
-    assert sorted(found("since", "2019") or []) == ["2026-01-15", "2026-03-01"]
-    store.close()
-
-
 PAGE = """<html><head><title>Lamps</title><meta property="{property}" content="{content}"></head>
 <body><h1>Lamps</h1><p>The lamp of the lighthouse was broken by the storm.</p></body></html>"""
 

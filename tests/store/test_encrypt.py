@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import asyncio
 import copy
-import io
 import json
 import os
 import pickle
@@ -44,10 +43,10 @@ from support.browser import site
 from support.forks import COMMANDS
 from support.models import HashEmbedder
 from support.paths import ROOT, TESTS
+from support.secrets import KEY, assert_not_pickled
 
 dbapi2: Any = pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
 
-KEY = "correct horse; 'battery' \"staple\" ünd --"
 SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok. The password is kumquat-9981."
 TRACES = [b"zanzibar", b"quixote", b"emerald", b"vladivostok", b"kumquat", b"anziba", b"kumqua"]
 """Words and parts of words. Of four letters one stands by chance in some hundred megabytes of noise, upper case or lower."""
@@ -837,123 +836,15 @@ def test_reader_processes_do_not_get_the_key(monkeypatch: pytest.MonkeyPatch) ->
     assert not {b"MONOGRAPH_KEY", b"MONOGRAPH_API_KEY"} & names
 
 
-# Frameworks.
-
-
-def pickled_by_none(holders: list[Any]) -> None:
-    """Whatever holds a key, or a file that one opened, says at once that it is not pickled."""
-    for holder in holders:
-        for kind in (pickle.Pickler, pickle._Pickler):
-            written = io.BytesIO()
-            with pytest.raises(InputError, match="cannot be pickled: the pickle would contain its key"):
-                kind(written).dump(holder)
-
-
 def test_encrypted_archive_cannot_be_pickled(locked: Path, plain: Path) -> None:
     with Monograph.open(locked, HashEmbedder(), key=KEY) as opened:
-        pickled_by_none([opened, opened.files, opened.graph, {"deep": [opened]}])
+        assert_not_pickled([opened, opened.files, opened.graph, {"deep": [opened]}])
         assert copy.deepcopy(opened).search("emeralds", 1, how="lexical")[0].chunk.document_id == "secret"
     with Monograph.open(plain, HashEmbedder()) as opened:
         written = pickle.dumps(opened)
     encrypt(plain, KEY)
     with pytest.raises(NotAMonograph, match=NO_KEY):
         pickle.loads(written)
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
-def test_langchain_components_open_an_encrypted_file(locked: Path, tmp_path: Path) -> None:
-    pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
-    from langchain_core.load import dumpd, dumps, loads
-
-    import langchain_monograph
-
-    path = tmp_path / "chain.mono"
-    store = langchain_monograph.EcoVectorStore(path, key=KEY)
-    store.add_texts(["Anna Calder saw the comet.", SECRET], ids=["a", "b"])
-    store.close()
-    assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
-    assert len(langchain_monograph.MonographLoader(path, key=KEY).load()) == 2
-    names = ("HybridRetriever", "MiniRAGRetriever", "TreeRetriever", "EraRAGRetriever", "SCRCompressor")
-    for kind in (getattr(langchain_monograph, name) for name in names):
-        component = kind(monograph=path, key=KEY)
-        told = [repr(component), str(component), dumps(component), str(dumpd(component)), str(component.model_dump())]
-        assert KEY not in "".join(told)
-        allowed: dict[str, Any] = {"allowed_objects": [kind], "valid_namespaces": ["langchain_monograph"]}
-        again = loads(dumps(component), secrets_map={"MONOGRAPH_KEY": KEY}, **allowed)
-        assert again.key.get_secret_value() == KEY
-        if isinstance(component, langchain_monograph.HybridRetriever):
-            assert component.invoke("comet", k=1)[0].id == again.invoke("comet", k=1)[0].id == "a"
-        again.close()
-        component.close()
-    assert "MONOGRAPH_KEY" not in dumps(langchain_monograph.HybridRetriever(monograph=tmp_path / "plain.mono"))
-    with pytest.raises(WrongKey):
-        langchain_monograph.HybridRetriever(monograph=path, key="another").invoke("comet")  # type: ignore[arg-type]
-    holders: list[Any] = [
-        langchain_monograph.EcoVectorStore(path, key=KEY),
-        langchain_monograph.MonographLoader(path, key=KEY),
-        langchain_monograph.HybridRetriever(monograph=path, key=KEY),  # type: ignore[arg-type]
-        langchain_monograph.SCRCompressor(monograph=path, key=KEY),  # type: ignore[arg-type]
-    ]
-    pickled_by_none(holders)
-    store, loader, retriever, _ = (copy.deepcopy(one) for one in holders)
-    assert store.similarity_search("comet", k=1)[0].id == retriever.invoke("comet", k=1)[0].id == "a"
-    assert len(loader.load()) == 2
-    retriever.close()
-    holders[0].close()
-    with Monograph.open(path, key=KEY) as opened:
-        for use in (
-            lambda: langchain_monograph.EcoVectorStore(opened, key=KEY),
-            lambda: langchain_monograph.HybridRetriever(monograph=opened, key=KEY),  # type: ignore[arg-type]
-        ):
-            with pytest.raises(InputError, match="a key was given, but the file is already open"):
-                use()
-
-
-@pytest.mark.long
-def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
-    pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
-    from llama_index.core import StorageContext, load_index_from_storage
-    from llama_index.core.schema import TextNode
-
-    from llama_index.indices.monograph import EraRAGIndex
-    from llama_index.readers.monograph import MonographReader
-    from llama_index.retrievers.monograph import HybridRetriever
-    from llama_index.vector_stores.monograph import EcoVectorStore
-
-    path = tmp_path / "index.mono"
-    store = EcoVectorStore(path, key=KEY)
-    store.add([TextNode(id_="a", text="Anna Calder saw the comet."), TextNode(id_="b", text=SECRET)])
-    assert KEY not in repr(store) + str(store.to_dict()) + store.to_json()
-    store.close()
-    assert [trace for trace in TRACES if trace in path.read_bytes().lower()] == []
-    for again in (EcoVectorStore(path, key=KEY), HybridRetriever(path, key=KEY)):
-        again.close()
-    EcoVectorStore(tmp_path / "vector_store.mono", key=KEY).close()
-    EcoVectorStore.from_persist_dir(str(tmp_path), key=KEY).close()
-    assert [one.id_ for one in MonographReader(path, key=KEY).load_data()] == ["a", "b"]
-    retriever = HybridRetriever(path, key=KEY, similarity_top_k=1)
-    assert retriever.retrieve("comet")[0].node_id == "a"
-    retriever.close()
-    holders: list[Any] = [EcoVectorStore(path, key=KEY), MonographReader(path, key=KEY), retriever]
-    pickled_by_none(holders)
-    store, reader, again = (copy.deepcopy(one) for one in holders)
-    assert len(store.get_nodes()) == len(reader.load_data()) == 2
-    assert again.retrieve("comet")[0].node_id == "a"
-    again.close()
-    holders[0].close()
-    index = EraRAGIndex([TextNode(id_="c", text="A third one.")], path, key=KEY)
-    index.storage_context.persist(str(tmp_path / "storage"))
-    index.close()
-    written = "".join(one.read_text() for one in (tmp_path / "storage").iterdir())
-    assert str(path) in written
-    assert KEY not in written
-    context = StorageContext.from_defaults(persist_dir=str(tmp_path / "storage"))
-    with pytest.raises(NotAMonograph, match=NO_KEY):
-        load_index_from_storage(context)
-    loaded: Any = load_index_from_storage(context, key=KEY)
-    assert loaded.as_retriever(similarity_top_k=1, detail=1.0).retrieve("comet")[0].node_id == "a"
-    loaded.close()
 
 
 @pytest.mark.long

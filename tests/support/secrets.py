@@ -1,9 +1,17 @@
-"""Texts that must be forgotten, and their traces in the bytes of a file."""
+"""Texts that must be forgotten, their traces in the bytes of a file, and a key that must not be written."""
 
 from __future__ import annotations
 
+import io
+import pickle
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from monograph.errors import InputError
+
+KEY = "correct horse; 'battery' \"staple\" ünd --"
 SECRET = "Zanzibar Quixote hid 4711 emeralds beneath Vladivostok while Xylophonia watched. The password is kumquat-998172635."
 TRACES = [
     b"zanzibar",
@@ -36,3 +44,11 @@ def write_secrets(folder: Path) -> None:
         (folder / f"tea-{number}.txt").write_text(f"Ordinary note {number} about gardens, tea and bicycles.")
     (folder / "secret.txt").write_text(SECRET)
     (folder / "diary.txt").write_text(f"On Monday it rained. {SECRET}")
+
+
+def assert_not_pickled(holders: list[Any]) -> None:
+    """Check that whatever holds a key, or a file that was opened with one, refuses to be pickled."""
+    for holder in holders:
+        for kind in (pickle.Pickler, pickle._Pickler):
+            with pytest.raises(InputError, match="cannot be pickled: the pickle would contain its key"):
+                kind(io.BytesIO()).dump(holder)

@@ -17,7 +17,7 @@ import pytest
 pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
 
 from langchain_core.documents import Document
-from langchain_core.load import dumps, loads
+from langchain_core.load import dumpd, dumps, loads
 from langchain_core.prompts import ChatPromptTemplate
 
 from langchain_monograph import (
@@ -33,10 +33,12 @@ from langchain_monograph import (
 from langchain_monograph.retrievers import FileRetriever
 from monograph import Hybrid, Monograph, strategy
 from monograph.derive.loading import load_extractor, load_summarizer
-from monograph.errors import ClosedFile, InvalidDocument, InvalidFilter, ModelUntrusted, NotAMonograph
+from monograph.errors import ClosedFile, InputError, InvalidDocument, ModelUntrusted, NotAMonograph, WrongKey
 from monograph.shelf import whole_file
+from support.cancelling import cancel_at_every_await
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS
+from support.secrets import KEY, SECRET, assert_not_pickled, bytes_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 
@@ -150,21 +152,8 @@ def test_langchain_components_refuse_a_closed_file(opened: Monograph) -> None:
     assert "closed" in search.invoke({"query": "x"})
 
 
-def test_langchain_components_refuse_filters_of_other_kinds(opened: Monograph) -> None:
-    store = EcoVectorStore(opened)
-    for wrong in ("kind", ["kind"], 7, {"kind": {"~": 1}}):
-        with pytest.raises(InvalidFilter):
-            store.similarity_search("x", filter=wrong)  # type: ignore[arg-type]
-        with pytest.raises(InvalidFilter):
-            store.delete(filter=wrong)  # type: ignore[arg-type]
-    assert len(opened.documents()) == len(FACTS)
-
-
-# Written down and read back.
-
-
-def read_back(text: str, kind: type) -> Any:
-    return loads(text, allowed_objects=[kind], valid_namespaces=["langchain_monograph"])
+def read_back(text: str, kind: type, **options: Any) -> Any:
+    return loads(text, allowed_objects=[kind], valid_namespaces=["langchain_monograph"], **options)
 
 
 @pytest.mark.parametrize("kind", RETRIEVERS)
@@ -283,3 +272,55 @@ def test_langchain_retrievers_are_pickled_and_copied(path: Path, opened: Monogra
             made.close()
         assert retriever.invoke("where was the lathe?") == expected
         retriever.close()
+
+
+@pytest.mark.long
+def test_cancelled_calls_leave_a_whole_file(tmp_path: Path) -> None:
+    pages = [Document(id=f"d{n}", page_content=f"The lighthouse keeper wrote letter {n}.") for n in range(3)]
+    with EcoVectorStore(str(tmp_path / "x.mono")) as store:
+        retriever = HybridRetriever(monograph=store.monograph, k=2)
+        times = [
+            cancel_at_every_await(lambda: store.aadd_documents(pages)),
+            cancel_at_every_await(lambda: store.asimilarity_search("lighthouse", k=2)),
+            cancel_at_every_await(lambda: store.amax_marginal_relevance_search("lighthouse", k=2)),
+            cancel_at_every_await(lambda: retriever.ainvoke("lighthouse")),
+            cancel_at_every_await(lambda: store.adelete(["d0"])),
+        ]
+        assert min(times) > 0
+        assert whole_file(store.monograph, "check", "check").check() == []
+        assert sorted(one.id for one in store.monograph.documents()) == ["d1", "d2"]
+        store.add_documents(pages[:1])
+        assert len(store.similarity_search("lighthouse", k=5)) == 3
+
+
+@pytest.mark.long
+def test_langchain_components_open_an_encrypted_file(tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
+    path = tmp_path / "chain.mono"
+    with EcoVectorStore(path, key=KEY) as store:
+        store.add_texts(["Anna Calder saw the comet.", SECRET], ids=["a", "b"])
+    assert b"kumquat" not in bytes_of(path)
+    for kind in (*RETRIEVERS, SCRCompressor):
+        with kind(monograph=path, key=KEY) as component:
+            forms = (repr(component), component, dumps(component), dumpd(component), component.model_dump())
+            assert KEY not in "".join(map(str, forms))
+            with read_back(dumps(component), kind, secrets_map={"MONOGRAPH_KEY": KEY}) as again:
+                assert again.key.get_secret_value() == KEY
+                if kind is HybridRetriever:
+                    assert component.invoke("comet", k=1)[0].id == again.invoke("comet", k=1)[0].id == "a"
+    assert "MONOGRAPH_KEY" not in dumps(HybridRetriever(monograph=tmp_path / "plain.mono"))
+    with pytest.raises(WrongKey):
+        HybridRetriever(monograph=path, key="another").invoke("comet")  # type: ignore[arg-type]
+    store, loader = EcoVectorStore(path, key=KEY), MonographLoader(path, key=KEY)
+    retriever = HybridRetriever(monograph=path, key=KEY)  # type: ignore[arg-type]
+    assert_not_pickled([store, loader, retriever, SCRCompressor(monograph=path, key=KEY)])  # type: ignore[arg-type]
+    with copy.deepcopy(retriever) as again:
+        found = copy.deepcopy(store).similarity_search("comet", k=1)
+        assert found[0].id == again.invoke("comet", k=1)[0].id == "a"
+    assert len(loader.load()) == len(copy.deepcopy(loader).load()) == 2
+    store.close()
+    kinds: list[Callable[..., Any]] = [EcoVectorStore, HybridRetriever]
+    with Monograph.open(path, key=KEY) as opened:
+        for make in kinds:
+            with pytest.raises(InputError, match="a key was given, but the file is already open"):
+                make(monograph=opened, key=KEY)

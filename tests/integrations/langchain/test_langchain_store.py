@@ -197,10 +197,19 @@ def test_langchain_store_applies_filters(store: EcoVectorStore) -> None:
     assert halls(filter=lambda document: document.metadata["hall"] % 2 == 1) == {1, 3, 5, 7}
     assert halls(filter=lambda document: False) == set()
     assert halls(filter={}) == set(range(8))
-    wrong: list[Any] = [{"hall": {"~": 1}}, {"hall": {}}, {"hall": object()}, ["hall"], "hall", {"hall": {"in": 3}}]
+    wrong: list[Any] = [{"hall": {"~": 1}}, {"hall": {}}, {"hall": object()}, ["hall"], "hall", 7, {"hall": {"in": 3}}]
     for one in wrong:
         with pytest.raises(InvalidFilter):
             halls(filter=one)
+        with pytest.raises(InvalidFilter):
+            store.delete(filter=one)
+    assert len(store.get()) == 8
+
+
+def test_langchain_store_filters_by_time(store: EcoVectorStore) -> None:
+    store.add_documents([Document(f"lamp {day}", id=day, metadata={"date": day}) for day in ("2026-01-15", "2026-03")])
+    assert ids(store.similarity_search("lamp", k=5, filter={"since": "2026-02"})) == ["2026-03"]
+    assert ids(store.similarity_search("lamp", k=5, filter={"$date": {"$lt": "2026-02"}})) == ["2026-01-15"]
 
 
 @pytest.mark.parametrize("deep", [[], {"hall": 1}])

@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
+from llama_index.core import StorageContext, load_index_from_storage
+from llama_index.core.base.response.schema import AsyncStreamingResponse
 from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 
@@ -25,13 +27,16 @@ from llama_index.readers.monograph import MonographReader
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore
-from monograph import Monograph
+from monograph import Document, Monograph
 from monograph.derive.loading import load_summarizer
-from monograph.errors import ClosedFile, InvalidFilter
+from monograph.errors import ClosedFile, NotAMonograph
+from support.answering import Whole
+from support.cancelling import cancel_at_every_await
 from support.contents import traces
 from support.letter_corpus import FACTS, STRANGERS
 from support.llama_index_values import node
 from support.models import HashEmbedder
+from support.secrets import KEY, SECRET, assert_not_pickled, bytes_of
 
 
 def nodes(texts: list[str], kind: str) -> list[TextNode]:
@@ -144,19 +149,6 @@ def test_llama_index_components_refuse_a_closed_file(opened: Monograph) -> None:
     assert "closed" in tools["search"](query="x").content
 
 
-def test_llama_index_components_refuse_filters_of_other_kinds(opened: Monograph) -> None:
-    store = EcoVectorStore(opened)
-    for wrong in ({"kind": "kept"}, "kind = kept", [MetadataFilter(key="kind", value="kept")]):
-        for use in (
-            lambda wrong=wrong: store.query(VectorStoreQuery(query_str="x", filters=wrong)),
-            lambda wrong=wrong: store.get_nodes(filters=wrong),
-            lambda wrong=wrong: store.delete_nodes(filters=wrong),
-        ):
-            with pytest.raises(InvalidFilter, match="MetadataFilters"):
-                use()
-    assert len(store.get_nodes()) == len(FACTS)
-
-
 def test_llama_index_index_of_a_received_file_asks_no_server(tmp_path: Path, server: Any) -> None:
     path = tmp_path / "received.mono"
     with Monograph.open(path, summarizer=load_summarizer(f"llm:openai:{server.url}#x")) as theirs:
@@ -195,3 +187,54 @@ def test_llama_index_retrievers_are_pickled_and_copied(opened: Monograph, kind: 
         assert [one.node_id for one in made.retrieve("where was the lathe?")] == expected
         made.close()
     assert [one.node_id for one in retriever.retrieve("where was the lathe?")] == expected
+
+
+@pytest.mark.long
+def test_cancelled_queries_leave_the_file_usable(tmp_path: Path) -> None:
+    async def streamed(engine: CitingQueryEngine) -> str:
+        answer = await engine.aquery("Who wrote the letters?")
+        assert isinstance(answer, AsyncStreamingResponse)
+        return "".join([piece async for piece in answer.async_response_gen()])
+
+    with Monograph.open(tmp_path / "x.mono", model=Whole("The keeper [1].", 3)) as archive:
+        archive.add([Document(f"The lighthouse keeper wrote letter {n}.", id=f"d{n}") for n in range(3)])
+        retriever = HybridRetriever(archive, similarity_top_k=2)
+        times = [
+            cancel_at_every_await(lambda: retriever.aretrieve("lighthouse")),
+            cancel_at_every_await(lambda: CitingQueryEngine(archive).aquery("Who wrote the letters?")),
+            cancel_at_every_await(lambda: streamed(CitingQueryEngine(archive, streaming=True))),
+        ]
+        assert min(times) > 0
+        assert archive.check() == []
+        assert archive.remove(["d0"]).removed == 1
+        assert len(archive.search("lighthouse", 5)) == 2
+
+
+@pytest.mark.long
+def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
+    pytest.importorskip("sqlcipher3.dbapi2", reason="the extra encrypt is not installed")
+    path = tmp_path / "vector_store.mono"
+    with EcoVectorStore(path, key=KEY) as store:
+        store.add([TextNode(id_="a", text="Anna Calder saw the comet."), TextNode(id_="b", text=SECRET)])
+        assert KEY not in repr(store) + str(store.to_dict()) + store.to_json()
+    assert b"kumquat" not in bytes_of(path)
+    store, reader = EcoVectorStore.from_persist_dir(str(tmp_path), key=KEY), MonographReader(path, key=KEY)
+    retriever = HybridRetriever(path, key=KEY, similarity_top_k=1)
+    assert_not_pickled([store, reader, retriever])
+    for made in (retriever, copy.deepcopy(retriever)):
+        assert made.retrieve("comet")[0].node_id == "a"
+        made.close()
+    assert [one.id_ for one in reader.load_data()] == ["a", "b"]
+    assert len(copy.deepcopy(store).get_nodes()) == len(copy.deepcopy(reader).load_data()) == 2
+    store.close()
+    with EraRAGIndex([TextNode(id_="c", text="A third one.")], path, key=KEY) as index:
+        index.storage_context.persist(str(tmp_path / "storage"))
+    written = "".join(one.read_text() for one in (tmp_path / "storage").iterdir())
+    assert str(path) in written
+    assert KEY not in written
+    context = StorageContext.from_defaults(persist_dir=str(tmp_path / "storage"))
+    with pytest.raises(NotAMonograph, match="encrypted and no key"):
+        load_index_from_storage(context)
+    loaded: Any = load_index_from_storage(context, key=KEY)
+    assert loaded.as_retriever(similarity_top_k=1, detail=1.0).retrieve("comet")[0].node_id == "a"
+    loaded.close()

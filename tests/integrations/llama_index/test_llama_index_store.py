@@ -262,7 +262,28 @@ def test_llama_index_store_refuses_invalid_filters(store: EcoVectorStore) -> Non
             ask(store, "hall", filters=MetadataFilters(filters=[wrong]))
         with pytest.raises(InvalidFilter):
             store.delete_nodes(filters=MetadataFilters(filters=[wrong]))
+
+    def query(filters: Any) -> object:
+        return store.query(VectorStoreQuery(query_embedding=embedded("x"), filters=filters))
+
+    uses: list[Any] = [query, store.get_nodes, store.delete_nodes]
+    for other in ({"kind": "kept"}, "kind = kept", [MetadataFilter(key="kind", value="kept")]):
+        for use in uses:
+            with pytest.raises(InvalidFilter, match="MetadataFilters"):
+                use(filters=other)
     assert len(ask(store, "hall")) == 8
+
+
+def test_llama_index_store_filters_by_time(store: EcoVectorStore) -> None:
+    for day in ("2026-01-15", "2026-03-01"):
+        store.add([TextNode(id_=day, text="x", metadata={"date": day, "since": "2019"}, embedding=embedded("lamp"))])
+
+    def found(key: str, value: str) -> list[str]:
+        return ask(store, "lamp", filters=MetadataFilters(filters=[MetadataFilter(key=key, value=value)]))
+
+    assert found("$since", "2026-02") == ["2026-03-01"]
+    assert found("$as_of", "2026-02") == ["2026-01-15"]
+    assert sorted(found("since", "2019")) == ["2026-01-15", "2026-03-01"]
 
 
 def test_llama_index_store_returns_nodes_unchanged(store: EcoVectorStore) -> None:
