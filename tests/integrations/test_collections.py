@@ -64,25 +64,18 @@ def test_llama_index_store_keeps_to_its_collection(monograph: Monograph) -> None
 
 
 def test_a_store_of_a_collection_is_pickled(tmp_path: Path) -> None:
-    store = EcoVectorStore(tmp_path / "x.mono", collection="notes")
-    store.add([node("a", "A note.", "d")])
-    other = EcoVectorStore(tmp_path / "x.mono", collection="recipes")
-    other.add([node("b", "A recipe.", "e")])
-    other.close()
-    again = pickle.loads(pickle.dumps(store))
-    assert [one.node_id for one in again.get_nodes()] == ["a"]
-    again.close()
-    store.close()
-    chain = langchain.EcoVectorStore(tmp_path / "x.mono", collection="notes")
-    once_more = pickle.loads(pickle.dumps(chain))
-    assert [one.id for one in once_more.similarity_search("note", k=9)] == ["a"]
-    once_more.close()
-    chain.close()
-    retriever = llama_retrievers.HybridRetriever(tmp_path / "x.mono", collection="recipes")
-    assert [one.node.node_id for one in retriever.retrieve("a note or a recipe?")] == ["b"]
-    retriever.close()
-    assert [one.node.node_id for one in retriever.retrieve("a note or a recipe?")] == ["b"]
-    retriever.close()
+    path = tmp_path / "x.mono"
+    for name, text, collection in (("a", "A note.", "notes"), ("b", "A recipe.", "recipes")):
+        with EcoVectorStore(path, collection=collection) as store:
+            store.add([node(name, text, name + "!")])
+            with pickle.loads(pickle.dumps(store)) as again:
+                assert [one.node_id for one in again.get_nodes()] == [name]
+    with langchain.EcoVectorStore(path, collection="notes") as chain, pickle.loads(pickle.dumps(chain)) as again:
+        assert [one.id for one in again.similarity_search("note", k=9)] == ["a"]
+    retriever = llama_retrievers.HybridRetriever(path, collection="recipes")
+    for _ in range(2):
+        assert [one.node.node_id for one in retriever.retrieve("a note or a recipe?")] == ["b"]
+        retriever.close()
 
 
 def test_langchain_store_keeps_to_its_collection(monograph: Monograph) -> None:

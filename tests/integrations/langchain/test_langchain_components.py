@@ -1,10 +1,11 @@
-"""LangChain: retrievers along the graph and through the tree, reduction, tools, a loader."""
+"""LangChain: retrievers along the graph and through the tree, rerankers, reduction, tools, a loader."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -13,21 +14,27 @@ pytest.importorskip("langchain_core", reason="the extra langchain is not install
 integration = pytest.importorskip("langchain_tests.integration_tests", reason="langchain-tests is not installed")
 unit = pytest.importorskip("langchain_tests.unit_tests", reason="langchain-tests is not installed")
 
-from langchain_core.documents import Document
+from langchain_core.cross_encoders import BaseCrossEncoder
+from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.load import dumps, loads
 from langchain_core.tools import BaseTool
 
 from langchain_monograph import (
     EraRAGRetriever,
     HybridRetriever,
+    LangChainReranker,
     MiniRAGRetriever,
     MonographLoader,
     MonographToolkit,
     SCRCompressor,
     TreeRetriever,
 )
-from monograph import Graph, Monograph, Tree
-from monograph.errors import InputError, MissingExtra, NotFound
-from support.letter_corpus import with_filler
+from monograph import Graph, Monograph, Reranker, Tree
+from monograph.errors import InputError, MissingExtra, ModelUnavailable, NotFound
+from support.letter_corpus import of_different_lengths, with_filler
+from support.retriever_events import explanations
+
+QUESTION = "who got the plates from the woman that Tobias Renk met?"
 
 
 @pytest.fixture
@@ -36,15 +43,19 @@ def filled(monograph: Monograph) -> Monograph:
     return monograph
 
 
-class Standard(integration.RetrieversIntegrationTests):  # type: ignore[misc,name-defined]
+RETRIEVERS = {HybridRetriever: "auto", MiniRAGRetriever: "graph", TreeRetriever: "tree", EraRAGRetriever: "tree"}
+"""Retrievers and the search mode of each."""
+
+
+class TestRetrievers(integration.RetrieversIntegrationTests):  # type: ignore[misc,name-defined]
     """LangChain's own suite for retrievers, for each of ours."""
 
     kind: type
     opened: Monograph
 
-    @pytest.fixture(autouse=True)
-    def _open(self, filled: Monograph) -> None:
-        type(self).opened = filled
+    @pytest.fixture(autouse=True, params=RETRIEVERS)
+    def _open(self, request: pytest.FixtureRequest, filled: Monograph) -> None:
+        type(self).kind, type(self).opened = request.param, filled
 
     @property
     def retriever_constructor(self) -> type:
@@ -59,36 +70,12 @@ class Standard(integration.RetrieversIntegrationTests):  # type: ignore[misc,nam
         return "who met Anna Calder in Vienna, and who got the plates?"
 
 
-class TestHybrid(Standard):
-    kind = HybridRetriever
-
-
-class TestMiniRAG(Standard):
-    kind = MiniRAGRetriever
-
-
-class TestTree(Standard):
-    kind = TreeRetriever
-
-
-class TestEraRAG(Standard):
-    kind = EraRAGRetriever
-
-
-del Standard
-
-
-@pytest.fixture
-def search_tool(filled: Monograph) -> BaseTool:
-    return MonographToolkit(monograph=filled).get_tools()[0]
-
-
 class ToolParams:
     given: BaseTool
 
     @pytest.fixture(autouse=True)
-    def _give(self, search_tool: BaseTool) -> None:
-        type(self).given = search_tool
+    def _give(self, filled: Monograph) -> None:
+        type(self).given = MonographToolkit(monograph=filled).get_tools()[0]
 
     @property
     def tool_constructor(self) -> BaseTool:
@@ -108,9 +95,8 @@ class TestToolIntegration(ToolParams, integration.ToolsIntegrationTests):  # typ
 
 
 def test_langchain_retriever_follows_the_graph(filled: Monograph) -> None:
-    question = "who got the plates from the woman that Tobias Renk met?"
-    found = MiniRAGRetriever(monograph=filled, k=2).invoke(question)
-    hits = filled.search(question, 2, how="graph")
+    found = MiniRAGRetriever(monograph=filled, k=2).invoke(QUESTION)
+    hits = filled.search(QUESTION, 2, how="graph")
     assert [one.id for one in found] == [hit.chunk.id for hit in hits]
     faithful = MiniRAGRetriever(monograph=filled).invoke("Anna Calder", faithful=True, k=3, filter={"n": 1})
     expected = filled.search("Anna Calder", 3, how=Graph(faithful=True), where={"n": 1})
@@ -187,3 +173,73 @@ def test_missing_graph_retriever_package_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "langchain_monograph.graph_adapter", raising=False)
     with pytest.raises(MissingExtra, match="pip install langchain-graph-retriever"):
         importlib.import_module("langchain_monograph.graph_adapter")
+
+
+class Shortest(BaseCrossEncoder):
+    """Likes what is short."""
+
+    def score(self, text_pairs: list[tuple[str, str]]) -> list[float]:
+        assert {question for question, _ in text_pairs} == {QUESTION}
+        return [-float(len(text)) for _, text in text_pairs]
+
+
+class ShortestFirst(BaseDocumentCompressor):
+    """The same as a compressor, which keeps so many, and tells scores or not."""
+
+    keeps: int = 30
+    tells: bool = True
+
+    def compress_documents(self, documents: Sequence[Document], query: str, callbacks: Any = None) -> list[Document]:
+        ordered = sorted(documents, key=lambda one: len(one.page_content))[: self.keeps]
+        told = [{"relevance_score": -float(len(one.page_content))} if self.tells else {} for one in ordered]
+        return [
+            Document(page_content=one.page_content, metadata=one.metadata | more)
+            for one, more in zip(ordered, told, strict=True)
+        ]
+
+
+@pytest.fixture
+def uneven(monograph: Monograph) -> Monograph:
+    return of_different_lengths(monograph)
+
+
+def test_langchain_reranker_ranks_a_files_hits(uneven: Monograph) -> None:
+    encoder = LangChainReranker(Shortest(), "shortest", 1e7)
+    assert isinstance(encoder, Reranker)
+    found = uneven.search(QUESTION, 5, "lexical", reranker=encoder)
+    scores = [next(one.score for one in hit.origins if one.retriever == "rerank") for hit in found]
+    assert scores == sorted(scores, reverse=True) and scores[0] > scores[-1]
+    compressor = LangChainReranker(ShortestFirst(), "shortest, as a compressor", weight=1e7)
+    assert [hit.chunk.id for hit in uneven.search(QUESTION, 5, "lexical", reranker=compressor)] == [
+        hit.chunk.id for hit in found
+    ]
+
+
+@pytest.mark.parametrize("model", [ShortestFirst(keeps=2), ShortestFirst(tells=False)])
+def test_langchain_reranker_that_drops_hits_is_refused(uneven: Monograph, model: ShortestFirst) -> None:
+    """A score that hangs on what else was there must not be remembered."""
+    with pytest.raises(ModelUnavailable, match="langchain/some") as caught:
+        uneven.search(QUESTION, 5, reranker=LangChainReranker(model, "some"))
+    assert "top_n=30" in caught.value.hint
+
+
+@pytest.mark.parametrize(("kind", "how"), RETRIEVERS.items())
+def test_langchain_retrievers_accept_a_reranker(uneven: Monograph, kind: type, how: str) -> None:
+    encoder = LangChainReranker(Shortest(), "shortest")
+    found = kind(monograph=uneven, k=3, reranker=encoder).invoke(QUESTION)
+    assert [one.page_content for one in found] == [
+        hit.text for hit in uneven.search(QUESTION, 3, how, reranker=encoder)
+    ]
+    reranked = explanations(kind(monograph=uneven, k=3, reranker=encoder), QUESTION)
+    assert len(reranked) == len(found)
+    assert all("rerank #" in one for one in reranked)
+    assert not any("rerank" in one for one in explanations(kind(monograph=uneven), QUESTION))
+
+
+def test_langchain_reranker_is_serialized_by_name(uneven: Monograph) -> None:
+    text = dumps(HybridRetriever(monograph=uneven, k=2, reranker="embedder:static"))
+    again = loads(text, allowed_objects=[HybridRetriever], valid_namespaces=["langchain_monograph"])
+    assert again.reranker == "embedder:static"
+    assert "rerank #" in explanations(again, QUESTION)[0]
+    again.close()
+    assert '"reranker"' not in dumps(HybridRetriever(monograph=uneven, k=2))

@@ -69,14 +69,9 @@ class Hashed(Embeddings):
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[EcoVectorStore]:
     made = EcoVectorStore(tmp_path / "store.mono", Hashed())
-    made.add_documents(
-        [
-            Document(
-                id=f"doc/{n}", page_content=f"The {word} stands in hall {n}.", metadata={"hall": n, "tags": [word]}
-            )
-            for n, word in enumerate(WORDS)
-        ]
-    )
+    texts = [f"The {word} stands in hall {n}." for n, word in enumerate(WORDS)]
+    metadata = [{"hall": n, "tags": [word]} for n, word in enumerate(WORDS)]
+    made.add_texts(texts, metadata, ids=[f"doc/{n}" for n in range(8)])
     yield made
     made.close()
 
@@ -159,11 +154,7 @@ def test_langchain_store_keeps_any_id(store: EcoVectorStore, name: str) -> None:
 
 
 def test_langchain_store_takes_ids_from_documents_and_arguments(store: EcoVectorStore) -> None:
-    given = [
-        Document(id="mine", page_content="one"),
-        Document(page_content="two"),
-        Document(id="theirs", page_content="three"),
-    ]
+    given = [Document("one", id="mine"), Document("two"), Document("three", id="theirs")]
     made = store.add_documents(given, ids=[None, None, "ours"])
     assert (made[0], made[2]) == ("mine", "ours")
     assert ids(store.get_by_ids(made)) == made
@@ -177,10 +168,8 @@ def test_langchain_store_takes_ids_from_documents_and_arguments(store: EcoVector
 def test_langchain_store_keeps_blank_texts(store: EcoVectorStore) -> None:
     store.add_texts(["", " \n"], [{"kind": "blank"}] * 2, ids=["empty", "space"])
     assert [one.page_content for one in store.get_by_ids(["empty", "space"])] == ["", " \n"]
-    assert {one.page_content for one in store.similarity_search("x empty", k=20, filter={"kind": "blank"})} == {
-        "",
-        " \n",
-    }
+    found = store.similarity_search("x empty", k=20, filter={"kind": "blank"})
+    assert {one.page_content for one in found} == {"", " \n"}
 
 
 def test_langchain_store_applies_filters(store: EcoVectorStore) -> None:
@@ -189,10 +178,8 @@ def test_langchain_store_applies_filters(store: EcoVectorStore) -> None:
 
     assert halls(filter={"hall": 3}) == {3}
     assert halls(filter={"hall": {"$gte": 5}}) == {5, 6, 7}
-    assert halls(filter={"$or": [{"hall": 1}, {"$and": [{"hall": {"$lt": 4}}, {"tags": {"contains": "drill"}}]}]}) == {
-        1,
-        3,
-    }
+    drilling = {"$and": [{"hall": {"$lt": 4}}, {"tags": {"contains": "drill"}}]}
+    assert halls(filter={"$or": [{"hall": 1}, drilling]}) == {1, 3}
     assert halls(filter={"not": {"hall": {"in": [0, 1, 2]}}}) == {3, 4, 5, 6, 7}
     assert halls(filter=lambda document: document.metadata["hall"] % 2 == 1) == {1, 3, 5, 7}
     assert halls(filter=lambda document: False) == set()
@@ -275,11 +262,8 @@ def test_langchain_store_ranks_by_maximal_marginal_relevance(store: EcoVectorSto
     assert {one.id for one in plain} == {one.id for one in near}
     vector = Hashed().embed_query("the anvil")
     again = store.max_marginal_relevance_search_by_vector(vector, k=3, fetch_k=11, lambda_mult=0.2)
-    assert (
-        again
-        == apart
-        == asyncio.run(store.amax_marginal_relevance_search("the anvil", k=3, fetch_k=11, lambda_mult=0.2))
-    )
+    awaited = asyncio.run(store.amax_marginal_relevance_search("the anvil", k=3, fetch_k=11, lambda_mult=0.2))
+    assert again == apart == awaited
     only = store.max_marginal_relevance_search("the anvil", k=2, filter={"hall": {">": 5}})
     assert set(ids(only)) == {"doc/6", "doc/7"}
     assert store.max_marginal_relevance_search("anvil", k=0) == []

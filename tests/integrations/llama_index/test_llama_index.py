@@ -20,7 +20,6 @@ pytest.importorskip("llama_index.core", reason="the extra llama-index is not ins
 
 from llama_index.core.callbacks import CallbackManager, CBEventType, LlamaDebugHandler
 from llama_index.core.postprocessor import SimilarityPostprocessor
-from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, NodeWithScore, TextNode
 
 from llama_index.graph_stores.monograph import MonographPropertyGraphStore
@@ -98,17 +97,6 @@ def test_changing_a_returned_node_changes_no_later_result(filled: Monograph) -> 
     first = retriever.retrieve("chisel")[0].node
     first.metadata["tags"].append("spoilt")
     assert retriever.retrieve("chisel")[0].metadata["tags"] == ["a", "chisel"]
-
-
-def test_llama_index_concurrent_queries_find_the_same(filled: Monograph) -> None:
-    retriever = HybridRetriever(filled, how="dense")
-
-    async def ask() -> list[list[str]]:
-        found = await asyncio.gather(*(retriever.aretrieve("engine and drill") for _ in range(6)))
-        return [[node.node_id for node in nodes] for nodes in found]
-
-    alone = [node.node_id for node in retriever.retrieve("engine and drill")]
-    assert asyncio.run(ask()) == [alone] * 6
 
 
 def test_llama_index_retriever_does_not_block_the_event_loop(
@@ -220,20 +208,6 @@ def test_llama_index_callbacks_see_a_retrieval(filled: Monograph) -> None:
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
 
 
-def test_llama_index_query_engine_returns_sources_without_a_model(filled: Monograph) -> None:
-    from llama_index.core import Settings
-    from llama_index.core.llms import MockLLM
-
-    Settings.llm = MockLLM()
-    engine = RetrieverQueryEngine.from_args(HybridRetriever(filled), response_mode="no_text")  # type: ignore[arg-type]
-    assert engine.query("where is the drill?").source_nodes[0].metadata["hall"] == 3
-
-
-def test_llama_index_namespaces_have_no_init_module() -> None:
-    for name in ("llama_index", *(f"llama_index.{path.parent.name}" for path in SPACE.glob("*/monograph"))):
-        assert getattr(importlib.import_module(name), "__file__", None) is None, name
-
-
 def test_llamahub_metadata_match_the_classes() -> None:
     told = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["llamahub"]
     assert told["contains_example"] is True
@@ -256,14 +230,3 @@ def test_llamahub_metadata_match_the_classes() -> None:
     }
     assert set(told["class_authors"]) == theirs - {"AnswerEvent", "HitNode", "ReductionEvent", "SearchEvent"}
     assert set(told["class_authors"].values()) == {"monograph"}
-
-
-def test_index_is_in_both_registries() -> None:
-    from llama_index.core.data_structs.registry import INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS
-    from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
-
-    from llama_index.indices.monograph import EraRAGIndex
-
-    struct = EraRAGIndex.index_struct_cls
-    assert INDEX_STRUCT_TYPE_TO_INDEX_STRUCT_CLASS[struct.get_type()] is struct
-    assert INDEX_STRUCT_TYPE_TO_INDEX_CLASS[struct.get_type()] is EraRAGIndex

@@ -1,4 +1,4 @@
-"""LlamaIndex: retrievers along the graph and through the tree, reduction, an index, answers, tools, a reader."""
+"""LlamaIndex: retrievers of the graph and the tree, rerankers, reduction, an index, answers, tools, a reader."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,22 +16,34 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.retrievers.fusion_retriever import FUSION_MODES
-from llama_index.core.schema import Document, ImageNode, MetadataMode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.schema import (
+    Document,
+    ImageNode,
+    MetadataMode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    TextNode,
+)
 
+from llama_index.embeddings.monograph import MonographEmbedding
 from llama_index.indices.monograph import EraRAGIndex
-from llama_index.postprocessor.monograph import SCRPostprocessor
+from llama_index.postprocessor.monograph import LlamaIndexReranker, SCRPostprocessor
 from llama_index.query_engine.monograph import CitingQueryEngine
 from llama_index.readers.monograph import MonographReader
 from llama_index.retrievers.monograph import HybridRetriever, MiniRAGRetriever, TreeRetriever
 from llama_index.tools.monograph import MonographToolSpec
 from llama_index.vector_stores.monograph import EcoVectorStore, HitNode
-from monograph import Graph, Hybrid, Monograph, Tree
-from monograph.errors import InputError, NotFound
-from support.letter_corpus import FACTS, FILLER, with_filler
+from monograph import Graph, Hybrid, Monograph, Reranker, Tree
+from monograph.errors import InputError, ModelUnavailable, NotFound
+from support.letter_corpus import FACTS, FILLER, of_different_lengths, with_filler
 from support.llama_index_values import above
+
+QUESTION = "who got the plates from the woman that Tobias Renk met?"
 
 
 @pytest.fixture(autouse=True)
@@ -52,9 +63,8 @@ def grown(filled: Monograph) -> Monograph:
 
 
 def test_llama_index_retriever_follows_the_graph(filled: Monograph) -> None:
-    question = "who got the plates from the woman that Tobias Renk met?"
-    nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(question)
-    hits = filled.search(question, 2, how="graph")
+    nodes = MiniRAGRetriever(filled, similarity_top_k=2).retrieve(QUESTION)
+    hits = filled.search(QUESTION, 2, how="graph")
     assert [(one.node_id, one.score) for one in nodes] == [(hit.chunk.id, hit.relevance) for hit in hits]
     assert [one.explanation for one in nodes if isinstance(one, HitNode)] == [hit.explain() for hit in hits]
     faithful = MiniRAGRetriever(filled, faithful=True, filters=above("n", 0))
@@ -90,15 +100,14 @@ def test_llama_index_retriever_searches_the_tree(filled: Monograph) -> None:
 
 
 def test_fusion_adds_the_ranks_of_a_node_that_two_retrievers_find(grown: Monograph) -> None:
-    question = "who got the plates from the woman that Tobias Renk met?"
     retrievers: list[BaseRetriever] = [HybridRetriever(grown, how="dense"), MiniRAGRetriever(grown)]
-    alone = [{one.node_id: one.node.hash for one in retriever.retrieve(question)} for retriever in retrievers]
+    alone = [{one.node_id: one.node.hash for one in retriever.retrieve(QUESTION)} for retriever in retrievers]
     shared = alone[0].keys() & alone[1].keys()
     assert shared
     assert all(alone[0][name] == alone[1][name] for name in shared)
     fused = QueryFusionRetriever(
         retrievers, similarity_top_k=9, mode=FUSION_MODES.RECIPROCAL_RANK, num_queries=1, use_async=False
-    ).retrieve(question)
+    ).retrieve(QUESTION)
     assert sorted(one.node_id for one in fused) == sorted(alone[0].keys() | alone[1].keys())
     scores = {one.node_id: one.score or 0.0 for one in fused}
     assert all((scores[name] > 1 / 60) == (name in shared) for name in scores)
@@ -150,17 +159,11 @@ def test_reduction_serves_any_retriever(filled: Monograph) -> None:
     )
     assert "Okafor" in engine.query("who got the comet plates?").source_nodes[0].get_content()
     assert (
-        VectorStoreIndex.from_vector_store(store, embed_model=_embedding(filled))
+        VectorStoreIndex.from_vector_store(store, embed_model=MonographEmbedding(filled.embedder))
         .as_query_engine(llm=MockLLM(), node_postprocessors=[SCRPostprocessor(filled)], response_mode="no_text")
         .query("who got the comet plates?")
         .source_nodes
     )
-
-
-def _embedding(monograph: Monograph) -> Any:
-    from llama_index.embeddings.monograph import MonographEmbedding
-
-    return MonographEmbedding(monograph.embedder)
 
 
 def letters() -> list[Document]:
@@ -288,3 +291,54 @@ def test_llama_index_reader_returns_whole_documents(filled: Monograph) -> None:
     assert len(asyncio.run(MonographReader(filled.path).aload_data())) == 4
     with pytest.raises(NotFound):
         MonographReader(filled).load_data(["nothing"])
+
+
+class Shortest(BaseNodePostprocessor):
+    """Likes what is short, keeps so many, and tells scores or not."""
+
+    keeps: int = 30
+    tells: bool = True
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        assert query_bundle is not None and query_bundle.query_str == QUESTION
+        ordered = sorted(nodes, key=lambda one: len(one.text))[: self.keeps]
+        return [NodeWithScore(node=one.node, score=-float(len(one.text)) if self.tells else None) for one in ordered]
+
+
+@pytest.fixture
+def uneven(monograph: Monograph) -> Monograph:
+    return of_different_lengths(monograph)
+
+
+def test_llama_index_reranker_ranks_a_files_hits(uneven: Monograph) -> None:
+    reranker = LlamaIndexReranker(Shortest(), "shortest", 1e7)
+    assert isinstance(reranker, Reranker)
+    found = uneven.search(QUESTION, 5, "lexical", reranker=reranker)
+    scores = [next(one.score for one in hit.origins if one.retriever == "rerank") for hit in found]
+    assert scores == sorted(scores, reverse=True) and scores[0] > scores[-1]
+
+
+@pytest.mark.parametrize("model", [Shortest(keeps=2), Shortest(tells=False)])
+def test_llama_index_reranker_that_drops_hits_is_refused(uneven: Monograph, model: Shortest) -> None:
+    with pytest.raises(ModelUnavailable, match="llama-index/some") as caught:
+        uneven.search(QUESTION, 5, reranker=LlamaIndexReranker(model, "some"))
+    assert "top_n=30" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [(HybridRetriever, "auto"), (MiniRAGRetriever, "graph"), (TreeRetriever, "tree")]
+)
+def test_llama_index_retrievers_accept_a_reranker(uneven: Monograph, kind: type, how: str) -> None:
+    reranker = LlamaIndexReranker(Shortest(), "shortest")
+    found = kind(uneven, similarity_top_k=3, reranker=reranker).retrieve(QUESTION)
+    assert [one.text for one in found] == [hit.text for hit in uneven.search(QUESTION, 3, how, reranker=reranker)]
+    assert all("rerank #" in one.explanation for one in found)
+    assert all("rerank" not in one.explanation for one in kind(uneven).retrieve(QUESTION))
+
+
+def test_citing_engine_uses_its_reranker(uneven: Monograph) -> None:
+    reranker = LlamaIndexReranker(Shortest(), "shortest")
+    answer = CitingQueryEngine(uneven, reranker=reranker).query(QUESTION)
+    assert str(answer) == uneven.ask(QUESTION, reranker=reranker).text

@@ -103,7 +103,9 @@ def test_llama_index_store_sends_search_events(filled: Monograph, told: Assertio
     near, words = told.of(SearchEvent)
     assert (near.found, near.retrievers) == (3, ["dense"])
     assert words.retrievers == ["lexical"]
-    assert {"EcoVectorStore.query", "EcoVectorStore.aquery"} <= told.spans
+    store.add([])
+    store.delete("nobody")
+    assert {f"EcoVectorStore.{name}" for name in ("query", "aquery", "add", "delete")} <= told.spans
 
 
 def test_postprocessor_sends_a_reduction_event_with_kept_characters(filled: Monograph, told: Assertions) -> None:

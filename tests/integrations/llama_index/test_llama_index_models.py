@@ -15,9 +15,7 @@ pytest.importorskip("urllib3", reason="the extra llm is not installed")
 
 from llama_index.core import Settings, VectorStoreIndex
 from llama_index.core.agent.workflow import FunctionAgent
-from llama_index.core.base.llms.types import (
-    ToolCallBlock,
-)
+from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.llms import ChatMessage, CompletionResponse, CustomLLM, LLMMetadata, MessageRole
 from llama_index.core.llms.callbacks import llm_completion_callback
@@ -78,18 +76,17 @@ def test_citing_query_engine_asks_its_own_llm(tmp_path: Path) -> None:
         assert str(CitingQueryEngine(monograph, llm=Scripted()).query(QUESTION)) == "Ines Okafor [1]."
         later = CitingQueryEngine(monograph, llm=Scripted(said="It was Ines Okafor [1]."))
         assert str(later.query(QUESTION)) == "It was Ines Okafor [1]."
-        named = CitingQueryEngine(monograph.path, llm=LlamaIndexModel(Scripted(), "scripted"))
-        with named:
+        with CitingQueryEngine(monograph.path, llm=LlamaIndexModel(Scripted(), "scripted")) as named:
             response = named.query(QUESTION)
         assert response.metadata is not None
         assert response.metadata["model"] == "llama_index/scripted"
 
 
 def test_llama_index_model_failure_raises_one_error() -> None:
-    with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
-        LlamaIndexModel(Scripted(said=""), "fake").complete("x", 5)
-    with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
-        list(LlamaIndexModel(Scripted(said=""), "fake").stream("x", 5))
+    model = LlamaIndexModel(Scripted(said=""), "fake")
+    for ask in (model.complete, lambda *asked: list(model.stream(*asked))):
+        with pytest.raises(ModelUnavailable, match="the LLM failed: no route"):
+            ask("x", 5)
 
 
 def test_an_agent_searches_a_file(tmp_path: Path) -> None:
@@ -115,10 +112,8 @@ def test_index_over_a_file_answers_with_the_global_models(tmp_path: Path, server
     server.say("Ines Okafor did.", containing=COMET)
     kept = Settings._llm, Settings._embed_model
     with Monograph.open(tmp_path / "settings.mono") as monograph:
-        Settings.llm, Settings.embed_model = (
-            ServedLLM(model="scripted", api_base=server.url),
-            MonographEmbedding(monograph.embedder),
-        )
+        Settings.llm = ServedLLM(model="scripted", api_base=server.url)
+        Settings.embed_model = MonographEmbedding(monograph.embedder)
         try:
             index = VectorStoreIndex.from_vector_store(EcoVectorStore(monograph))
             index.insert_nodes([TextNode(text=COMET, id_="log"), TextNode(text="The boiler is warm.", id_="boiler")])

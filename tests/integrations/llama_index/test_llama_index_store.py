@@ -21,10 +21,8 @@ from support.properties import examples
 
 pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
 
-import llama_index_instrumentation as instrument
 from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
-from llama_index.core.instrumentation.span_handlers import SimpleSpanHandler
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import (
     Document,
@@ -200,12 +198,8 @@ def test_filter_tests_cover_every_operator() -> None:
 @pytest.fixture(scope="module")
 def filterable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EcoVectorStore]:
     made = EcoVectorStore(tmp_path_factory.mktemp("filters") / "a.mono")
-    made.add(
-        [
-            TextNode(id_=str(n), text=f"row {n}", metadata=one, embedding=[1.0, n + 0.5])
-            for n, one in enumerate(METADATA)
-        ]
-    )
+    for n, one in enumerate(METADATA):
+        made.add([TextNode(id_=str(n), text=f"row {n}", metadata=one, embedding=[1.0, n + 0.5])])
     yield made
     made.close()
 
@@ -370,12 +364,13 @@ def test_llama_index_store_returns_nodes_by_id_and_filter(store: EcoVectorStore)
 
 
 def test_llama_index_store_refuses_invalid_nodes(store: EcoVectorStore) -> None:
-    with pytest.raises(InvalidDocument, match="has no vector"):
-        store.add([TextNode(text="x")])
-    with pytest.raises(InvalidDocument, match="shape"):
-        store.add([TextNode(text="x", embedding=[1.0])])
-    with pytest.raises(InvalidDocument, match="metadata"):
-        store.add([TextNode(text="x", embedding=embedded("x"), metadata={"n": float("inf")})])
+    for wrong, said in (
+        ({}, "has no vector"),
+        ({"embedding": [1.0]}, "shape"),
+        ({"embedding": embedded("x"), "metadata": {"n": float("inf")}}, "metadata"),
+    ):
+        with pytest.raises(InvalidDocument, match=said):
+            store.add([TextNode(text="x", **wrong)])
     assert len(store.get_nodes()) == 8
     assert store.add([]) == []
 
@@ -507,21 +502,6 @@ def test_pipeline_without_embeddings_stores_nothing(store: EcoVectorStore) -> No
     assert [one.ref_doc_id for one in store.get_nodes()] == ["d"]
 
 
-def test_llama_index_store_calls_are_spans(store: EcoVectorStore) -> None:
-    dispatcher, spans = instrument.get_dispatcher(), SimpleSpanHandler()
-    kept = list(dispatcher.span_handlers)
-    dispatcher.add_span_handler(spans)
-    try:
-        ask(store, "anvil")
-        store.add([node(1)])
-        asyncio.run(store.aquery(VectorStoreQuery(query_embedding=embedded("a"))))
-        store.delete("nobody")
-    finally:
-        dispatcher.span_handlers = kept
-    names = {span.id_.partition("-")[0] for span in spans.completed_spans}
-    assert {f"EcoVectorStore.{name}" for name in ("query", "add", "aquery", "delete")} <= names
-
-
 @pytest.mark.parametrize("strategy", list(DocstoreStrategy))
 def test_ingestion_pipeline_stores_nodes_by_its_docstore_strategy(tmp_path: Path, strategy: DocstoreStrategy) -> None:
     store = EcoVectorStore(tmp_path / "pipe.mono")
@@ -580,10 +560,7 @@ def test_llama_index_store_does_not_block_the_event_loop(
 
 def test_llama_index_embedders_convert_both_ways(tmp_path: Path) -> None:
     theirs = LlamaIndexEmbedder(Hashed(model_name="m"))
-    assert (theirs.key, theirs.dimension) == (
-        "llama-index/Hashed/m",
-        16,
-    )
+    assert (theirs.key, theirs.dimension) == ("llama-index/Hashed/m", 16)
     assert theirs.embed([]).shape == (0, 16)
     with Monograph.open(tmp_path / "theirs.mono", theirs) as monograph:
         monograph.add([own.Document("The anvil.", id="a"), own.Document("The bellows.", id="b")])

@@ -48,49 +48,33 @@ def messages(*calls: dict[str, Any]) -> str:
 
 @contextmanager
 def client(sent: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """A client whose server has answered for the first time. Both write what they log to one pipe."""
+    """Start a client whose server has answered its first message, if it sends one; then wait until both are gone.
+
+    Both write what they log to one pipe, which is open until all that they started are gone.
+    """
     command = [sys.executable, "-c", CLIENT, sent, *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
         assert running.stdout is not None
         assert running.stdout.readline() == "started\n"
-        assert json.loads(running.stdout.readline())["id"] == 1
+        if sent:
+            assert json.loads(running.stdout.readline())["id"] == 1
         yield running
+        running.communicate(timeout=WAIT)
 
 
-def everyone_ends(running: subprocess.Popen[str]) -> None:
-    """Wait until nobody holds the pipe of errors: the client, its server and all that this has started are gone."""
-    running.communicate(timeout=WAIT)
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
+@pytest.mark.parametrize(
+    ("sent", "is_killed"),
+    [(messages(), False), (messages(), True), ("", True)],
+    ids=["closes its output", "is killed", "is killed while the server starts"],
+)
+def test_server_ends_with_its_client(tmp_path: Path, sent: str, is_killed: bool) -> None:
     with Monograph.open(tmp_path / "notes.mono") as notes:
         notes.add([Document("Ines Calder found the comet in Draco.", id="comet")])
-    return tmp_path / "notes.mono"
-
-
-def test_server_ends_when_its_client_closes_standard_input(file: Path) -> None:
-    with client(messages(), str(file)) as running:
-        everyone_ends(running)
-    assert running.returncode == 0
-
-
-def test_server_ends_when_its_client_is_killed(file: Path) -> None:
-    with client(messages(), str(file)) as running:
-        running.kill()
-        everyone_ends(running)
-    assert running.returncode == -signal.SIGKILL
-
-
-def test_server_ends_when_its_client_is_killed_while_it_starts(file: Path) -> None:
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", CLIENT, "", str(file)]
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as running:
-        assert running.stdout is not None
-        assert running.stdout.readline() == "started\n"
-        running.kill()
-        everyone_ends(running)
+    with client(sent, str(tmp_path / "notes.mono")) as running:
+        if is_killed:
+            running.kill()
+    assert running.returncode == (-signal.SIGKILL if is_killed else 0)
 
 
 @pytest.mark.long
@@ -111,4 +95,3 @@ def test_server_ends_in_the_middle_of_a_call_when_its_client_is_killed(tmp_path:
         with client(messages(call), str(file), "--trust") as running:
             assert called.wait(WAIT)
             running.kill()
-            everyone_ends(running)
