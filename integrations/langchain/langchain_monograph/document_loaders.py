@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from langchain_core.document_loaders import BaseLoader
 from langchain_core.documents import Document
 
-from monograph_tools import FileHandle, Given, whole_documents
+from monograph_tools import AnyArchive, FileHandle, whole_documents
 
 
 class MonographLoader(BaseLoader):
@@ -18,15 +18,13 @@ class MonographLoader(BaseLoader):
 
     Parameters
     ----------
-    monograph:
-        An open file, which the caller closes; or the path of a file, which is open only while it is read.
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is open only while it is read.
     names:
         Ids or uris of documents; None for all documents.
-    key:
-        Key of an encrypted file; only with a path.
     """
 
-    def __init__(self, monograph: Given, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
+    def __init__(self, monograph: AnyArchive, names: Iterable[str] | None = None, *, key: str | None = None) -> None:
         self._file = FileHandle(monograph, key=key)
         self._names = None if names is None else list(names)
 

@@ -29,7 +29,7 @@ class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
         """Return the tools for an agent. They return errors to it as text, with their hint."""
         return [
             StructuredTool.from_function(
-                tool.answering(BaseModel.model_dump_json, _failed),
+                tool.as_function(BaseModel.model_dump_json, _failed),
                 name=tool.name,
                 description=tool.description,
                 args_schema=tool.arguments(),

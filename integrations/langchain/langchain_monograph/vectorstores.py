@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
 
     from monograph import Hit, Strategy
-    from monograph_tools import FileHandle, Given
+    from monograph_tools import AnyArchive, FileHandle
     from monograph_tools.scores import Convention
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool]
@@ -70,7 +70,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         embedding: Embeddings | None = None,
         *,
         how: How | None = None,
@@ -118,7 +118,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         metadatas: list[dict[Any, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        monograph: Given | None = None,
+        monograph: AnyArchive | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
         """Return a store of texts, in the file ``monograph``, or else in a temporary file.

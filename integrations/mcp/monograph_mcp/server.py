@@ -74,17 +74,8 @@ class FileServer(MCPServer[Any]):
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     """Return an MCP server over an open file or shelf, which the caller closes.
 
-    Parameters
-    ----------
-    monograph:
-        The file or the shelf.
-    notes:
-        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
-
-    Raises
-    ------
-    InputError
-        If notes are requested for a shelf or a snapshot, which agents can only read.
+    ``notes`` offers the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of
+    ``add_note``. Raises InputError if notes are requested for a shelf or a snapshot, which agents can only read.
     """
     server = FileServer(monograph, [_as_served_tool(tool) for tool in offered(monograph, notes=notes)])
 
@@ -124,16 +115,12 @@ def serve_http(
 
     Parameters
     ----------
-    monograph:
-        The open file or shelf.
+    monograph, notes:
+        As for :func:`make_server`.
     token:
         Required in the header ``Authorization: Bearer``; at least 16 characters.
-    host:
-        A loopback address.
-    port:
-        0 takes a free port.
-    notes:
-        Offer the tools that write notes.
+    host, port:
+        A loopback address, and a port; 0 takes a free one.
     ready:
         Called with the server's address as soon as clients can connect.
 
@@ -164,7 +151,7 @@ class UncheckedArguments(FuncMetadata):
 
 def _as_served_tool(tool: Tool) -> ServedTool:
     served = ServedTool.from_function(
-        tool.answering(lambda reply: reply, _failed),
+        tool.as_function(lambda reply: reply, _failed),
         name=tool.name,
         description=tool.description,
         annotations=_ANNOTATIONS[tool.effect],

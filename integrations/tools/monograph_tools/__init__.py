@@ -21,8 +21,8 @@ _MODULES = {
     "monograph_tools.calls": "ClosesFile FileStore in_thread refuse_unknown warn_of_problems",
     "monograph_tools.faults": "for_agents",
     "monograph_tools.file_handle": (
-        "COLLECTION Given FileHandle SPANS archive_of build_graph dense_hits opened reduce_texts require_query_vector"
-        " whole_documents"
+        "COLLECTION AnyArchive FileHandle SPANS archive_of build_graph dense_hits opened reduce_texts"
+        " require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool offered wrong_arguments",
     "monograph_tools.scores": "convention convert_score most_diverse",
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from monograph_tools.faults import for_agents as for_agents
     from monograph_tools.file_handle import COLLECTION as COLLECTION
     from monograph_tools.file_handle import SPANS as SPANS
+    from monograph_tools.file_handle import AnyArchive as AnyArchive
     from monograph_tools.file_handle import FileHandle as FileHandle
-    from monograph_tools.file_handle import Given as Given
     from monograph_tools.file_handle import archive_of as archive_of
     from monograph_tools.file_handle import build_graph as build_graph
     from monograph_tools.file_handle import dense_hits as dense_hits

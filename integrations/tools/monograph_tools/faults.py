@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _COMMAND = re.compile(r"\b(?:monograph [a-z]+|pip install|python -m|Monograph\.)")
 
-SAID: dict[type[MonographError], str] = {
+MESSAGES: dict[type[MonographError], str] = {
     BusyFile: "another program is using the file (try again in a minute)",
     ReadOnlyFile: "the file is read-only here (remember it yourself)",
     StorageFull: "there is no room left for the file (continue without writing)",
@@ -43,7 +43,7 @@ def for_agents(error: MonographError, place: Path | str) -> str:
     """Return an error as a sentence without the place of the file or shelf, with its hint if an agent can follow it."""
     if not isinstance(error, InputError):
         _LOG.warning("reported to an agent in other words: %s", error)
-        return next(message for kind, message in SAID.items() if isinstance(error, kind))
+        return next(message for kind, message in MESSAGES.items() if isinstance(error, kind))
     message, hint = (_without(place, text) for text in (error.message, error.hint))
     if _COMMAND.search(hint):
         hint = "use search to find documents and names" if isinstance(error, NotFound) else ""

@@ -29,7 +29,7 @@ class Store(Protocol):
         """The open file or shelf, or the view of the store's collection."""
 
 
-Given: TypeAlias = "Archive | Store | str | os.PathLike[str]"
+AnyArchive: TypeAlias = "Archive | Store | str | os.PathLike[str]"
 """An open file, view, snapshot or shelf, a store over one, the path of a file, or the address of a shelf."""
 Model = TypeVar("Model")
 
@@ -37,20 +37,20 @@ COLLECTION = "monograph_collection"
 """Metadata key of the collection of a document. It is internal, and is removed from returned metadata."""
 
 
-def archive_of(given: Given) -> Archive | str | os.PathLike[str]:
+def archive_of(source: AnyArchive) -> Archive | str | os.PathLike[str]:
     """Return the archive of a store, and any other argument unchanged. Raises InputError for other types."""
-    if isinstance(given, Reader | str | os.PathLike):
-        return given
-    archive = cast("Archive", getattr(given, "monograph", given))
+    if isinstance(source, Reader | str | os.PathLike):
+        return source
+    archive = cast("Archive", getattr(source, "monograph", source))
     if not isinstance(archive, Reader) and not hasattr(archive, "url"):
         raise InputError(
-            f"a {type(given).__name__} is not an archive", "give a path, an open archive, or a store over one"
+            f"a {type(source).__name__} is not an archive", "give a path, an open archive, or a store over one"
         )
     return archive
 
 
 def opened(  # noqa: PLR0913 - each is a choice of its own
-    given: Given,
+    source: AnyArchive,
     model: Model | None,
     borrowed: Callable[[Model], Embedder],
     key: str | None = None,
@@ -66,21 +66,21 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
     returned unchanged. Raises InputError if a model, a key or a ``vector_index`` is given with an open file, or a key
     or a ``vector_index`` with a shelf.
     """
-    if isinstance(given, FileHandle):
-        return given
-    given = archive_of(given)
-    _refuse_key(key, given)
-    if vector_index is not None and (not isinstance(given, str | os.PathLike) or is_shelf(given)):
+    if isinstance(source, FileHandle):
+        return source
+    source = archive_of(source)
+    _refuse_key(key, source)
+    if vector_index is not None and (not isinstance(source, str | os.PathLike) or is_shelf(source)):
         raise InputError(
             f"vector_index is {vector_index!r}, but the archive already exists", "give it only for a new file"
         )
-    if isinstance(given, str | os.PathLike):
+    if isinstance(source, str | os.PathLike):
         embedder = None if model is None else borrowed(model)
-        if is_shelf(given):
-            archive = _open_existing(given, embedder, read_only=True, key=None)
+        if is_shelf(source):
+            archive = _open_existing(source, embedder, read_only=True, key=None)
         else:
-            settings = None if graph or Path(given).exists() else Settings(graph=False)
-            archive = Monograph.open(given, embedder, key=key, settings=settings, vector_index=vector_index)
+            settings = None if graph or Path(source).exists() else Settings(graph=False)
+            archive = Monograph.open(source, embedder, key=key, settings=settings, vector_index=vector_index)
     elif model is not None:
         name = getattr(borrowed, "__name__", "embedder")
         raise InputError(
@@ -88,21 +88,21 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
             f"open it with your model: Monograph.open(path, {name}(your embedding model))",
         )
     else:
-        archive = given
+        archive = source
     if graph:
         build_graph(archive)
-    handle = FileHandle(archive, collection=collection, owned=archive is not given)
+    handle = FileHandle(archive, collection=collection, owned=archive is not source)
     _ = handle.monograph  # Refuses a wrong collection.
     return handle
 
 
-def build_graph(given: Given, key: str | None = None, embedder: Embedder | None = None) -> None:
+def build_graph(source: AnyArchive, key: str | None = None, embedder: Embedder | None = None) -> None:
     """Build the graph of a file that has none. Do nothing for a shelf, or for a path where there is no file.
 
     ``key`` and ``embedder`` are used to open a path. Raises InputError for a view or snapshot of a file without a
     graph, and ReadOnlyFile if the file cannot be written.
     """
-    archive = archive_of(given)
+    archive = archive_of(source)
     if isinstance(archive, str | os.PathLike):
         if is_shelf(archive) or not Path(archive).exists():
             return
@@ -141,49 +141,42 @@ class FileHandle:
 
     Parameters
     ----------
-    given:
+    source:
         An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
         shelf, which is opened by the first use and closed by :meth:`close`.
     read_only:
         Whether a path is opened for reading only.
     key:
-        Key of an encrypted file; only with a path.
+        Key of an encrypted file. Raises InputError with an open file or a shelf.
     collection:
         Read only the documents of this collection.
     embedder:
-        Computes the vectors of queries. The archive must have been built with it, unless its vectors are given by the
-        caller.
+        Computes the vectors of queries. Raises ModelMismatch if an open archive was built with another embedder, unless
+        its vectors are given by the caller.
     owned:
         Whether the handle closes an open archive, too.
-
-    Raises
-    ------
-    InputError
-        If a key is given with an open file or with a shelf.
-    ModelMismatch
-        If an open archive was built with another embedder.
     """
 
     def __init__(
         self,
-        given: Given,
+        source: AnyArchive,
         read_only: bool = True,
         key: str | None = None,
         collection: str | None = None,
         embedder: Embedder | None = None,
         owned: bool = False,
     ) -> None:
-        given = archive_of(given)
-        _refuse_key(key, given)
+        source = archive_of(source)
+        _refuse_key(key, source)
         self._opened: Archive | None = None
-        if not isinstance(given, str | os.PathLike):
-            self._opened = given if owned else None
-            if embedder is not None and not _is_given(given) and given.embedder.key != embedder.key:
+        if not isinstance(source, str | os.PathLike):
+            self._opened = source if owned else None
+            if embedder is not None and not _is_given(source) and source.embedder.key != embedder.key:
                 raise ModelMismatch(
-                    f"{place_of(given)} was built with {given.embedder.key!r}, not with {embedder.key!r}",
+                    f"{place_of(source)} was built with {source.embedder.key!r}, not with {embedder.key!r}",
                     "leave the model out: the archive's own model computes the vectors",
                 )
-        self.given = given
+        self.source = source
         self.collection = collection
         self._read_only = read_only
         self._key = key
@@ -192,23 +185,25 @@ class FileHandle:
         self._opening = threading.Lock()
 
     def __copy__(self) -> FileHandle:
-        return FileHandle(self.given, self._read_only, self._key, self.collection, self._embedder)
+        return FileHandle(self.source, self._read_only, self._key, self.collection, self._embedder)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FileHandle:
         return self.__copy__()
 
-    def __reduce__(self) -> tuple[type[FileHandle], tuple[Given, bool, None, str | None, Embedder | None, bool]]:
+    def __reduce__(
+        self,
+    ) -> tuple[type[FileHandle], tuple[AnyArchive, bool, None, str | None, Embedder | None, bool]]:
         if self._key is not None:
             raise InputError(
                 "a component with a key cannot be pickled: the pickle would contain its key",
                 "create it again where it is needed",
             )
-        return FileHandle, (self.given, self._read_only, None, self.collection, self._embedder, True)
+        return FileHandle, (self.source, self._read_only, None, self.collection, self._embedder, True)
 
     @property
     def address(self) -> str:
         """Absolute path of the file, or address of the shelf."""
-        place = os.fspath(self.given) if isinstance(self.given, str | os.PathLike) else place_of(self.given)
+        place = os.fspath(self.source) if isinstance(self.source, str | os.PathLike) else place_of(self.source)
         return place if "://" in place else str(Path(place).absolute())
 
     @property
@@ -220,7 +215,7 @@ class FileHandle:
         """
         with self._opening:
             if self._view is None:
-                archive = self.given
+                archive = self.source
                 if isinstance(archive, str | os.PathLike):
                     archive = self._opened = _open_existing(
                         archive, self._embedder, read_only=self._read_only, key=self._key
@@ -256,7 +251,7 @@ class FileHandle:
         with self._opening:
             if self._opened is not None:
                 self._opened.close()
-            if isinstance(self.given, str | os.PathLike):
+            if isinstance(self.source, str | os.PathLike):
                 self._view = self._opened = None
 
 
@@ -297,7 +292,7 @@ def dense_hits(
 
 
 def reduce_texts(
-    held: FileHandle, question: str, texts: Sequence[str], cut: float
+    handle: FileHandle, question: str, texts: Sequence[str], cut: float
 ) -> list[tuple[int, str, list[list[int]]]]:
     """Reduce texts of any origin to the sentences that a question needs. Raises InputError if ``cut`` is not in [0, 1].
 
@@ -309,7 +304,7 @@ def reduce_texts(
         for index, text in enumerate(texts)
         if text.strip()
     ]
-    reduced = held.monograph.reduce(question, hits, cut=cut)
+    reduced = handle.monograph.reduce(question, hits, cut=cut)
     return [(item.hit.rank, item.text, [[span.start, span.end] for span in item.spans]) for item in reduced]
 
 
@@ -321,22 +316,22 @@ def _is_given(archive: Archive) -> bool:
         return False
 
 
-def _refuse_key(key: str | None, given: Archive | str | os.PathLike[str]) -> None:
+def _refuse_key(key: str | None, source: Archive | str | os.PathLike[str]) -> None:
     if key is None:
         return
-    if not isinstance(given, str | os.PathLike):
+    if not isinstance(source, str | os.PathLike):
         raise InputError(
             "a key was given, but the file is already open",
             "give its path with the key, or use Monograph.open(path, key=...)",
         )
-    if is_shelf(given):
-        raise InputError(f"{given} is a shelf, which has no key", "leave out the key")
+    if is_shelf(source):
+        raise InputError(f"{source} is a shelf, which has no key", "leave out the key")
 
 
-def whole_documents(held: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
+def whole_documents(handle: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
     """Yield documents, ordered by uri, then id, or those of ``names`` (ids or uris); close a path's file at the end."""
     # Copy the handle, so that concurrent readers do not close each other's file.
-    with contextlib.closing(copy.copy(held)) as file:
+    with contextlib.closing(copy.copy(handle)) as file:
         identifiers = [document.id for document in file.monograph.documents()] if names is None else names
         for name in identifiers:
             yield file.monograph.document(name)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
-TOLD, NAMED = 5, 100
+MOST_MISTAKES, LONGEST_NAME = 5, 100
 """Maximum number of mistakes in one error, and of characters of an argument's name in it."""
 
 
@@ -54,7 +54,7 @@ class Tool:
         }
         return create_model(self.name, __config__=ConfigDict(extra="forbid"), **fields)
 
-    def answering(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
+    def as_function(self, reply: Callable[[BaseModel], Any], failed: Callable[[str], Any]) -> Callable[..., Any]:
         """Return the tool as a function for a framework.
 
         ``reply`` converts its result. ``failed`` converts an error message, or raises an exception with it. The
@@ -64,7 +64,7 @@ class Tool:
         model = self.arguments()
 
         @functools.wraps(self.work)
-        def answered(*arguments: Any, **named: Any) -> Any:
+        def call(*arguments: Any, **named: Any) -> Any:
             try:
                 validated = model.model_validate({**dict(zip(model.model_fields, arguments, strict=False)), **named})
                 return reply(self.work(**{name: getattr(validated, name) for name in validated.model_fields_set}))
@@ -74,9 +74,9 @@ class Tool:
                 message = for_agents(error, where(self.archive))
             return failed(message)
 
-        answered.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
-        answered.__annotations__ = get_type_hints(self.work, include_extras=True)
-        return answered
+        call.__signature__ = inspect.signature(self.work, eval_str=True)  # type: ignore[attr-defined]
+        call.__annotations__ = get_type_hints(self.work, include_extras=True)
+        return call
 
 
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
@@ -103,8 +103,8 @@ def wrong_arguments(error: ValidationError) -> str:
     """Return a message for the agent that names each wrong argument of a tool and its mistake."""
     errors = error.errors()
     messages = [
-        f"{'.'.join(map(str, item['loc']))[:NAMED]!r}: "
+        f"{'.'.join(map(str, item['loc']))[:LONGEST_NAME]!r}: "
         + ("there is no such argument" if item["type"] == "extra_forbidden" else item["msg"])
-        for item in errors[:TOLD]
+        for item in errors[:MOST_MISTAKES]
     ]
-    return "; ".join(messages) + (f"; and {len(errors) - TOLD} more" if len(errors) > TOLD else "")
+    return "; ".join(messages) + (f"; and {len(errors) - MOST_MISTAKES} more" if len(errors) > MOST_MISTAKES else "")

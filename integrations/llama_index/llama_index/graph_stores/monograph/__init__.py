@@ -27,7 +27,7 @@ from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph.errors import InputError
 from monograph.values import AssertedNode, AssertedRelation, Assertions
-from monograph_tools import FileStore, Given, in_thread, opened, to_write, warn_of_problems
+from monograph_tools import AnyArchive, FileStore, in_thread, opened, to_write, warn_of_problems
 
 if TYPE_CHECKING:
     from monograph.shelf import Archive
@@ -68,7 +68,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
 
     def __init__(
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         embed_model: BaseEmbedding | None = None,
         *,
         collection: str | None = None,

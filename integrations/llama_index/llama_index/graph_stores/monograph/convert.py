@@ -91,8 +91,8 @@ def as_chunk(found: StoredChunk) -> ChunkNode:
     )
 
 
-def has_all(properties: Mapping[str, Any], *held: Mapping[str, Any]) -> bool:
-    """Whether each of ``properties`` occurs, with an equal value, in at least one of the ``held`` mappings."""
+def has_all(properties: Mapping[str, Any], *mappings: Mapping[str, Any]) -> bool:
+    """Whether each of ``properties`` occurs, with an equal value, in at least one of ``mappings``."""
     return all(
-        any(name in mapping and mapping[name] == value for mapping in held) for name, value in properties.items()
+        any(name in mapping and mapping[name] == value for mapping in mappings) for name, value in properties.items()
     )

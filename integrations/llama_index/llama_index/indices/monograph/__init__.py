@@ -26,7 +26,7 @@ from llama_index.retrievers.monograph import TreeRetriever
 from llama_index.vector_stores.monograph.nodes import as_documents, as_node
 from monograph import Monograph
 from monograph.errors import InputError
-from monograph_tools import ClosesFile, Given, in_thread, opened, refuse_unknown, to_write, warn_of_problems
+from monograph_tools import AnyArchive, ClosesFile, in_thread, opened, refuse_unknown, to_write, warn_of_problems
 
 __all__ = ["EraRAGIndex"]
 
@@ -77,7 +77,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     def __init__(
         self,
         nodes: Sequence[BaseNode] | None = None,
-        monograph: Given | None = None,
+        monograph: AnyArchive | None = None,
         *,
         embed_model: BaseEmbedding | None = None,
         key: str | None = None,

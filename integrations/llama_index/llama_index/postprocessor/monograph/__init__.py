@@ -14,7 +14,7 @@ with requires("LlamaIndex", "llama-index", __name__):
 from llama_index.vector_stores.monograph import ReductionEvent
 from monograph.errors import InputError
 from monograph.values import DEFAULT_CUT
-from monograph_tools import SPANS, BorrowedReranker, ClosesFile, FileHandle, Given, all_scores, reduce_texts
+from monograph_tools import SPANS, AnyArchive, BorrowedReranker, ClosesFile, FileHandle, all_scores, reduce_texts
 
 __all__ = ["LlamaIndexReranker", "SCRPostprocessor"]
 
@@ -40,7 +40,7 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")
     _file: FileHandle = PrivateAttr()
 
-    def __init__(self, monograph: Given, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:
+    def __init__(self, monograph: AnyArchive, cut: float = DEFAULT_CUT, *, key: str | None = None) -> None:
         super().__init__(cut=cut)  # type: ignore[call-arg]
         self._file = FileHandle(monograph, key=key)
 

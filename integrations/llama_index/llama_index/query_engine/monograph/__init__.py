@@ -26,7 +26,7 @@ from llama_index.vector_stores.monograph import AnswerEvent
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Answer, Reranker, Strategy, strategy
 from monograph.values import Float32
-from monograph_tools import ClosesFile, FileHandle, Given
+from monograph_tools import AnyArchive, ClosesFile, FileHandle
 
 __all__ = ["CitingQueryEngine"]
 
@@ -49,14 +49,12 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     llm:
         An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
         file.
-    embed_model:
-        Computes the vectors of queries that have none, for a file whose vectors were given by the caller.
+    embed_model, filters:
+        As for :class:`~llama_index.retrievers.monograph.HybridRetriever`.
     budget:
         Maximum number of tokens of the context; None for the file's default.
     how, reranker, as_of:
         As for :meth:`monograph.Monograph.search`.
-    filters:
-        Use only chunks whose metadata match these filters.
     streaming:
         Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
         after the last piece, when the citations are known.
@@ -72,7 +70,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         *,
         llm: LLM | LlamaIndexModel | None = None,
         embed_model: BaseEmbedding | None = None,

@@ -11,7 +11,7 @@ with requires("LlamaIndex", "llama-index", __name__):
     from llama_index.core.readers.base import BaseReader
     from llama_index.core.schema import Document
 
-from monograph_tools import FileHandle, Given, whole_documents
+from monograph_tools import AnyArchive, FileHandle, whole_documents
 
 __all__ = ["MonographReader"]
 
@@ -24,13 +24,11 @@ class MonographReader(BaseReader):
 
     Parameters
     ----------
-    monograph:
-        An open file, which the caller closes; or the path of a file, which is open only while it is read.
-    key:
-        Key of an encrypted file; only with a path.
+    monograph, key:
+        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is open only while it is read.
     """
 
-    def __init__(self, monograph: Given, *, key: str | None = None) -> None:
+    def __init__(self, monograph: AnyArchive, *, key: str | None = None) -> None:
         self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:

@@ -20,7 +20,7 @@ from llama_index.vector_stores.monograph.nodes import as_scored_node
 from llama_index.vector_stores.monograph.where import as_where
 from monograph import Graph, Reranker, Strategy, Tree, strategy
 from monograph.values import arguments
-from monograph_tools import ClosesFile, FileHandle, Given, build_graph, in_thread
+from monograph_tools import AnyArchive, ClosesFile, FileHandle, build_graph, in_thread
 
 __all__ = ["HybridRetriever", "MiniRAGRetriever", "TreeRetriever"]
 
@@ -76,7 +76,7 @@ class FileRetriever(ClosesFile, BaseRetriever):
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         how: str | Strategy,
         *,
         similarity_top_k: int = 5,
@@ -130,7 +130,9 @@ class HybridRetriever(FileRetriever):
     ``how`` is the name of a search mode, or a value such as ``Hybrid(alpha=0.3)``.
     """
 
-    def __init__(self, monograph: Given, *, how: str | Strategy = "auto", **options: Unpack[RetrieverOptions]) -> None:
+    def __init__(
+        self, monograph: AnyArchive, *, how: str | Strategy = "auto", **options: Unpack[RetrieverOptions]
+    ) -> None:
         super().__init__(monograph, how, **options)
 
 
@@ -148,7 +150,7 @@ class MiniRAGRetriever(FileRetriever):
     ReadOnlyFile if the file cannot be written.
     """
 
-    def __init__(self, monograph: Given, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:
+    def __init__(self, monograph: AnyArchive, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:
         super().__init__(monograph, Graph(faithful=faithful), **options)
         build_graph(monograph, options.get("key"), self._embedder)
 
@@ -170,7 +172,7 @@ class TreeRetriever(FileRetriever):
 
     def __init__(
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         *,
         detail: float | None = None,
         budget: int | None = None,

@@ -10,7 +10,7 @@ with requires("LlamaIndex", "llama-index", __name__):
 
 from pydantic import BaseModel
 
-from monograph_tools import ClosesFile, FileHandle, Given, offered
+from monograph_tools import AnyArchive, ClosesFile, FileHandle, offered
 
 __all__ = ["MonographToolSpec"]
 
@@ -29,12 +29,12 @@ class MonographToolSpec(ClosesFile, BaseToolSpec):
         Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
     """
 
-    def __init__(self, monograph: Given, *, notes: bool = False, key: str | None = None) -> None:
+    def __init__(self, monograph: AnyArchive, *, notes: bool = False, key: str | None = None) -> None:
         self._file = FileHandle(monograph, read_only=not notes, key=key)
         self._tools = {tool.name: tool for tool in offered(self._file.monograph, notes=notes)}
         self.spec_functions = list(self._tools)
         for name, tool in self._tools.items():
-            setattr(self, name, tool.answering(BaseModel.model_dump_json, "error: {}".format))
+            setattr(self, name, tool.as_function(BaseModel.model_dump_json, "error: {}".format))
 
     def to_tool_list(
         self,

@@ -37,8 +37,7 @@ class SearchEvent(MonographEvent):
     def of(cls, query: str, hits: Sequence[Hit]) -> SearchEvent:
         """Return the event of a search that returned these hits."""
         origins = [origin for hit in hits for origin in hit.origins]
-        efforts = [origin.effort for origin in origins if origin.effort is not None]
-        effort = efforts[0] if efforts else Effort(0, 0, "")
+        effort = next((origin.effort for origin in origins if origin.effort is not None), Effort(0, 0, ""))
         return cls(
             query=query,
             found=len(hits),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from monograph import Hit
     from monograph.shelf import Archive
-    from monograph_tools import FileHandle, Given
+    from monograph_tools import AnyArchive, FileHandle
 
 dispatcher = instrument.get_dispatcher(__name__)
 
@@ -94,7 +94,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     def __init__(
         self,
-        monograph: Given,
+        monograph: AnyArchive,
         embed_model: BaseEmbedding | None = None,
         *,
         collection: str | None = None,
@@ -137,7 +137,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     @classmethod
     def from_params(
         cls,
-        monograph: Given,
+        monograph: AnyArchive,
         embed_model: BaseEmbedding | None = None,
         *,
         collection: str | None = None,

@@ -23,18 +23,9 @@ def as_where(
 ) -> dict[str, Any]:
     """Return metadata filters and allowed ids as a ``where`` filter; empty if there is no condition.
 
-    Parameters
-    ----------
-    filters:
-        Metadata filters of LlamaIndex.
-    nodes, documents:
-        Ids of nodes, and of their source documents. An empty list of documents matches nothing. An empty list of nodes
-        restricts nothing: LlamaIndex's retrievers pass it to mean all nodes.
-
-    Raises
-    ------
-    InvalidFilter
-        If a filter cannot be understood. No filter is ever ignored.
+    ``nodes`` and ``documents`` are ids of nodes, and of their source documents. An empty list of documents matches
+    nothing. An empty list of nodes restricts nothing: LlamaIndex's retrievers pass it to mean all nodes. Raises
+    InvalidFilter if a filter cannot be understood: no filter is ever ignored.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidFilter(
