@@ -17,13 +17,13 @@ from monograph.derive.extract.clues import (
     NO_SPEAKERS,
     SHORTENED,
     TAILS,
+    TELLING,
     TITLES,
+    VERBS,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS
-from monograph.derive.extract.number_words import JOINING, NUMBER_WORDS
+from monograph.derive.extract.function_words import FUNCTION_WORDS, JOINING, NUMBER_WORDS
 from monograph.derive.extract.pattern import _lexicon, mentions, proper_names
 from monograph.derive.extract.shapes import MAGNITUDES, MONTHS, UNITS
-from monograph.derive.extract.typed import TELLING, VERBS
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Mention
 from support import evaluation_data, multilingual

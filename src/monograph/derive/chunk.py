@@ -78,17 +78,8 @@ def cut(document: Document, settings: Settings) -> list[Chunk]:
         header = bisect_right(headers, (start, 0, "")) - 1
         if header >= 0 and headers[header][0] <= start < headers[header][1]:
             metadata["columns"] = headers[header][2]
-        chunks.append(
-            Chunk(
-                id=content_id("chunk", document.id, text, seen[text]),
-                document_id=document.id,
-                text=text,
-                start=start,
-                end=end,
-                ordinal=ordinal,
-                metadata=metadata,
-            )
-        )
+        identifier = content_id("chunk", document.id, text, seen[text])
+        chunks.append(Chunk(identifier, document.id, text, start, end, ordinal, metadata))
     return chunks
 
 

@@ -376,7 +376,8 @@ def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Deriva
         return in_order(ask, inputs.items(), describe.WORKERS)
 
     def price(pictures: Sequence[Picture]) -> Cost:
-        calls, tokens = describe.description_price(describer, [picture.pixels for picture in pictures])
+        pixels = [picture.pixels for picture in pictures]
+        calls, tokens = describer.price(pixels) if isinstance(describer, describe.ModelDescriber) else (0, 0)
         return Cost(pictures=len(pictures), model_calls=calls, model_tokens=tokens)
 
     def key(picture: Picture) -> bytes:

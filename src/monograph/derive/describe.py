@@ -8,7 +8,7 @@ from monograph import spending
 from monograph.derive.replies import without_thoughts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
-from monograph.models import Completion, Describer, VisionModel
+from monograph.models import Completion, VisionModel
 from monograph.values import content_id
 
 PROMPT = """\
@@ -74,13 +74,7 @@ class ModelDescriber:
             )
         return Completion(text, reply.tokens_in, reply.tokens_out)
 
-
-def description_price(describer: Describer, pixels: Sequence[int]) -> tuple[int, int]:
-    """Return the approximate (calls, tokens) of describing pictures; ``pixels`` has the number of pixels of each.
-
-    (0, 0) for a describer that is not a :class:`ModelDescriber`: its cost is unknown.
-    """
-    if not isinstance(describer, ModelDescriber):
-        return 0, 0
-    (prompt_tokens,) = count_tokens([PROMPT])
-    return len(pixels), sum(prompt_tokens + pixel_count // PIXELS_A_TOKEN + MAX_TOKENS for pixel_count in pixels)
+    def price(self, pixels: Sequence[int]) -> tuple[int, int]:
+        """Return the approximate (calls, tokens) of describing pictures with these numbers of pixels."""
+        (prompt_tokens,) = count_tokens([PROMPT])
+        return len(pixels), sum(prompt_tokens + pixel_count // PIXELS_A_TOKEN + MAX_TOKENS for pixel_count in pixels)

@@ -184,10 +184,9 @@ def changed_of(settings: Any) -> dict[str, Any]:
     return {name: value for name, value in asdict(settings).items() if value != defaults[name]}
 
 
-def write_spec(scheme: str, source: str, settings: Any) -> str:
-    """Return the spec of a model: its source and, after ``#``, the settings that are not the default, as JSON."""
-    changed = changed_of(settings)
-    return f"{scheme}:{source}" + (f"#{json.dumps(changed, sort_keys=True)}" if changed else "")
+def write_spec(spec: str, changed: Mapping[str, Any], separator: str = "#") -> str:
+    """Return a spec with the settings that are not the default after ``#``, as JSON."""
+    return spec + (f"{separator}{json.dumps(changed, sort_keys=True)}" if changed else "")
 
 
 def read_spec(source: str, defaults: Settings) -> tuple[str, Settings]:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
+from monograph.derive.loading import write_spec
 from monograph.derive.redaction import Redaction
 from monograph.errors import InputError, MissingExtra, ModelUnavailable, UnknownModel
 from monograph.values import arguments
@@ -101,8 +102,7 @@ class ServedModel:
             raise MissingExtra("requests to a server need urllib3", 'pip install "monograph[llm]"') from error
         self.base_url = base_url.rstrip("/")
         """Base URL of the server, without a slash at its end."""
-        settings = f"#{json.dumps(changed, sort_keys=True)}" if changed else ""
-        self.spec = f"{self.kind}:{self.base_url}#{model}{settings}"
+        self.spec = write_spec(f"{self.kind}:{self.base_url}#{model}", changed)
         """Spec of the model: base URL, name and the settings that are not the default."""
         self.allow: Allow | None = None
         """Called with the base URL before the first request, if not None. It raises to refuse, and is asked again."""
@@ -154,14 +154,8 @@ class ServedModel:
 
     def _post(self, asked: dict[str, Any]) -> dict[str, Any]:
         """Post a JSON object and return the JSON object of the reply. Raises ModelUnavailable."""
-        return self._parse_object(self._send(asked))
-
-    def _ask(self, asked: dict[str, Any]) -> Any:
-        """Post a JSON object and return the JSON value of the reply, such as a list. Raises ModelUnavailable."""
-        reply = self._send(asked)
-        with suppress(ValueError, RecursionError):
-            return json.loads(reply)
-        raise ModelUnavailable(f"{self._url} replied with no JSON: {self._quote_start(reply)}", self.hint)
+        reply: dict[str, Any] = self._parse(self._send(asked), dict)
+        return reply
 
     def _send(self, asked: dict[str, Any]) -> bytes:
         body = json.dumps(asked).encode()
@@ -178,7 +172,7 @@ class ServedModel:
         broken = "broke off its answer"
         try:
             if "text/event-stream" not in response.headers.get("Content-Type", ""):
-                yield self._parse_object(b"".join(self._pieces(response, broken)))
+                yield self._parse(b"".join(self._pieces(response, broken)), dict)
                 return
             rest = b""
             for piece in chain(self._pieces(response, broken), [b"\n"]):
@@ -188,7 +182,7 @@ class ServedModel:
                     if data == b"[DONE]":
                         return
                     if data:
-                        yield self._parse_object(data)
+                        yield self._parse(data, dict)
             raise ModelUnavailable(f"{self._url} {broken}", "ask again, or see the server's log")
         finally:
             response.close()
@@ -295,12 +289,14 @@ class ServedModel:
         self._uses_other_form = True
         return True
 
-    def _parse_object(self, reply: bytes) -> dict[str, Any]:
+    def _parse(self, reply: bytes, kind: type[Any] = object) -> Any:
+        """Return the JSON value of a reply. Raises ModelUnavailable if it has none of this Python type."""
         with suppress(ValueError, RecursionError):
             value = json.loads(reply)
-            if isinstance(value, dict):
+            if isinstance(value, kind):
                 return value
-        raise ModelUnavailable(f"{self._url} replied with no JSON object: {self._quote_start(reply)}", self.hint)
+        noun = "JSON object" if kind is dict else "JSON"
+        raise ModelUnavailable(f"{self._url} replied with no {noun}: {self._quote_start(reply)}", self.hint)
 
     def _quote_start(self, reply: bytes) -> str:
         return " ".join(self._redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]

@@ -21,14 +21,13 @@ from monograph.derive.extract.clues import (
     SHORTENED,
     TAILS,
     TITLES,
+    kind_of_name,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS
+from monograph.derive.extract.function_words import FUNCTION_WORDS, bare, is_number_word
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
-from monograph.derive.extract.number_words import bare, is_number_word
 from monograph.derive.extract.pattern import ALSO_NAMES, LONGEST_NAME, MOST_MENTIONS, NEAR, speakers
 from monograph.derive.extract.shapes import shapes, without
-from monograph.derive.extract.typed import kind_of_name
 from monograph.values import Mention
 from support.oracles.phrases import character_class, key_phrases, language_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -104,9 +103,7 @@ class OpenAIEmbedder(ServedModel):
         self._questions: dict[str, Float32] = {}
         self._lock = threading.Lock()
         vector_settings = {name: value for name, value in changed.items() if not name.startswith("batch_")}
-        self.key = f"openai-embeddings/{model}" + (
-            f"/{json.dumps(vector_settings, sort_keys=True)}" if vector_settings else ""
-        )
+        self.key = loading.write_spec(f"openai-embeddings/{model}", vector_settings, "/")
         """Name of the model, and the settings that change its vectors; not the address, so that a server may move."""
 
     @classmethod

@@ -29,16 +29,13 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 class Folded:
     """Text folded for the comparison of names: its letters and digits, without case and accents.
 
-    For each letter in ``letters``, ``starts`` and ``ends`` are its offsets in ``text``, and ``opens`` and ``closes``
-    say whether a word may begin or end there.
+    For each letter in ``letters``, ``starts`` and ``ends`` are the offsets in ``text`` of the character that it folds.
     """
 
     text: str
     letters: str
     starts: list[int]
     ends: list[int]
-    opens: list[bool]
-    closes: list[bool]
 
     def occurrences(self, letters: str) -> list[tuple[int, int]]:
         """Return the spans of the text, ascending and without overlaps, in which whole words fold to ``letters``."""
@@ -46,34 +43,37 @@ class Folded:
         index = self.letters.find(letters) if letters else -1
         while index >= 0 and len(spans) < MAX_OCCURRENCES:
             last = index + len(letters) - 1
-            is_whole_word = self.opens[index] and self.closes[last]
+            start, end = self.starts[index], self.ends[last]
+            # A character may fold to several letters: neither side may divide it.
+            opens = index == 0 or self.starts[index - 1] != start
+            closes = last + 1 == len(self.starts) or self.starts[last + 1] != self.starts[last]
+            is_whole_word = (
+                opens
+                and closes
+                and (_is_unspaced_at(self.text, start) or not _in_word(self.text, start - 1))
+                and (_is_unspaced_at(self.text, end) or not _in_word(self.text, end, "+#"))
+            )
             if is_whole_word:
-                spans.append((self.starts[index], self.ends[last]))
+                spans.append((start, end))
             index = self.letters.find(letters, index + (len(letters) if is_whole_word else 1))
         return spans
 
 
 def fold(text: str) -> Folded:
     """Return a text folded for comparison: ``Émile-Zola's`` becomes ``emilezolas``."""
-    folded = Folded(text, "", [], [], [], [])
     letters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
     for index, character in enumerate(text):
         if unicodedata.combining(character):
-            if folded.ends and folded.ends[-1] == index:
-                folded.ends[-1] = index + 1
+            if ends and ends[-1] == index:
+                ends[-1] = index + 1
             continue
         plain = _fold_character(character) or (character if _joins_digits(text, index) else "")
-        for number, letter in enumerate(plain):
-            letters.append(letter)
-            folded.starts.append(index)
-            folded.ends.append(index + 1)
-            folded.opens.append(number == 0 and (_is_unspaced_at(text, index) or not _in_word(text, index - 1)))
-            folded.closes.append(number == len(plain) - 1)
-    closes = [
-        is_last and (not _in_word(text, end, "+#") or _is_unspaced_at(text, end))
-        for is_last, end in zip(folded.closes, folded.ends, strict=True)
-    ]
-    return Folded(text, "".join(letters), folded.starts, folded.ends, folded.opens, closes)
+        letters += plain
+        starts += [index] * len(plain)
+        ends += [index + 1] * len(plain)
+    return Folded(text, "".join(letters), starts, ends)
 
 
 def _is_unspaced_at(text: str, index: int) -> bool:

@@ -45,18 +45,10 @@ _ONLY_STRENGTH = regex(
     r"|(?:very )?(?:strong|high|medium|moderate|weak|low))\W{0,4}(?:\([^)]*\)\W{0,4})?",
     re.IGNORECASE,
 )
-_WORDS_OF_STRENGTH = {
-    "very strong": 0.9,
-    "very high": 0.9,
-    "very weak": 0.1,
-    "very low": 0.1,
-    "strong": 0.8,
-    "high": 0.8,
-    "medium": 0.5,
-    "moderate": 0.5,
-    "weak": 0.2,
-    "low": 0.2,
-}
+_WORDS_OF_STRENGTH = (
+    ("very strong|very high", 0.9), ("very weak|very low", 0.1), ("strong|high", 0.8), ("medium|moderate", 0.5),
+    ("weak|low", 0.2),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +106,7 @@ def strength_of(text: str) -> float:
     """
     match = _NUMBER.search(text)
     if match is None:
-        values = (value for word, value in _WORDS_OF_STRENGTH.items() if word in text.lower())
+        values = (value for words, value in _WORDS_OF_STRENGTH if re.search(words, text.lower()))
         return next(values, UNKNOWN_STRENGTH)
     number = float(match[1][:12].replace(",", "."))
     is_whole = match[1].isdigit()

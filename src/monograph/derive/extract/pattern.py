@@ -16,14 +16,14 @@ from monograph.derive.extract.clues import (
     NO_SPEAKERS,
     SHORTENED,
     TAILS,
+    TELLING,
     TITLES,
+    kind_of_name,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS, compiled_words, language_of
+from monograph.derive.extract.function_words import FUNCTION_WORDS, bare, compiled_words, is_number_word, language_of
 from monograph.derive.extract.german import with_terms
 from monograph.derive.extract.han import han_names, han_terms, has_han
-from monograph.derive.extract.number_words import bare, is_number_word
 from monograph.derive.extract.shapes import shapes, without
-from monograph.derive.extract.typed import TELLING, kind_of_name
 from monograph.regex import regex
 from monograph.text_pass import compiled
 from monograph.values import ENTITY_KINDS, Chunk, Extraction, Mention

@@ -108,14 +108,14 @@ class ServedReranker(ServedModel):
     def _score_batch(self, question: str, texts: list[str]) -> list[float]:
         with request("rerank", self._model, self.base_url):
             try:
-                reply = self._ask(self._build_request(question, texts))
+                reply = self._parse(self._send(self._build_request(question, texts)))
             except ModelUnavailable as error:
                 if error.status not in (400, 413, 422):
                     raise
                 if error.status == 413 or not self._switch_form(error):
                     hint = 'if a text is too long, give rerank:BASE_URL#MODEL#{"max_characters": NUMBER}'
                     raise ModelUnavailable(error.message, hint) from error
-                reply = self._ask(self._build_request(question, texts))
+                reply = self._parse(self._send(self._build_request(question, texts)))
         spending.note("rerank", self.key)
         # The results are the reply itself, or its list ``results`` or, from older servers, ``data``.
         results = reply.get("results", reply.get("data")) if isinstance(reply, dict) else reply
