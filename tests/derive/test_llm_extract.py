@@ -59,174 +59,114 @@ class Scripted:
         return Completion(self.answer, 100, 20)
 
 
-# What models of 1 to 8 billion parameters answer, by form: every one says Ada (a person), London (a place) and, where
-# `related`, that she lived there, at 0.8 if it gives a strength.
+# What models of 1 to 8 billion parameters answer, by form: every one says Ada (a person), London (a place) and, unless
+# it is cut off or has no relations, that she lived there, at 0.8 if it gives a strength.
 ADA, LONDON = ("Ada Lovelace", "person"), ("London", "place")
-ANSWERS_READ: dict[str, tuple[str, bool]] = {
-    "as asked": (
+ANSWERS_READ = {
+    "as asked":
         "entity | Ada Lovelace | person | She wrote notes.\nentity | London | place | A city.\n"
         "relation | Ada Lovelace | London | She lived in London. | home, life | 8",
-        True,
-    ),
-    "MiniRAG": (
+    "MiniRAG":
         '("entity"<|>"Ada Lovelace"<|>"person"<|>"Wrote notes.")##\n("entity"<|>"London"<|>"location"<|>"A city.")##\n'
         '("relationship"<|>"Ada Lovelace"<|>"London"<|>"She lived in London."<|>"home, life"<|>8)##\n'
         '("content_keywords"<|>"history")<|COMPLETE|>',
-        True,
-    ),
-    "MiniRAG as its own paper misprints it": (
+    "MiniRAG as its own paper misprints it":
         '("entity"<|"Ada Lovelace"<|"person"<|"Wrote notes.")### ("entity"<|"London"<|"location"<|"A city.")### '
         '("relationship"<|"Ada Lovelace"<|"London"<|"She lived in London."<|"home, life"<|>8)### <|COMPLETE|>',
-        True,
-    ),
-    "LightRAG, without strengths": (
+    "LightRAG, without strengths":
         "entity<|#|>Ada Lovelace<|#|>Person<|#|>Wrote notes.\nentity<|#|>London<|#|>Location<|#|>A city.\n"
         "relation<|#|>Ada Lovelace<|#|>London<|#|>home, life<|#|>She lived in London.\n<|COMPLETE|>",
-        True,
-    ),
-    "LightRAG, broken delimiters, a relation tagged as entity": (
+    "LightRAG, broken delimiters, a relation tagged as entity":
         "entity<|##|>Ada Lovelace<#>Person<|#>Wrote notes.\nentity<||>London<|#|Location<|\\#|>A city.\n"
         "entity<|#|>Ada Lovelace<|#|>London<|#|>home, life<|#|>She lived in London.<|#|>8\n<|complete|>",
-        True,
-    ),
-    "no record delimiters": (
+    "no record delimiters":
         '("entity"<|>"Ada Lovelace"<|>"person"<|>"Notes")("entity"<|>"London"<|>"geo"<|>"City"'
         '("relationship"<|>"Ada Lovelace"<|>"London"<|>"She lived in London."<|>"home, life"<|>"8.0")',
-        True,
-    ),
-    "all in one line": (
+    "all in one line":
         "entity | Ada Lovelace | person | Notes. entity | London | place | City. "
         "relation | Ada Lovelace | London | She lived in London. | home, life | 8",
-        True,
-    ),
-    "delimiters doubled": (
+    "delimiters doubled":
         "entity || Ada Lovelace || person || Notes\nentity || London || place\n"
         "relation || Ada Lovelace || London || She lived in London. || home, life || 8",
-        True,
-    ),
-    "delimiters copied from a template": (
+    "delimiters copied from a template":
         '("entity"{tuple_delimiter}"Ada Lovelace"{tuple_delimiter}"person"{tuple_delimiter}"Notes"){record_delimiter}'
         '("entity"{tuple_delimiter}"London"{tuple_delimiter}"geo"{tuple_delimiter}"City"){completion_delimiter}',
-        False,
-    ),
-    "another case": (
+    "another case":
         "ENTITY | ADA LOVELACE | PERSON | WROTE\nEntity|london|Place\n"
         "RELATIONSHIP | ada lovelace | LONDON | She lived in London. | home, life | High",
-        True,
-    ),
-    "numbered, after prose": (
+    "numbered, after prose":
         "Sure! Here are the lines for the text:\n\n1. entity | **Ada Lovelace** | person | Notes\n"
         "2) entity | London | city | x\n3. relation | Ada Lovelace | London | She lived in London. | home, life | 8/10\n\n"
         "Let me know if you need anything else!",
-        True,
-    ),
-    "fenced": ("```\nentity | Ada Lovelace | person | Notes\nentity | London | place | City\n```", False),
-    "cut off in a name": ("entity | Ada Lovelace | person | x\nentity | London | place | y\nentity | Char", False),
-    "cut off in a relation": (
+    "fenced": "```\nentity | Ada Lovelace | person | Notes\nentity | London | place | City\n```",
+    "cut off in a name": "entity | Ada Lovelace | person | x\nentity | London | place | y\nentity | Char",
+    "cut off in a relation":
         "entity | Ada Lovelace | person | x\nentity | London | place | y\nrelation | Ada Lovelace | Lon",
-        False,
-    ),
-    "the form repeated first": (
+    "the form repeated first":
         "entity | name | type | description\nrelation | source | target | description | keywords | strength\n"
         "entity | Ada Lovelace | person | x\nentity | London | place | y",
-        False,
-    ),
-    "semicolons": (
+    "semicolons":
         "entity; Ada Lovelace; person; wrote notes\nentity; London; place; a city\n"
         "relation; Ada Lovelace; London; She lived in London.; home, life; 8",
-        True,
-    ),
-    "colons": (
+    "colons":
         "entity: Ada Lovelace | person | wrote\nentity: London | place\n"
         "relation: Ada Lovelace | London | She lived in London. | home, life | 8",
-        True,
-    ),
-    "tuples with commas": (
+    "tuples with commas":
         '("entity", "Ada Lovelace", "person", "wrote, and thought")\n("entity", "London", "place", "a city")\n'
         '("relationship", "Ada Lovelace", "London", "She lived in London.", "home, life", 8)',
-        True,
-    ),
-    "tables": (
+    "tables":
         "### Entities\n\n| Name | Type | Description |\n|------|:----:|-----|\n| **Ada Lovelace** | Person | Notes |\n"
         "| London | City | |\n\n### Relationships\n\n| Source | Target | Description | Keywords | Strength |\n"
         "|---|---|---|---|---|\n| Ada Lovelace | London | She lived in London. | home, life | 8 |",
-        True,
-    ),
-    "bullets": (
+    "bullets":
         "Here are the entities:\n\n- **Ada Lovelace** (Person): wrote notes\n- London (place) - a city\n\n"
         "Relationships:\n- Ada Lovelace -> London: She lived in London.",
-        True,
-    ),
-    "triples": (
+    "triples":
         "Persons: Ada Lovelace\nPlaces: London\nRelations:\n(Ada Lovelace) -[She lived in London.]-> (London)\n",
-        False,
-    ),
-    "keys with values": (
+    "keys with values":
         "Entity: Ada Lovelace\nType: Person\nDescription: Wrote notes\n\nEntity: London\nType: Place\n\n"
         "Source: Ada Lovelace\nTarget: London\nRelationship: She lived in London.\nKeywords: home, life\nStrength: strong",
-        True,
-    ),
-    "numbered keys": (
+    "numbered keys":
         "Entity 1: Ada Lovelace\nType: person\nEntity 2: London\nType: place\n"
         "Relation 1: Ada Lovelace -> London: She lived in London.",
-        True,
-    ),
-    "after thinking": (
+    "after thinking":
         "<think>\nentity | Nobody | person | I should list the entities first.\n</think>\n\n"
         "entity | Ada Lovelace | person | x\nentity | London | place | y",
-        False,
-    ),
-    "JSON, fenced, with prose": (
+    "JSON, fenced, with prose":
         'Here is the JSON:\n```json\n{"entities":[{"name":"Ada Lovelace","type":"PERSON","description":"Notes."},'
         '{"name":"London","type":"GPE"}],"relationships":[{"source":"Ada Lovelace","target":"London",'
         '"description":"She lived in London.","keywords":["home","life"],"strength":"8/10"}]}\n```\nSee [the docs] {here}.',
-        True,
-    ),
-    "JSON cut off": (
+    "JSON cut off":
         '```json\n{\n "entities": [\n {"name": "Ada Lovelace", "type": "person", "description": "Notes."},\n'
         ' {"name": "London", "type": "place", "descr',
-        False,
-    ),
-    "JSON cut off in a name": (
+    "JSON cut off in a name":
         '{"entities": [{"name": "Ada Lovelace", "type": "person"}, {"name": "London", "type": "city"}, {"name": "Charl',
-        False,
-    ),
-    "JSON lines": (
+    "JSON lines":
         '{"entity": "Ada Lovelace", "type": "person"}\n{"entity": "London", "type": "city"}\n'
         '{"subject": "Ada Lovelace", "predicate": "She lived in London.", "object": "London", "keywords": "home, life", "score": 0.8}',
-        True,
-    ),
-    "JSON with single quotes and a comma too many": (
+    "JSON with single quotes and a comma too many":
         "{'entities': [{'name': 'Ada Lovelace', 'type': 'person', 'description': 'Byron's daughter',}, "
         "{'name': 'London', 'type': 'place',},], }",
-        False,
-    ),
-    "JSON by kind": (
+    "JSON by kind":
         '{"person": ["Ada Lovelace"], "place": ["London"], "relations": [["Ada Lovelace", "She lived in London.", "London"]]}',
-        True,
-    ),
-    "JSON by name": ('{"entities": {"Ada Lovelace": "person", "London": {"type": "place", "description": "x"}}}', False),
-    "JSON lists": (
+    "JSON by name": '{"entities": {"Ada Lovelace": "person", "London": {"type": "place", "description": "x"}}}',
+    "JSON lists":
         '[["entity", "Ada Lovelace", "person", "x"], ["entity", "London", "place", "y"],'
         ' ["relation", "Ada Lovelace", "London", "She lived in London.", "home, life", 8]]',
-        True,
-    ),
-    "JSON of a graph": (
+    "JSON of a graph":
         '{"nodes": [{"id": "Ada Lovelace", "label": "Person"}, {"id": "London", "label": "City"}], '
         '"edges": [{"from": "Ada Lovelace", "to": "London", "type": "She lived in London."}]}',
-        True,
-    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("form", ANSWERS_READ)
 def test_output_of_small_models_is_parsed(form: str) -> None:
-    written, related = ANSWERS_READ[form]
+    written = ANSWERS_READ[form]
     text = "Ada Lovelace was born in London. In 1843 she wrote notes."
     found = ground(parse(written), text)
     assert [(mention.name, mention.kind) for mention in found.mentions] == [ADA, LONDON]
     assert [text[mention.start : mention.end] for mention in found.mentions] == ["Ada Lovelace", "London"]
-    if related:
+    if "She lived in London." in written and form != "triples":  # Its arrows are not read.
         (relation,) = found.relations
         assert (relation.source, relation.target) == ("Ada Lovelace", "London")
         assert relation.description == "She lived in London."

@@ -317,7 +317,7 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
     from monograph.derive.summarize.extractive import ExtractiveSummarizer
     from monograph.derive.summarize.llm import LLMSummarizer
 
-    asked_model = summarizer if isinstance(summarizer, LLMSummarizer) else None
+    llm_summarizer = summarizer if isinstance(summarizer, LLMSummarizer) else None
     workers = 1 if isinstance(summarizer, ExtractiveSummarizer) else SUMMARY_WORKERS
 
     def summarize(work: tuple[bytes, tuple[str, ...]]) -> list[Packed]:
@@ -330,10 +330,10 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
         return [(key, pack_summary(summary), summary.tokens_in + summary.tokens_out)]
 
     def make(inputs: Mapping[bytes, tuple[str, ...]]) -> Iterator[list[Packed]]:
-        return in_order(summarize, inputs.items(), asked_model.workers if asked_model else workers)
+        return in_order(summarize, inputs.items(), llm_summarizer.workers if llm_summarizer else workers)
 
     def price(groups: Sequence[tuple[str, ...]]) -> Cost:
-        calls, tokens = asked_model.price(groups, max_tokens) if asked_model else (0, 0)
+        calls, tokens = llm_summarizer.price(groups, max_tokens) if llm_summarizer else (0, 0)
         return Cost(summaries=len(groups), model_calls=calls, model_tokens=tokens)
 
     return Derivation(

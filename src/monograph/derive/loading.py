@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from monograph.errors import InputError, ModelUnavailable, UnknownModel
 
@@ -76,8 +76,7 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
     MissingExtra
         If the package that the model needs is not installed.
     """
-    embedder: Embedder = _load("embedder", spec, api_key, allow)
-    return embedder
+    return cast("Embedder", _load("embedder", spec, api_key, allow))
 
 
 def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
@@ -98,8 +97,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
             raise UnknownModel(f"{tokens!r} in {spec!r} is not a number of tokens", "give llm:MODEL or llm/1024:MODEL")
         model = load_model(name, api_key, allow)
         return LLMExtractor(model, load_extractor(fallback or "pattern", allow=allow), max_tokens=int(tokens))
-    extractor: Extractor = _load("extractor", spec, api_key, allow)
-    return extractor
+    return cast("Extractor", _load("extractor", spec, api_key, allow))
 
 
 def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
@@ -111,8 +109,7 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
         from monograph.derive.summarize.llm import LLMSummarizer
 
         return LLMSummarizer(load_model(spec.partition(":")[2], api_key, allow))
-    summarizer: Summarizer = _load("summarizer", spec, api_key, allow)
-    return summarizer
+    return cast("Summarizer", _load("summarizer", spec, api_key, allow))
 
 
 def load_reranker(spec: str, api_key: str = "") -> Reranker:
@@ -125,8 +122,7 @@ def load_reranker(spec: str, api_key: str = "") -> Reranker:
         from monograph.derive.rerank.cosines import EmbedderReranker
 
         return EmbedderReranker(load_embedder(spec.partition(":")[2], api_key))
-    reranker: Reranker = _load("reranker", spec, api_key, None)
-    return reranker
+    return cast("Reranker", _load("reranker", spec, api_key, None))
 
 
 def load_describer(spec: str, api_key: str = "", allow: Allow | None = None) -> Describer:
@@ -145,8 +141,7 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
     ``spec`` is ``openai:BASE_URL#MODEL``. ``allow`` is called before the first request. ``api_key`` is never taken from
     the environment.
     """
-    model: LanguageModel = _load("language model", spec, api_key, allow)
-    return model
+    return cast("LanguageModel", _load("language model", spec, api_key, allow))
 
 
 def _scheme(spec: str) -> str:

@@ -152,22 +152,22 @@ class ServedModel:
             allow(self.base_url)
             self.allow = None
 
-    def _post(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, request: dict[str, Any]) -> dict[str, Any]:
         """Post a JSON object and return the JSON object of the reply. Raises ModelUnavailable."""
-        reply: dict[str, Any] = self._parse(self._send(asked), dict)
+        reply: dict[str, Any] = self._parse(self._send(request), dict)
         return reply
 
-    def _send(self, asked: dict[str, Any]) -> bytes:
-        body = json.dumps(asked).encode()
+    def _send(self, request: dict[str, Any]) -> bytes:
+        body = json.dumps(request).encode()
         return self._retry(lambda: b"".join(self._pieces(self._open(body))))
 
-    def _stream(self, asked: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    def _stream(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and yield the events of the reply, one JSON object each. Raises ModelUnavailable.
 
         It retries until a reply with status 200 begins. A server that replies all at once gives one event. Events that
         break off before ``[DONE]`` are an error; a caller that has all it needs may stop before.
         """
-        body = json.dumps(asked).encode()
+        body = json.dumps(request).encode()
         response = self._retry(lambda: self._open(body))
         broken = "broke off its answer"
         try:

@@ -90,12 +90,10 @@ def document_part(
     dated = []
     for text, extraction in zip(texts, extractions, strict=True):
         # Add the days that the text gives relative to the document's own day.
-        near = [] if own_date is None else list(days_near(text, own_date))
-        if near:
-            mentions = [*extraction.mentions, *(Mention(day, "date", offset, offset) for offset, day in near)]
-            dated.append(replace(extraction, mentions=tuple(sorted(mentions, key=lambda mention: mention.start))))
-        else:
-            dated.append(extraction)
+        days = [] if own_date is None else days_near(text, own_date)
+        near = [Mention(day, "date", offset, offset) for offset, day in days]
+        mentions = sorted((*extraction.mentions, *near), key=lambda mention: mention.start) if near else ()
+        dated.append(replace(extraction, mentions=tuple(mentions)) if near else extraction)
     named = chunk_names(texts, [extraction.mentions for extraction in dated], cannot_link)
     related = any(extraction.relations for extraction in extractions)
     persons = full_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}

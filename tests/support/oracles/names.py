@@ -270,16 +270,16 @@ def _is_small(word: str, small: Collection[str]) -> bool:
 
 def mentions(text: str) -> list[Mention]:
     """See :func:`monograph.derive.extract.pattern.mentions`."""
-    found = {(one.start, one.end): one for one in shapes(text)}
+    found = {(start, end): Mention(text[start:end], kind, start, end) for start, end, kind in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, one in found.items() if _stands_alone(one))
     language = language_of(text)
     is_han = has_han(text)
     names = list(proper_names(text, language, taken))
     names = with_terms(text, names) if language == "german" else names
-    named = [Mention(text[start:end], kind, start, end) for start, end, kind in names]
+    names = [*speakers(without(text, taken)), *names, *(han_names(text) if is_han else ())]
     phrases = key_phrases(text, language) if language != "german" else ()
-    for one in (*speakers(without(text, taken)), *named, *(han_names(text) if is_han else ())):
+    for one in (Mention(text[start:end], kind, start, end) for start, end, kind in names):
         span = (one.start, one.end)
         known = found.get(span)
         if one.end - one.start > LONGEST_NAME or (known is not None and known.kind not in ("name", "quote")):

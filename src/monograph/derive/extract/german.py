@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from monograph.derive.extract.clues import GERMAN_LOOSE, INSIDE, LOOSE, words
 from monograph.regex import regex
-from monograph.values import Mention
 
 _NOUN = regex(r".+(?:ung|heit|keit|schaft|tion|tät|ismus|nis|ling)(?:s|e|en|se|sen)?", re.IGNORECASE)
 """Endings of common nouns that names hardly ever have."""
@@ -39,38 +38,38 @@ def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[i
     after the word is evidence too, since a noun would have an article. Evidence in one place counts in the whole text.
     A longer name that consists of terms becomes a term too.
     """
-    mentions, confirmed = [], set()
-    for start, end, kind in names:
-        mention = Mention(text[start:end], kind, start, end)
-        noun, _, rest = mention.name.partition(" ")
-        if rest and noun in _APPOSED and rest.split(" ")[0] not in _NO_NAME:
-            mention = Mention(rest, kind, start + len(noun) + 1, end)
-            confirmed.add(rest)
-        mentions.append(mention)
-        parts = mention.name.split(" ")
+    found, confirmed = [], set()
+    for first, end, kind in names:
+        noun, _, rest = text[first:end].partition(" ")
+        is_apposed = rest != "" and noun in _APPOSED and rest.split(" ")[0] not in _NO_NAME
+        name = rest if is_apposed else text[first:end]
+        start = end - len(name)
+        if is_apposed:
+            confirmed.add(name)
+        found.append((start, end, kind, name))
+        parts = name.split(" ")
         is_counted = parts[0].isdigit() or parts[0] in _COUNTING
         # Haus der Kunst is no evidence for Kunst.
         if len(parts) > 1 and not is_counted and _NO_NAME.isdisjoint(parts):
             confirmed.update(parts)
-        if kind == "person" or (kind == "name" and len(parts) == 1 and _has_evidence(text, mention)):
-            confirmed.add(mention.name)
-    single = {mention.name for mention in mentions if mention.kind == "name" and " " not in mention.name}
+        if kind == "person" or (kind == "name" and len(parts) == 1 and _has_evidence(text, start, end)):
+            confirmed.add(name)
+    single = {name for *_, kind, name in found if kind == "name" and " " not in name}
     terms = {name for name in single if confirmed.isdisjoint((name, name.removesuffix("s")))}
     typed = []
-    for mention in mentions:
-        nouns = [word for word in mention.name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
+    for start, end, kind, name in found:
+        nouns = [word for word in name.split(" ") if word not in _NO_NAME and word not in _COUNTING]
         number, *counted = nouns or [""]
-        if number.isdigit():
-            nouns = counted
-        is_term = mention.kind == "name" and terms.issuperset(nouns)
-        typed.append((mention.start, mention.end, "term" if is_term else mention.kind))
+        is_term = kind == "name" and terms.issuperset(counted if number.isdigit() else nouns)
+        typed.append((start, end, "term" if is_term else kind))
     return typed
 
 
-def _has_evidence(text: str, mention: Mention) -> bool:
-    if _NOUN.fullmatch(mention.name) is not None:
+def _has_evidence(text: str, start: int, end: int) -> bool:
+    name = text[start:end]
+    if _NOUN.fullmatch(name) is not None:
         return False
-    if mention.start == 0 and _OPENING_VERB.match(text, mention.end) is not None:
+    if start == 0 and _OPENING_VERB.match(text, end) is not None:
         return True
-    before = text[max(0, mention.start - _LONGEST_WORD) : mention.start].rpartition(" ")[0].rpartition(" ")[2]
-    return before.casefold() in _PLACED or _INNER_CAPITAL.match(mention.name) is not None
+    before = text[max(0, start - _LONGEST_WORD) : start].rpartition(" ")[0].rpartition(" ")[2]
+    return before.casefold() in _PLACED or _INNER_CAPITAL.match(name) is not None

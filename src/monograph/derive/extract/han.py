@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from monograph.regex import regex
-from monograph.values import Mention
 
 MOST_TERMS = 64
 CHARACTERS_A_TERM = 40
@@ -69,8 +68,8 @@ def has_han(text: str) -> bool:
     return not text.isascii() and _HAN.search(text) is not None
 
 
-def han_names(text: str) -> Iterator[Mention]:
-    """Yield the names in a Chinese text: foreign names, persons, places, and the subject of the text.
+def han_names(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) of the names in a Chinese text: foreign names, persons, places, the text's subject.
 
     A foreign name has a dot (卡万·肖特) or a gloss in Latin letters. A person has a surname, and before or after it a
     word that goes with persons. A place follows a word of place and ends in a character for places. The subject is the
@@ -78,9 +77,9 @@ def han_names(text: str) -> Iterator[Mention]:
     occurrences.
     """
     for match in _BY_SOUND.finditer(text):
-        yield Mention(match.group(), "person", *match.span())
+        yield (*match.span(), "person")
     for match in _BY_GLOSS.finditer(text):
-        yield Mention(match.group(), "name", *match.span())
+        yield (*match.span(), "name")
     kinds = {match["who"]: "person" for match in _BY_SURNAME.finditer(text)}
     kinds |= {match["who"] or match["by"]: "person" for match in _AFTER_ROLE.finditer(text)}
     kinds |= {match["where"]: "place" for match in _PLACED.finditer(text) if not _PARTICLES.search(match["where"])}
@@ -90,7 +89,7 @@ def han_names(text: str) -> Iterator[Mention]:
     if kinds:
         longest = sorted(kinds, key=lambda name: (-len(name), name))
         for match in re.finditer("|".join(longest), text):
-            yield Mention(match.group(), kinds[match.group()], *match.span())
+            yield (*match.span(), kinds[match.group()])
 
 
 def han_terms(text: str) -> Iterator[tuple[int, int]]:

@@ -83,7 +83,7 @@ class PatternExtractor:
 
 def mentions(text: str) -> list[Mention]:
     """Return the mentions in a text, in order of start, longer before shorter; each span once."""
-    shaped = {(mention.start, mention.end): mention.kind for mention in shapes(text)}
+    shaped = {(start, end): kind for start, end, kind in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     occupied = sorted(
         (start, end)
@@ -94,14 +94,14 @@ def mentions(text: str) -> list[Mention]:
     names = proper_names(text, language, occupied)
     if language == "german":
         names = with_terms(text, names)
-    speaker_names = [(mention.start, mention.end, mention.kind) for mention in speakers(without(text, occupied))]
     # In German nouns are found by their capitals.
     phrases = key_phrases(text, language) if language != "german" else []
     if not text.isascii() and has_han(text):
-        names += [(mention.start, mention.end, mention.kind) for mention in han_names(text)]
+        names += han_names(text)
         phrases += han_terms(text)
-    shapes_found = [(start, end, kind) for (start, end), kind in shaped.items()]
-    return _mentions().merged(text, shapes_found, speaker_names + names, phrases, LONGEST_NAME, MOST_MENTIONS)
+    names = [*speakers(without(text, occupied)), *names]
+    shapes_found = [(*span, kind) for span, kind in shaped.items()]
+    return _mentions().merged(text, shapes_found, names, phrases, LONGEST_NAME, MOST_MENTIONS)
 
 
 @functools.cache
@@ -115,19 +115,13 @@ def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
 
-def speakers(text: str) -> Iterator[Mention]:
-    """Yield the names before a colon at the start of a line: ``Name: …``."""
-    if ": " not in text:
-        return
-    for match in _SPEAKER.finditer(text):
+def speakers(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) of the names before a colon at the start of a line: ``Name: …``."""
+    for match in _SPEAKER.finditer(text) if ": " in text else ():
         name = match["who"]
-        if (
-            name[0].isupper()
-            and name.casefold() not in NO_SPEAKERS
-            and len(name.split()) <= MOST_WORDS
-            and "http" not in name
-        ):
-            yield Mention(name, "person", *match.span("who"))
+        is_short = len(name.split()) <= MOST_WORDS and "http" not in name
+        if name[0].isupper() and is_short and name.casefold() not in NO_SPEAKERS:
+            yield (*match.span("who"), "person")
 
 
 @functools.cache

@@ -70,13 +70,13 @@ def as_field(value: Any) -> str:
     return str(value)
 
 
-def from_keys(given: Mapping[str, Any]) -> Record | None:
+def from_keys(values_by_key: Mapping[str, Any]) -> Record | None:
     """Return the record of fields with any names; None if they are no record.
 
     If several keys mean the same field, the most specific one with a value counts. So a kind is read from
     ``entity_type`` rather than from ``type``, and never from a value such as ``entity``.
     """
-    plain = {_normalize_key(key): field for key, value in given.items() if (field := as_field(value))}
+    plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := as_field(value))}
     fields = {}
     for meaning, words in _KEYS.items():
         values = [plain[word] for word in words.split() if word in plain]

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from monograph.dates.span import MONTH_NAMES
 from monograph.derive.extract.clues import words
 from monograph.regex import regex
-from monograph.values import Mention
 
 MONTHS = frozenset(" ".join(MONTH_NAMES).split()) - {"Okt", "Dez"}
 UNITS = words(
@@ -55,18 +54,18 @@ _LONGEST_CODE = 24
 _LONGEST_MONTH = 12
 
 
-def shapes(text: str) -> list[Mention]:
-    """Return the mentions of known shapes in a text: addresses first, then numbers, then quotes.
+def shapes(text: str) -> list[tuple[int, int, str]]:
+    """Return (start, end, kind) of the mentions of known shapes in a text: addresses first, then numbers, then quotes.
 
     Addresses and numbers never overlap.
     """
-    mentions: list[Mention] = []
+    mentions: list[tuple[int, int, str]] = []
     if "http" in text or "www." in text:
-        mentions += [Mention(match.group(), "url", *match.span()) for match in _URL.finditer(text)]
+        mentions += [(*match.span(), "url") for match in _URL.finditer(text)]
     if "@" in text:
-        urls = [(mention.start, mention.end) for mention in mentions]
-        mentions += [Mention(match.group(), "email", *match.span()) for match in _EMAIL.finditer(without(text, urls))]
-    mentions += numbers(without(text, sorted((mention.start, mention.end) for mention in mentions)))
+        urls = [(start, end) for start, end, _ in mentions]
+        mentions += [(*match.span(), "email") for match in _EMAIL.finditer(without(text, urls))]
+    mentions += numbers(without(text, sorted((start, end) for start, end, _ in mentions)))
     mentions += quotes(text)
     return mentions
 
@@ -82,8 +81,8 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return "".join((*parts, text[position:]))
 
 
-def numbers(text: str) -> Iterator[Mention]:
-    """Yield dates, times, amounts and codes, in order."""
+def numbers(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) of dates, times, amounts and codes, in order."""
     end = 0
     while (digit := _DIGIT.search(text, end)) is not None:
         start = _find_start(text, digit.start(), end)
@@ -96,7 +95,7 @@ def numbers(text: str) -> Iterator[Mention]:
             continue
         written = match.group()
         written = written if match.lastgroup == "time" else written.rstrip(".,")
-        yield Mention(written, str(match.lastgroup), match.start(), match.start() + len(written))
+        yield match.start(), match.start() + len(written), str(match.lastgroup)
         end = match.end()
 
 
@@ -127,8 +126,8 @@ def _find_month(text: str, number: int, end: int) -> int:
     return number
 
 
-def quotes(text: str) -> Iterator[Mention]:
-    """Yield the texts in quotation marks, in order, without the marks."""
+def quotes(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, kind) of the texts in quotation marks, in order, without the marks."""
     end = 0
     # To search for an opening mark is much faster than to try the whole expression everywhere.
     while (opening := _OPENING.search(text, end)) is not None:
@@ -140,4 +139,4 @@ def quotes(text: str) -> Iterator[Mention]:
         start = match.start() + 1 + len(inner) - len(inner.lstrip())
         inner = inner.strip().rstrip(",.;，。；").rstrip()
         if len(inner) > 1 or (inner and not inner.isascii()):
-            yield Mention(inner, match.lastgroup or "quote", start, start + len(inner))
+            yield start, start + len(inner), match.lastgroup or "quote"

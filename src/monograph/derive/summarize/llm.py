@@ -91,13 +91,13 @@ class LLMSummarizer:
             )
         return SummaryText(text, (), completion.tokens_in, completion.tokens_out)
 
-    def price(self, asked: Sequence[Sequence[str]], max_tokens: int) -> tuple[int, int]:
-        """Return an upper bound of the (calls, tokens) to summarize each group of texts in ``asked``.
+    def price(self, groups: Sequence[Sequence[str]], max_tokens: int) -> tuple[int, int]:
+        """Return an upper bound of the (calls, tokens) to summarize each group of texts.
 
         It counts the tokens of the prompts and of the longest allowed answers, with the tokenizer that cuts chunks.
         """
-        read = sum(count_tokens([_build_prompt(texts, max_tokens) for texts in asked]))
-        return len(asked), read + len(asked) * int(ROOM * max_tokens)
+        read = sum(count_tokens([_build_prompt(texts, max_tokens) for texts in groups]))
+        return len(groups), read + len(groups) * int(ROOM * max_tokens)
 
 
 def _build_prompt(texts: Sequence[str], max_tokens: int) -> str:
