@@ -10,6 +10,7 @@ import pytest
 
 from monograph.shelf.storage import Storage, storage_at
 from support.shelf_storage import bucket_server
+from support.shelves import empty_file
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +18,12 @@ def bucket() -> Iterator[str]:
     """The address of a bucket on this machine."""
     with bucket_server() as address:
         yield address
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file without documents."""
+    return empty_file(tmp_path_factory.mktemp("empty"))
 
 
 @pytest.fixture(params=["folder", pytest.param("bucket", marks=pytest.mark.long)])

@@ -24,24 +24,23 @@ from monograph.shelf.pools import (
     Rows,
     SentEvidence,
     ShardPool,
-    best_of,
-    cut,
+    find_short_shards,
     first_bytes,
     full,
-    joined,
-    merged_pools,
-    records_of,
+    join_records,
+    make_records,
+    merge_best,
+    merge_pools,
+    select_best,
     share,
-    too_few,
 )
 from monograph.shelf.reader import WordCounts
 from monograph.shelf.shard import Call
 from monograph.store.documents.filters import EVERYTHING
 from monograph.values import Passage
 from support.corpora import QUERIES, SENTENCES, TITLES
-from support.models import BagEmbedder
 from support.properties import examples
-from support.shelves import HAN, HAN_QUERIES, hits_of, shelf_of
+from support.shelves import HAN, HAN_QUERIES, hits_of, shelf_beside_file
 
 ROUNDS = {"lexical": 3, "hybrid": 3, "graph": 7, "auto": 7}
 COUNT = 240
@@ -63,21 +62,14 @@ class Rounds:
 
 
 @contextmanager
-def counted(files: Sequence[Path], folder: Path) -> Iterator[tuple[Questions, list[set[str]]]]:
-    with shelf_of(files, folder, BagEmbedder(8)) as shelf:
+def counted(
+    folder: Path, documents: Sequence[Document], shards: Sequence[int]
+) -> Iterator[tuple[Questions, Monograph, list[set[str]]]]:
+    """A shelf, one file of the same documents, and the rounds of calls of the shelf's shards."""
+    with shelf_beside_file(folder, documents, shards) as (shelf, one):
         rounds = Rounds(shelf._file.shards.engine, [])  # type: ignore[attr-defined]
         shelf._file.shards = replace(shelf._file.shards, engine=rounds)  # type: ignore[attr-defined]
-        yield shelf, rounds.asked
-
-
-def dealt(documents: Sequence[Document], shards: Sequence[int], folder: Path) -> tuple[list[Path], Path]:
-    files = [folder / f"{number}.mono" for number in range(max(shards) + 1)]
-    for number, path in enumerate(files):
-        with Monograph.open(path, BagEmbedder(8)) as archive:
-            archive.add(one for one, shard in zip(documents, shards, strict=True) if shard == number)
-    with Monograph.open(folder / "one.mono", BagEmbedder(8)) as one:
-        one.add(documents)
-    return files, folder / "one.mono"
+        yield shelf, one, rounds.asked
 
 
 def documents() -> list[Document]:
@@ -93,8 +85,7 @@ def documents() -> list[Document]:
 
 
 def test_a_search_takes_few_rounds(tmp_path: Path) -> None:
-    files, path = dealt(documents(), random.Random(5).choices(range(3), k=COUNT), tmp_path)
-    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+    with counted(tmp_path, documents(), random.Random(5).choices(range(3), k=COUNT)) as (shelf, one, asked):
         for query in (*QUERIES, *HAN_QUERIES, "the of and", ""):
             for how, most in ROUNDS.items():
                 shelf._file.counted = WordCounts()  # type: ignore[attr-defined]
@@ -114,8 +105,8 @@ def test_shard_that_gave_too_few_hits_is_asked_again(tmp_path: Path) -> None:
         else Document(f"Note {number} is about lamp oil.", id=f"d{number}")
         for number in range(COUNT)
     ]
-    files, path = dealt(documents, [1 if number < COUNT - 60 else number % 3 for number in range(COUNT)], tmp_path)
-    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+    shards = [1 if number < COUNT - 60 else number % 3 for number in range(COUNT)]
+    with counted(tmp_path, documents, shards) as (shelf, one, asked):
         for how in ROUNDS:
             asked.clear()
             assert hits_of(shelf, QUERIES[6], how, 20) == hits_of(one, QUERIES[6], how, 20), how
@@ -124,13 +115,11 @@ def test_shard_that_gave_too_few_hits_is_asked_again(tmp_path: Path) -> None:
 
 def test_equal_scores_are_ordered_by_whole_ids(tmp_path: Path) -> None:
     """Where the beginnings of ids do not tell chunks of one score apart, the whole ids do."""
-    texts = [SENTENCES[number % 4] for number in range(40)]
     documents = [
-        Document("", id=f"d{number}", passages=(Passage(text, id=f"passage-{number * 17 % 40:04}"),))
-        for number, text in enumerate(texts)
+        Document("", id=f"d{number}", passages=(Passage(SENTENCES[number % 4], id=f"passage-{number * 17 % 40:04}"),))
+        for number in range(40)
     ]
-    files, path = dealt(documents, [number * number % 3 for number in range(40)], tmp_path)
-    with counted(files, tmp_path) as (shelf, asked), Monograph.open(path, BagEmbedder(8)) as one:
+    with counted(tmp_path, documents, [number * number % 3 for number in range(40)]) as (shelf, one, asked):
         for query in QUERIES:
             for how in ROUNDS:
                 assert hits_of(shelf, query, how, 20) == hits_of(one, query, how, 20), (query, how)
@@ -149,23 +138,23 @@ def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: 
         scored = list(enumerate(some))
         least = some[min(most, k, len(some)) - 1] if some else 0.0
         # By words no more are looked for than are given, by meaning all.
-        best = cut([one for one in scored if one[1] >= least], most, k)
+        best = select_best([one for one in scored if one[1] >= least], most, k)
         return ShardPool(
-            best, cut([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), b""
+            best, select_best([one for one in scored if one[1] >= some[min(k, len(some)) - 1]], most, k), (), (), b""
         )
 
     found = {shard: pools(some, min(most, k)) for shard, some in enumerate(shards)}
-    short = too_few(found, k)
+    short = find_short_shards(found, k)
     found.update((shard, pools(shards[shard], k)) for shard in short)
-    made = merged_pools(found, PoolRequest(k, EVERYTHING), rows, {}, joined([], SHORT, rows))
-    whole = best_of([cut(list(enumerate(some)), len(some), 0).scored for some in shards], k, rows)
+    made = merge_pools(found, PoolRequest(k, EVERYTHING), rows, {}, join_records([], SHORT, rows))
+    whole = merge_best([select_best(list(enumerate(some)), len(some), 0).scored for some in shards], k, rows)
     assert (made.lexical, made.dense) == (whole, whole)
     assert sum(len(one.best.records) for one in found.values()) <= sum(map(len, shards))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8))
 def test_first_bytes_of_ids_sort_like_the_ids(ids: list[str]) -> None:
-    firsts = dict(zip(ids, first_bytes(records_of(range(len(ids)), ids)), strict=True))
+    firsts = dict(zip(ids, first_bytes(make_records(range(len(ids)), ids)), strict=True))
     assert [firsts[one] for one in sorted(ids)] == sorted(firsts[one] for one in ids)
 
 
@@ -175,8 +164,8 @@ def test_evidence_that_shards_send_has_rows_over_all_shards(asked: int, held: li
     packed = [np.array(sorted(some), dtype="<u4").tobytes() for some in held]
     rows = list(range(len(held)))
     sent = evidence(question, rows, list(zip(rows, packed, strict=True))).view(EVIDENCE)[:, 0]
-    made = records_of(rows, [str(row) for row in rows], sent)
-    records = joined([(1, made.tobytes())], full(0), Rows(2))
+    made = make_records(rows, [str(row) for row in rows], sent)
+    records = join_records([(1, made.tobytes())], full(0), Rows(2))
     whole = [2 * row + 1 for row in reversed(rows)]
     found = SentEvidence(records).evidence(whole, question)
     assert found["document"].tolist() == found["row"].tolist() == whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,17 +17,12 @@ from monograph.errors import InputError, NotFound, NotOnShelf
 from monograph.shelf import Shelf, build, pools, remove
 from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds, corpora
 from support.model_server import ModelServer
-from support.models import BagEmbedder, HashEmbedder
+from support.models import HashEmbedder
 from support.properties import examples
-from support.shelves import HAN, HAN_QUERIES, WAYS, dealt_files, empty_file, hits_of, marked, shelf_of
+from support.shelves import HAN, HAN_QUERIES, WAYS, drawn_shards, hits_of, marked, shelf_beside_file, shelf_of
 from support.vector_server import VectorServer
 
 FILTERS = (None, {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"$title": "Green"}, {"number": {">=": 3}})
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return empty_file(tmp_path_factory.mktemp("empty"))
 
 
 @settings(max_examples=examples(12))
@@ -53,10 +47,8 @@ def test_a_shelf_finds_what_one_file_finds(
     data: st.DataObject,
 ) -> None:
     documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
-    files = dealt_files(empty, folder, documents, shards, data)
-    one_path = shutil.copy(empty, folder / "one.mono")
-    with Monograph.open(one_path, BagEmbedder(8)) as one, shelf_of(files, folder, BagEmbedder(8)) as shelf:
-        one.add(documents)
+    dealt = drawn_shards(documents, shards, data)
+    with shelf_beside_file(folder, documents, dealt, shards, empty) as (shelf, one):
         with bounds(most), pytest.MonkeyPatch.context() as patch:
             # No more than its share of the best is asked of a shard at first: often it has to be asked again.
             patch.setattr(pools, "SPREAD", 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph import Document, Monograph
+from monograph import Document
 from monograph.errors import InputError, MonographError, NotFound, NotOnShelf
 from monograph.explore import nodes
 from monograph.library.graph import GraphReader
 from monograph.shelf import Shelf, build
 from monograph.values import Assertions
 from support.corpora import corpora
-from support.models import BagEmbedder
 from support.properties import examples
-from support.shelves import dealt_files, empty_file, marked, shelf_of
+from support.shelves import drawn_shards, marked, shelf_beside_file
 
 NAMES = ("Green", "Anna Calder", "calder", "John Smith", "J. Smith", "Vienna", "NST", "Green (album)", "Zzyzx", "a")
 
@@ -57,11 +55,6 @@ def same(mine: GraphReader, its: GraphReader, documents: list[str]) -> None:
         assert outcome(mine.of_document, one) == outcome(its.of_document, one)
 
 
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return empty_file(tmp_path_factory.mktemp("empty"))
-
-
 @pytest.mark.long
 @settings(max_examples=examples(5))
 @given(
@@ -79,16 +72,13 @@ def test_shelf_graph_equals_the_graph_of_one_file(
     data: st.DataObject,
 ) -> None:
     documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
-    files = dealt_files(empty, folder, documents, shards, data)
+    dealt = drawn_shards(documents, shards, data)
     with (
-        Monograph.open(shutil.copy(empty, folder / "one.mono"), BagEmbedder(8)) as one,
-        shelf_of(files, folder, BagEmbedder(8)) as shelf,
+        shelf_beside_file(folder, documents, dealt, shards, empty) as (shelf, one),
         pytest.MonkeyPatch.context() as patched,
     ):
-        one.add(documents)
         patched.setattr(nodes, "MOST_READ", most)
-        ids = [document.id for document in documents]
-        same(GraphReader(shelf._file), one.graph, ids)
+        same(GraphReader(shelf._file), one.graph, [document.id for document in documents])
 
 
 def test_shelf_graph_refuses_operations_of_a_single_file(tmp_path: Path) -> None:

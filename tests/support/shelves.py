@@ -47,16 +47,25 @@ def marked(documents: Sequence[Document]) -> list[Document]:
     return [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(documents)]
 
 
-def dealt_files(
-    empty: Path, folder: Path, documents: Sequence[Document], shards: int, data: st.DataObject
-) -> list[Path]:
-    """Return this number of copies of an empty file, with each document in one of them."""
-    shard_of = data.draw(st.lists(st.integers(0, shards - 1), min_size=len(documents), max_size=len(documents)))
-    files = [Path(shutil.copy(empty, folder / f"{number}.mono")) for number in range(shards)]
-    for number, path in enumerate(files):
+def drawn_shards(documents: Sequence[Document], count: int, data: st.DataObject) -> list[int]:
+    """Draw the number of the shard of each document."""
+    return data.draw(st.lists(st.integers(0, count - 1), min_size=len(documents), max_size=len(documents)))
+
+
+@contextmanager
+def shelf_beside_file(
+    folder: Path, documents: Sequence[Document], shards: Sequence[int], count: int = 3, empty: Path | None = None
+) -> Iterator[tuple[Questions, Monograph]]:
+    """A shelf whose shards have documents by number, and one file of all documents; ``empty`` is a file to begin with."""
+    names = [*(f"{number}.mono" for number in range(count)), "one.mono"]
+    for number, path in enumerate(folder / name for name in names):
+        if empty is not None:
+            shutil.copy(empty, path)
         with Monograph.open(path, BagEmbedder(8)) as archive:
-            archive.add(document for document, shard in zip(documents, shard_of, strict=True) if shard == number)
-    return files
+            archive.add(document for document, shard in zip(documents, shards, strict=True) if number in (shard, count))
+    files = [folder / name for name in names[:-1]]
+    with shelf_of(files, folder, BagEmbedder(8)) as shelf, Monograph.open(folder / "one.mono", BagEmbedder(8)) as one:
+        yield shelf, one
 
 
 @contextmanager

@@ -236,10 +236,10 @@ class _Draft:
     def work(self, shard: int) -> Work:
         """Return the work for a shard, created at the first call."""
         if shard not in self._works:
-            is_new = shard >= len(self._contents)
-            connection = None if is_new else self._contents[shard]
-            digest = b"" if connection is None else stored.documents_digest(connection)
-            self._works[shard] = Work(None if is_new else self._pairs[shard], known=digest)
+            self._works[shard] = Work()
+            if shard < len(self._contents):
+                digest = stored.documents_digest(self._contents[shard])
+                self._works[shard] = Work(self._pairs[shard], known=digest)
         return self._works[shard]
 
     def _new_shard(self, name: str) -> int:

@@ -43,36 +43,36 @@ def origin(connection: Connection) -> BuildOrigin:
     )
 
 
-def begin(connection: Connection, of: BuildOrigin) -> None:
+def begin(connection: Connection, built: BuildOrigin) -> None:
     """Store an id, settings and models in a new file."""
-    if of.settings is not None:
-        settings.save(connection, of.settings)
-    settings.save_id(connection, of.id)
-    if of.embedder is not None:
-        settings.save_model(connection, "embedder", of.embedder)
-    if of.extractor is not None:
-        settings.save_model(connection, "extractor", of.extractor)
+    if built.settings is not None:
+        settings.save(connection, built.settings)
+    settings.save_id(connection, built.id)
+    if built.embedder is not None:
+        settings.save_model(connection, "embedder", built.embedder)
+    if built.extractor is not None:
+        settings.save_model(connection, "extractor", built.extractor)
 
 
-def make(path: Path, of: BuildOrigin, shares: Iterable[Share]) -> None:
+def make(path: Path, built: BuildOrigin, shares: Iterable[Share]) -> None:
     """Write the catalogue of shards, given in order, to a new .mono file without documents."""
     with closing(Database(path)) as database, database.write() as connection:
-        begin(connection, of)
+        begin(connection, built)
         stored.store_shares(connection, shares)
         update_heads(connection)
 
 
-def faults(held: Connection, shares: Sequence[Share]) -> list[Finding]:
+def faults(catalogue: Connection, shares: Sequence[Share]) -> list[Finding]:
     """Return the differences between a catalogue and one that is rebuilt from the same shards."""
     with TemporaryDirectory(prefix="monograph-") as folder:
         path = Path(folder) / "catalogue.mono"
-        make(path, origin(held), shares)
+        make(path, origin(catalogue), shares)
         with closing(Database(path, read_only=True)) as database, database.read() as fresh:
             expected = _load_content(fresh)
     hint = "rebuild it: monograph shelf build SHELF SOURCES --replace"
     return [
         Finding("catalogue", f"its {what} differ from those of the shards", repairable=False, hint=hint)
-        for what, table in _load_content(held).items()
+        for what, table in _load_content(catalogue).items()
         if table != expected[what]
     ]
 

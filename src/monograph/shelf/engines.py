@@ -25,7 +25,7 @@ class Engine(Protocol):
     The number of a shard is its index in :attr:`monograph.shelf.manifest.Manifest.shards`.
     """
 
-    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
+    def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
         """Run a call on each of these shards, and return the results by shard, in the same order.
 
         Raises ShardLost, which names the shard, if a shard cannot be reached.
@@ -44,10 +44,7 @@ Engines: TypeAlias = Callable[[ShelfPlace, Manifest, OpenOptions], Engine]
 class Local:
     """Shards in files of this machine, called by threads of this process.
 
-    Parameters
-    ----------
-    files:
-        The options to open the file of each shard with, in the order of the shards.
+    ``files`` has the options to open the file of each shard with.
     """
 
     def __init__(self, files: Sequence[OpenOptions]) -> None:
@@ -60,9 +57,9 @@ class Local:
             raise
         self._threads = ThreadPoolExecutor(min(MOST_THREADS, max(1, len(files))), "monograph-shard")
 
-    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
+    def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`Engine`."""
-        pending = {shard: self._threads.submit(call.answer, self._shards[shard]) for shard, call in wanted.items()}
+        pending = {shard: self._threads.submit(call.answer, self._shards[shard]) for shard, call in calls.items()}
         return {shard: future.result() for shard, future in pending.items()}
 
     def close(self) -> None:
@@ -73,9 +70,9 @@ class Local:
             shard.close()
 
 
-def local(place: ShelfPlace, version: Manifest, given: OpenOptions) -> Local:
+def local(place: ShelfPlace, version: Manifest, options: OpenOptions) -> Local:
     """Fetch the shards of a version and open them in this process."""
-    return Local([replace(given, path=place.file_of(name)) for name in version.shards])
+    return Local([replace(options, path=place.file_of(name)) for name in version.shards])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,11 +116,7 @@ class Shards:
         self, method: Callable[[ShardReader, Sequence[int]], Mapping[int, R]], rows: Sequence[int]
     ) -> dict[int, R]:
         """Call a method that returns {row: value} on the shards of these rows; merge the results in order of rows."""
-        merged = {
-            self.rows.whole(shard, row): value
-            for shard, _, answer in self.of(method, rows)
-            for row, value in answer.items()
-        }
+        merged = self.rows.merge((shard, answer) for shard, _, answer in self.of(method, rows))
         return {row: merged[row] for row in rows if row in merged}
 
 

@@ -13,7 +13,7 @@ from monograph.explore.graph_state import GraphState
 from monograph.library.graph import EntityGraph, GraphReader
 from monograph.read.paths import path_to_text
 from monograph.shelf.engines import only
-from monograph.shelf.reader import ShelfReader, summed
+from monograph.shelf.reader import ShelfReader, sum_counts
 from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
@@ -54,18 +54,18 @@ class ShelfGraphState(GraphState):
 
     def every_chunk(self) -> list[int]:
         answers = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
-        return sorted(row for shard, rows in answers for row in self.snapshot.rows.all_of(shard, rows))
+        return sorted(row for shard, rows in answers for row in self.snapshot.rows.global_rows(shard, rows))
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
         merged = [
-            replace(item, document=self.snapshot.rows.whole(shard, item.document))
+            replace(item, document=self.snapshot.rows.global_row(shard, item.document))
             for shard, items in enumerate(self._call_for_names(members, graphs.titled))
             for item in items
         ]
         return sorted(merged, key=lambda item: (item.id, item.qualifier))
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
-        return summed(self._call_for_names(members, graphs.chunk_counts))
+        return sum_counts(self._call_for_names(members, graphs.chunk_counts))
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
         spans: dict[int, TimeSpan] = {}
@@ -84,7 +84,7 @@ class ShelfGraphState(GraphState):
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
         rows = self.snapshot.rows
         parts = [
-            [(*item[:3], rows.whole(shard, item[3])) for item in items]
+            [(*item[:3], rows.global_row(shard, item[3])) for item in items]
             for shard, items in enumerate(self._call_for_names(members, graphs.chunks_naming, most))
         ]
         by_entity: dict[int, list[int]] = {}
@@ -95,11 +95,10 @@ class ShelfGraphState(GraphState):
         return by_entity
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-        return {
-            self.snapshot.rows.whole(shard, document): self.snapshot.rows.all_of(shard, rows)
-            for shard, _, answer in self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
-            for document, rows in answer.items()
-        }
+        rows = self.snapshot.rows
+        answers = self.snapshot.shards.of(ShardReader.first_chunks, documents, most)
+        merged = rows.merge((shard, answer) for shard, _, answer in answers)
+        return {document: rows.global_rows(document % rows.shards, chunks) for document, chunks in merged.items()}
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
         return self.snapshot.linked(chunks)
@@ -111,7 +110,8 @@ class ShelfGraphState(GraphState):
         rows = self.snapshot.rows
         places = self.snapshot.shards.by_row(ShardReader.places, list(chunks))
         return {
-            row: replace(place, document=rows.whole(row % rows.shards, place.document)) for row, place in places.items()
+            row: replace(place, document=rows.global_row(row % rows.shards, place.document))
+            for row, place in places.items()
         }
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
@@ -119,7 +119,7 @@ class ShelfGraphState(GraphState):
 
     def chunks_of(self, name: str) -> list[int]:
         answers = [
-            [self.snapshot.rows.all_of(shard, rows) for rows in answer]
+            [self.snapshot.rows.global_rows(shard, rows) for rows in answer]
             for shard, answer in enumerate(self.snapshot.shards.all(ShardReader.rows_of, path_to_text(name)))
         ]
         return only(answers, self.place, name)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from monograph.search.reader import EVIDENCE, Pool, PoolRequest
 from monograph.store.graph.graphs import NO_DOCUMENT, Records, SubjectChunk
 from monograph.values import Effort
 
+T = TypeVar("T")
 SHORT = np.dtype([("row", "<i8"), ("first", "S8")])
 """Short record of a chunk, for a search that does not follow the graph: its row, and the first 8 bytes of its id."""
 
@@ -38,13 +39,17 @@ class Rows:
 
     shards: int
 
-    def whole(self, shard: int, row: int) -> int:
-        """Return the number over all shards of one row of a shard."""
+    def global_row(self, shard: int, row: int) -> int:
+        """Return the number over all shards of a row of a shard."""
         return row * self.shards + shard
 
-    def all_of(self, shard: int, rows: Iterable[int]) -> list[int]:
-        """Return the numbers over all shards of several rows of a shard."""
+    def global_rows(self, shard: int, rows: Iterable[int]) -> list[int]:
+        """Return the numbers over all shards of rows of a shard."""
         return [row * self.shards + shard for row in rows]
+
+    def merge(self, answers: Iterable[tuple[int, Mapping[int, T]]]) -> dict[int, T]:
+        """Merge (shard, {row: value}) of shards into {row over all shards: value}."""
+        return {self.global_row(shard, row): value for shard, answer in answers for row, value in answer.items()}
 
     def split(self, rows: Iterable[int]) -> dict[int, list[int]]:
         """Return {shard: its own row numbers} of rows over all shards, in the order of the rows."""
@@ -55,7 +60,7 @@ class Rows:
         return by_shard
 
 
-def records_of(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
+def make_records(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
     """Return records (n,) of chunks of one shard: full ones if ``evidence`` is given, else short ones.
 
     The fields for vectors and cosines of full records are zero.
@@ -85,7 +90,7 @@ class SentEvidence:
 NO_EVIDENCE = SentEvidence(np.empty(0, dtype=full(0)))
 
 
-def joined(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
+def join_records(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
     """Join the records of (shard, bytes) pairs, of dtype ``kind``, and renumber rows and documents over all shards."""
     sent = np.frombuffer(b"".join(data for _, data in parts), dtype=kind)
     shards = np.repeat([shard for shard, _ in parts], [len(data) // kind.itemsize for _, data in parts])
@@ -155,7 +160,7 @@ class ShardPool(NamedTuple):
 def share(k: int, shards: int) -> int:
     """Return how many chunks each shard sends in the first round, if k are needed.
 
-    A shard that sent too few is called again (:func:`too_few`).
+    A shard that sent too few is called again (:func:`find_short_shards`).
     """
     if shards == 1:
         return k
@@ -163,7 +168,7 @@ def share(k: int, shards: int) -> int:
     return min(k, math.ceil(mean + SPREAD * math.sqrt(mean)) + MORE)
 
 
-def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> Best:
+def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> Best:
     """Return the ``most`` best chunks of (row, score) pairs of a shard, and all that tie with the last.
 
     ``scored`` may have fewer than k pairs because the shard searched for ``most`` only.
@@ -175,7 +180,7 @@ def cut(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort |
     return Best(records[records["score"] >= threshold].tobytes(), False, effort)
 
 
-def too_few(pools: Mapping[int, ShardPool], k: int) -> list[int]:
+def find_short_shards(pools: Mapping[int, ShardPool], k: int) -> list[int]:
     """Return the shards that may have further chunks among the k best of all shards, ascending.
 
     They are the shards with further candidates whose worst sent chunk is better than the k-th best of all.
@@ -191,7 +196,7 @@ def too_few(pools: Mapping[int, ShardPool], k: int) -> list[int]:
     return sorted(short)
 
 
-def merged_pools(
+def merge_pools(
     pools: Mapping[int, ShardPool], request: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
 ) -> Pool:
     """Merge the pools of all shards, in order of shard.
@@ -199,8 +204,8 @@ def merged_pools(
     ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
     """
     near = [pool.near for pool in pools.values() if pool.near is not None]
-    lexical = best_of([pool.best.scored for pool in pools.values()], request.k, rows)
-    dense = best_of([best.scored for best in near], request.k, rows)
+    lexical = merge_best([pool.best.scored for pool in pools.values()], request.k, rows)
+    dense = merge_best([best.scored for best in near], request.k, rows)
     efforts, effort = [best.effort for best in near if best.effort is not None], None
     if efforts:
         stopped = max((each.stopped for each in efforts), key=_SUREST.index)
@@ -213,29 +218,31 @@ def merged_pools(
         lexical,
         dense,
         effort,
-        subject_chunks([(shard, subject) for shard, pool in pools.items() for subject in pool.subjects], names, rows),
-        [(names[key], rows.whole(shard, row)) for shard, pool in pools.items() for key, row in pool.naming],
+        merge_subjects([(shard, subject) for shard, pool in pools.items() for subject in pool.subjects], names, rows),
+        [(names[key], rows.global_row(shard, row)) for shard, pool in pools.items() for key, row in pool.naming],
         (records["row"][has_vector], np.ascontiguousarray(records["cosines"][has_vector].T)),
     )
 
 
-def renamed(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
+def replace_names(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
     """Return a copy of records of names or links, with each name replaced by ``names[name]``."""
     copy = records.copy()
     copy["name"] = [names[name] for name in records["name"].tolist()]
     return copy
 
 
-def mentioned(answers: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows) -> dict[int, list[int]]:
+def merge_mentions(
+    answers: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows
+) -> dict[int, list[int]]:
     """Return {name: chunks that have it, ascending} over all shards; ``answers`` has a list by name from each."""
     by_name: dict[int, list[int]] = {}
     for shard, answer in enumerate(answers):
         for name, chunks in zip(names, answer, strict=False):  # Shards return lists for the first names only.
-            by_name.setdefault(name, []).extend(rows.all_of(shard, chunks))
+            by_name.setdefault(name, []).extend(rows.global_rows(shard, chunks))
     return {name: sorted(chunks) for name, chunks in by_name.items() if chunks}
 
 
-def subject_chunks(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
+def merge_subjects(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
     """Merge (shard, subject) pairs into the rows of :func:`monograph.store.graph.graphs.subject_chunks`.
 
     ``names`` are rows of names by key.
@@ -243,13 +250,13 @@ def subject_chunks(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, 
     documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in subjects}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
     return [
-        SubjectChunk(names[key], rows.whole(shard, row), bool(by_title), qualifier, counts[key, by_title])
+        SubjectChunk(names[key], rows.global_row(shard, row), bool(by_title), qualifier, counts[key, by_title])
         for (_, _, key, row, by_title, qualifier, _), shard in sorted((subject, shard) for shard, subject in subjects)
         if row
     ]
 
 
-def best_of(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
+def merge_best(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
     """Return (row, score) of the k best chunks of all shards, and ties with the last, highest first.
 
     ``parts`` are bytes of SCORED, in order of shard.

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from monograph.errors import ClosedFile, MissingExtra, MonographError, ShardLost, ShelfUnreachable
 from monograph.library.opened import OpenOptions, WholeFile
@@ -21,6 +22,7 @@ from monograph.shelf.shard import Call, ShardReader
 from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
 from monograph.values import Document, arguments
 
+P = ParamSpec("P")
 DEADLINE, OPENING = 30.0, 600.0
 """Seconds that a call may take, and that the opening of all shards may take."""
 
@@ -59,14 +61,8 @@ def start() -> None:
     """Connect this process to the Ray cluster at RAY_ADDRESS, unless it is connected already.
 
     Without RAY_ADDRESS, start a Ray instance on this machine. It ends with this process, has no dashboard, and listens
-    on 127.0.0.1 only.
-
-    Raises
-    ------
-    MissingExtra
-        If Ray is not installed.
-    ShelfUnreachable
-        If the cluster cannot be reached, or Ray does not start.
+    on 127.0.0.1 only. Raises MissingExtra if Ray is not installed, and ShelfUnreachable if the cluster cannot be
+    reached or Ray does not start.
     """
     cluster = os.environ.get("RAY_ADDRESS", "")
     with _start_lock:
@@ -117,13 +113,18 @@ class Lost(Exception):
         self.shard, self.error = shard, error
 
 
-def _pickle_outcome(work: Callable[[], object]) -> bytes:
-    """Return the result of ``work``, or its MonographError or Lost, pickled: Ray would wrap an error in its own."""
-    try:
-        result = work()
-    except (MonographError, Lost) as error:
-        result = error
-    return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
+    """Make a function return its result, or its MonographError or Lost, pickled: Ray would wrap an error in its own."""
+
+    @wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
+        try:
+            result = work(*args, **kwargs)
+        except (MonographError, Lost) as error:
+            result = error
+        return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+
+    return run
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
@@ -147,16 +148,14 @@ class Holder:
     Safe for use by many threads.
     """
 
-    def __init__(self, address: str, names: Sequence[ObjectName], home: Path, given: OpenOptions) -> None:
-        self._address, self._names, self._home, self._options = address, names, home, given
+    def __init__(self, address: str, names: Sequence[ObjectName], home: Path, options: OpenOptions) -> None:
+        self._address, self._names, self._home, self._options = address, names, home, options
         self._open: dict[int, WholeFile] = {}
         self._lock = threading.Lock()
 
-    def answer(self, wanted: Mapping[int, Call]) -> bytes:
-        """Run each call on its shard, and return the results by shard, or the error, pickled."""
-        return _pickle_outcome(lambda: self._answer(wanted))
-
-    def _answer(self, calls: Mapping[int, Call]) -> dict[int, Any]:
+    @_pickle_outcome
+    def answer(self, calls: Mapping[int, Call]) -> dict[int, Any]:
+        """Run each call on its shard, and return the results by shard."""
         for shard in calls:
             try:
                 with self._lock:
@@ -181,7 +180,7 @@ class OnRay:
     place:
         The shelf's place. Every machine must reach its address. Each machine keeps fetched objects in a folder of the
         same name as here, in the home of the user who runs Ray there.
-    version, given:
+    version, options:
         The version, and the options to open its files with.
     replicas:
         Number of actors that have each shard open, on different machines if there are enough.
@@ -207,7 +206,7 @@ class OnRay:
         self,
         place: ShelfPlace,
         version: Manifest,
-        given: OpenOptions,
+        options: OpenOptions,
         *,
         replicas: int = 1,
         groups: int = 0,
@@ -232,10 +231,10 @@ class OnRay:
         )
         # Models stay in this process: shards need none.
         options = OpenOptions(
-            Path(), create=False, read_only=True, target_recall=given.target_recall, cache_bytes=given.cache_bytes
+            Path(), create=False, read_only=True, target_recall=options.target_recall, cache_bytes=options.cache_bytes
         )
-        begin = self._address, self._names, place.elsewhere, options
-        self._actors = [[actor.remote(*begin) for _ in range(self._replicas)] for _ in range(self._groups)]
+        arguments_of_actor = self._address, self._names, place.elsewhere, options
+        self._actors = [[actor.remote(*arguments_of_actor) for _ in range(self._replicas)] for _ in range(self._groups)]
         try:
             # All replicas start to open their shards; wait for one replica of each group.
             all_calls = dict.fromkeys(range(len(self._names)), Call(ShardReader.total, ()))
@@ -247,9 +246,9 @@ class OnRay:
             self.close()
             raise
 
-    def ask(self, wanted: Mapping[int, Call]) -> dict[int, Any]:
+    def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
         """See :class:`~monograph.shelf.engines.Engine`. Raises the error that a shard raised."""
-        return self._collect_answers(wanted, self._deadline)
+        return self._collect_answers(calls, self._deadline)
 
     def close(self) -> None:
         """See :class:`~monograph.shelf.engines.Engine`."""
@@ -352,6 +351,7 @@ class Tasks:
                 ) from lost
 
 
-def _task(recipe: Recipe, work: Work) -> bytes:
+@_pickle_outcome
+def _task(recipe: Recipe, work: Work) -> Made:
     blocks: Any = map(ray_module().get, work.documents)  # Lazy, so that only one block is in memory at a time.
-    return _pickle_outcome(lambda: make(recipe, replace(work, documents=blocks)))
+    return make(recipe, replace(work, documents=blocks))

@@ -18,21 +18,9 @@ from monograph.search import words as word_for_word
 from monograph.search.names import Leads, NamedText, Names, StartText, as_entities
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import NOWHERE, Counts, Evidence, Pool, PoolRequest, SearchModels, Shown
+from monograph.shelf import pools
 from monograph.shelf.engines import Shards
-from monograph.shelf.pools import (
-    SHORT,
-    Rows,
-    SentEvidence,
-    first_bytes,
-    full,
-    joined,
-    mentioned,
-    merged_pools,
-    renamed,
-    share,
-    subject_chunks,
-    too_few,
-)
+from monograph.shelf.pools import Rows, SentEvidence, full
 from monograph.shelf.shard import Call, ShardReader
 from monograph.store.catalogue import Totals
 from monograph.store.documents.filters import EVERYTHING, Allowed
@@ -126,19 +114,15 @@ class ShelfReader:
             return {}
         above = self._common_count()
         answers = self.shards.all(ShardReader.count, missing, small, above, halves, texts, allowed)
-        counts = summed(chunks for chunks, _, _ in answers)
+        counts = sum_counts(chunks for chunks, _, _ in answers)
         cached.update((word, counts.get(word, 0)) for word in missing)
         cached.update((word, counts.get(word, 0)) for word in small if counts.get(word, 0) < above)
         common.update(word for word in small if counts.get(word, 0) >= above)
-        counts = summed(parts for _, parts, _ in answers)
+        counts = sum_counts(parts for _, parts, _ in answers)
         having.update((word, counts.get(word, 0)) for word in halves)
         containing = {}
         for index, text in enumerate(texts):
-            candidates = {
-                self.rows.whole(shard, row): candidate
-                for shard, (_, _, matches) in enumerate(answers)
-                for row, candidate in matches[index].items()
-            }
+            candidates = self.rows.merge(enumerate(matches[index] for _, _, matches in answers))
             self._ids.update((row, name) for row, (name, _) in candidates.items())
             first = sorted(candidates, key=lambda row: candidates[row][0])[: word_for_word.CANDIDATES]
             containing[text] = [(row, candidates[row][1]) for row in sorted(first)]
@@ -147,7 +131,7 @@ class ShelfReader:
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         if all(word in self.counted.chunks for word in words):
             return {word: number for word in words if (number := self.counted.chunks[word])}
-        return summed(self.shards.all(ShardReader.document_frequency, words))
+        return sum_counts(self.shards.all(ShardReader.document_frequency, words))
 
     def pool(self, request: PoolRequest) -> Pool:
         k, walk, of_all, names = request.k, request.walk, None, {}
@@ -159,24 +143,21 @@ class ShelfReader:
             names = self._load_keys(walk.names)
             walk = replace(walk, names=())
         arguments = replace(request, counts=None, walk=walk), of_all, list(names)
-        pools = dict(enumerate(self.shards.all(ShardReader.pool, *arguments, share(k, self.rows.shards))))
-        if short := too_few(pools, k):
-            pools.update(self.shards.some(short, ShardReader.pool, *arguments, k))
-        kind = SHORT if walk is None else full(len(walk.clauses))
-        records = self._join_records([(shard, pool.records) for shard, pool in pools.items()], kind)
-        return merged_pools(pools, replace(request, walk=walk), self.rows, names, records)
+        parts = dict(enumerate(self.shards.all(ShardReader.pool, *arguments, pools.share(k, self.rows.shards))))
+        if short := pools.find_short_shards(parts, k):
+            parts.update(self.shards.some(short, ShardReader.pool, *arguments, k))
+        kind = pools.SHORT if walk is None else full(len(walk.clauses))
+        records = self._join_records([(shard, part.records) for shard, part in parts.items()], kind)
+        return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
         """Join the records that shards sent, and cache the first bytes of their chunks' ids."""
-        records = joined(parts, kind, self.rows)
-        self._first.update(zip(records["row"].tolist(), first_bytes(records), strict=True))
+        records = pools.join_records(parts, kind, self.rows)
+        self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        answers = self.shards.all(ShardReader.containing, text, k, allowed)
-        ids = {
-            self.rows.whole(shard, row): name for shard, answer in enumerate(answers) for row, name in answer.items()
-        }
+        ids = self.rows.merge(enumerate(self.shards.all(ShardReader.containing, text, k, allowed)))
         return sorted(sorted(ids, key=ids.__getitem__)[:k])
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
@@ -221,8 +202,8 @@ class ShelfReader:
         named_texts: dict[int, NamedText] = {}
         for shard, shard_rows, (keys, texts) in self.shards.of(ShardReader.starts, chunks):
             rows = self._find_name_rows(keys)
-            for row, (title, text, packed, own) in zip(self.rows.all_of(shard, shard_rows), texts, strict=True):
-                names = renamed(np.frombuffer(packed, dtype=NAMED), rows)
+            for row, (title, text, packed, own) in zip(self.rows.global_rows(shard, shard_rows), texts, strict=True):
+                names = pools.replace_names(np.frombuffer(packed, dtype=NAMED), rows)
                 named_texts[row] = title, text, names.tobytes(), json.dumps([rows[index] for index in json.loads(own)])
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
@@ -237,21 +218,23 @@ class ShelfReader:
         keys = {**rare, **self._load_keys(links.names)}
         answers = self.shards.all(ShardReader.leads, list(keys), len(rare), allowed, words)
         subjects = [(shard, subject) for shard, (part, _, _) in enumerate(answers) for subject in part]
-        mentions = mentioned([part for _, part, _ in answers], list(keys.values()), self.rows)
+        mentions = pools.merge_mentions([part for _, part, _ in answers], list(keys.values()), self.rows)
         records = self._join_records([(shard, part) for shard, (_, _, part) in enumerate(answers)], full(0))
-        leads = links.leads(subject_chunks(subjects, keys, self.rows), mentions)
+        leads = links.leads(pools.merge_subjects(subjects, keys, self.rows), mentions)
         return list(leads.values()), SentEvidence(records)
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
         keys = self._load_keys(names)
-        return mentioned(self.shards.all(ShardReader.mentions, list(keys), allowed), list(keys.values()), self.rows)
+        return pools.merge_mentions(
+            self.shards.all(ShardReader.mentions, list(keys), allowed), list(keys.values()), self.rows
+        )
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
         linked = {}
         for shard, _, (keys, by_row) in self.shards.of(ShardReader.name_links, chunks):
             rows = self._find_name_rows(keys)
             for row, (named, links) in by_row.items():
-                linked[self.rows.whole(shard, row)] = renamed(named, rows), links
+                linked[self.rows.global_row(shard, row)] = pools.replace_names(named, rows), links
         return {row: linked[row] for row in chunks if row in linked}
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
@@ -276,9 +259,7 @@ class ShelfReader:
             requests = [(keys.get(name, ""), where[name] // self.rows.shards) for name in named.get(shard, ())]
             calls[shard] = Call(ShardReader.show, (rows_by_shard.get(shard, ()), requests))
         answers = self.shards.engine.ask(calls) if calls else {}
-        loaded = {
-            self.rows.whole(shard, row): chunk for shard, (shown, _) in answers.items() for row, chunk in shown.items()
-        }
+        loaded = self.rows.merge((shard, chunks) for shard, (chunks, _) in answers.items())
         spellings = {
             name: text for shard, names in named.items() for name, text in zip(names, answers[shard][1], strict=True)
         }
@@ -296,7 +277,7 @@ class ShelfReader:
         _refuse_tree()
 
 
-def summed(answers: Iterable[Mapping[K, int]]) -> dict[K, int]:
+def sum_counts(answers: Iterable[Mapping[K, int]]) -> dict[K, int]:
     """Return {key: sum of its counts over all shards}."""
     counts: Counter[K] = Counter()
     for answer in answers:

@@ -20,7 +20,7 @@ from monograph.search.names import NamedText, written
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import PoolRequest
 from monograph.shelf import pools
-from monograph.shelf.pools import ShardPool, Subject, records_of, renamed
+from monograph.shelf.pools import ShardPool, Subject, make_records, replace_names
 from monograph.store import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
@@ -154,10 +154,10 @@ class ShardReader(GraphState):
         """
         k, allowed, walk, near = request.k, request.filter, request.walk, None
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
-        best = pools.cut(scored, most, k)
+        best = pools.select_best(scored, most, k)
         if request.vector is not None and request.vector.any():
             nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
-            near = pools.cut(nearest, most, k, effort)
+            near = pools.select_best(nearest, most, k, effort)
         subjects = self.subject_chunks(keys, allowed) if keys else []
         parts = [part.records["row"].tolist() for part in (best, near) if part is not None]
         rows = list(dict.fromkeys(chain(*parts, (subject[3] for subject in subjects if subject[3]))))
@@ -170,8 +170,8 @@ class ShardReader(GraphState):
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
-            return records_of(rows, names).tobytes()
-        records = records_of(rows, names, self.snapshot.evidence(rows, words), 0 if clauses is None else len(clauses))
+            return make_records(rows, names).tobytes()
+        records = make_records(rows, names, self.snapshot.evidence(rows, words), 0 if clauses is None else len(clauses))
         if clauses is not None and len(clauses):
             found_rows, cosines = self.cosines(rows, clauses)
             positions = {row: index for index, row in enumerate(rows)}
@@ -212,7 +212,7 @@ class ShardReader(GraphState):
         own = [json.loads(name_rows) for *_, name_rows in texts]
         positions, keys = self._index_names([*(record["name"].tolist() for record in records), *own])
         return keys, [
-            (title, text, renamed(names, positions).tobytes(), json.dumps([positions[row] for row in about]))
+            (title, text, replace_names(names, positions).tobytes(), json.dumps([positions[row] for row in about]))
             for (title, text, *_), names, about in zip(texts, records, own, strict=True)
         ]
 
@@ -220,7 +220,7 @@ class ShardReader(GraphState):
         """Return (keys of names, {row: (names, links)} of chunks). A name in a record is an index into the keys."""
         linked = self.snapshot.linked(rows)
         positions, keys = self._index_names([named["name"].tolist() for named, _ in linked.values()])
-        return keys, {row: (renamed(named, positions), links) for row, (named, links) in linked.items()}
+        return keys, {row: (replace_names(named, positions), links) for row, (named, links) in linked.items()}
 
     def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
         """Return ({row of name: index}, keys of the names in order of index); the key of a missing name is ""."""
