@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,34 +104,34 @@ def test_shelf_built_in_steps_equals_one_file(
     folder = tmp_path_factory.mktemp("steps")
     url, home, embedder = folder / "shelf", folder / "home", BagEmbedder(8)
     short = Settings(chunk_tokens=16, chunk_overlap=0)
-    held: dict[str, Document] = {}
+    stored: dict[str, Document] = {}
     build(url, [], embedder=embedder, settings=short, home=home)
     for step in steps:
         documents = step.documents()
         if step.what == "remove":
-            there = [one.id for one in documents if one.id in held]
-            assert remove(url, there, home=home).removed == len(there)
-            for name in there:
-                del held[name]
+            ids = [one.id for one in documents if one.id in stored]
+            assert remove(url, ids, home=home).removed == len(ids)
+            for name in ids:
+                del stored[name]
         elif step.what == "forget":
             forget(url, home=home)
         else:
             is_new = step.what == "replace"
-            held = {} if is_new else held
+            stored = {} if is_new else stored
             report = build(
                 url, documents, embedder=embedder, settings=short, shards=step.shards, home=home, replace_all=is_new
             )
-            assert report.added == sum(one.id not in held for one in documents)
-            assert report.same == sum(held.get(one.id) == one for one in documents)
-            held |= {one.id: one for one in documents}
+            assert report.added == sum(one.id not in stored for one in documents)
+            assert report.same == sum(stored.get(one.id) == one for one in documents)
+            stored |= {one.id: one for one in documents}
         with Shelf.open(url, embedder=embedder, home=home) as shelf:
             assert shelf.check() == []
-            assert sorted(one.id for one in shelf.documents()) == sorted(held)
+            assert sorted(one.id for one in shelf.documents()) == sorted(stored)
     with (
         Monograph.open(folder / "one.mono", embedder, settings=short) as one,
         Shelf.open(url, embedder=embedder, home=home) as shelf,
     ):
-        one.add(held.values())
+        one.add(stored.values())
         for how in WAYS:
             assert hits_of(shelf, query, how, 5) == hits_of(one, query, how, 5), how
         assert shelf.context(query).text == one.context(query).text
@@ -181,11 +182,8 @@ def test_no_byte_of_forgotten_documents_remains_after_a_build(tmp_path: Path) ->
     made = forget(url, home=home)
     assert made.kept == manifest_of(url)
     assert made.digests
-    for folder in (url, home):
-        for path in folder.rglob("*"):
-            if path.is_file():
-                held = path.read_bytes().lower()
-                assert b"quillfeather" not in held, path
+    for path in (*url.rglob("*"), *home.rglob("*")):
+        assert not path.is_file() or b"quillfeather" not in path.read_bytes().lower(), path
     with Shelf.open(url, embedder=embedder, home=home) as shelf:
         assert shelf.check() == []
         assert shelf.stats().documents == 21
@@ -343,17 +341,12 @@ def test_many_threads_build_and_lose_nothing(tmp_path: Path) -> None:
 
     def work(number: int) -> None:
         while True:
-            try:
+            with suppress(ShelfConflict):
                 build(url, [ENGINE_NOTES[number]], embedder=embedder, home=tmp_path / f"home{number}")
-            except ShelfConflict:
-                continue
-            return
+                return
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
     with Shelf.open(url, embedder=embedder, home=tmp_path / "home") as shelf:
         assert (shelf.version, shelf.stats().documents) == (5, 4)
         assert shelf.check() == []

@@ -139,19 +139,20 @@ def test_a_writer_that_comes_too_late_is_refused(objects: Storage, tmp_path: Pat
     assert put(objects, tmp_path / "files", "three", second).version == 3
 
 
-def steps_of(tmp_path: Path) -> int:
-    """How many steps it takes to publish a second version."""
-    folder = storage_at(tmp_path / "counted", create=True)
-    counting = Between(folder, -1, lambda: None)
-    put(counting, tmp_path / "files", "two", put(folder, tmp_path / "files", "one", None))
-    return counting.steps
+def first_versions(in_memory: Path) -> Iterator[tuple[int, Storage, Manifest]]:
+    """(step, storage, first version) of a shelf for each step of the publication of a second version."""
+    counting = Between(storage_at(in_memory / "counted", create=True), -1, lambda: None)
+    first = put(counting, in_memory / "files", "one", None)
+    counting.steps = 0
+    put(counting, in_memory / "files", "two", first)
+    for step in range(counting.steps + 1):
+        folder = storage_at(in_memory / f"shelf{step}", create=True)
+        yield step, folder, put(folder, in_memory / "files", "one", None)
 
 
 def test_of_two_writers_one_is_refused_whenever_the_other_publishes(in_memory: Path) -> None:
     won = lost = 0
-    for step in range(steps_of(in_memory) + 1):
-        folder = storage_at(in_memory / f"shelf{step}", create=True)
-        first = put(folder, in_memory / "files", "one", None)
+    for step, folder, first in first_versions(in_memory):
 
         def other(folder: Storage = folder, first: Manifest = first) -> None:
             with suppress(ShelfConflict):
@@ -176,9 +177,7 @@ def test_of_two_writers_one_is_refused_whenever_the_other_publishes(in_memory: P
 def test_a_sweep_between_any_two_steps_leaves_a_version_whole(in_memory: Path) -> None:
     # What takes least care: nothing is too young to be swept, and one version is kept.
     published = refused = 0
-    for step in range(steps_of(in_memory) + 1):
-        folder = storage_at(in_memory / f"shelf{step}", create=True)
-        first = put(folder, in_memory / "files", "one", None)
+    for step, folder, first in first_versions(in_memory):
         between = Between(folder, step, partial(forget, folder))
         try:
             put(between, in_memory / "files", "two", first)
@@ -215,9 +214,7 @@ def test_a_sweep_after_the_last_look_before_the_manifest_refuses_it(in_memory: P
 
 def test_a_reader_at_any_step_sees_one_version(in_memory: Path) -> None:
     seen = []
-    for step in range(steps_of(in_memory) + 1):
-        folder = storage_at(in_memory / f"shelf{step}", create=True)
-        first = put(folder, in_memory / "files", "one", None)
+    for step, folder, first in first_versions(in_memory):
 
         def read(folder: Storage = folder, step: int = step) -> None:
             newest = latest(folder)
@@ -230,7 +227,7 @@ def test_a_reader_at_any_step_sees_one_version(in_memory: Path) -> None:
 
 
 CALLS = 150
-"""Events of a profiler from one kill to the next; a publication has 5,400."""
+"""Events of a profiler (calls and returns, also in C) from one kill to the next; a publication has 5,400."""
 DIE = """
 import os, signal
 from pathlib import Path
@@ -296,21 +293,14 @@ def survives(objects: Storage, tmp_path: Path, step: int, program: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("program", [AT_CALLS, AT_STEPS])
-def test_a_writer_killed_at_any_step_leaves_the_old_version_or_the_new(in_memory: Path, program: str) -> None:
-    step = 0 if program == AT_STEPS else 1
+@pytest.mark.parametrize(("program", "step", "stride"), [(AT_CALLS, 1, 1), (AT_STEPS, 0, 1), (AT_EVENTS, 0, CALLS)])
+def test_a_writer_killed_at_any_step_leaves_the_old_version_or_the_new(
+    in_memory: Path, program: str, step: int, stride: int
+) -> None:
     while not survives(storage_at(in_memory / f"shelf{step}", create=True), in_memory, step, DIE + program):
         assert list((in_memory / f"shelf{step}" / "staging").iterdir()) == []
-        step += 1
-    assert step > 12
-
-
-def test_writer_killed_at_any_call_leaves_the_old_version_or_the_new(in_memory: Path) -> None:
-    """Calls and returns of its functions, those in C among them; of every so many one."""
-    step = 0
-    while not survives(storage_at(in_memory / f"shelf{step}", create=True), in_memory, step, DIE + AT_EVENTS):
-        step += CALLS
-    assert step > 12 * CALLS
+        step += stride
+    assert step > 12 * stride
 
 
 @pytest.mark.long
@@ -562,6 +552,7 @@ def changed(**values: object) -> bytes:
         changed(shards=[]), changed(shards={}), changed(shards=None), changed(shards=[1]), changed(shards=...),
         changed(contents=[]), changed(contents=...), changed(shards=[{"digest": "a", "bytes": 1}]), changed(more=1),
         changed(shards=[{"digest": "a" * 64, "bytes": 1}] * 10_001), changed(contents=1),
+        changed(shards=[{"digest": "a" * 64, "bytes": 1}] * 9_000, contents=[{"digest": "a" * 64, "bytes": 1}] * 9_000),
         changed(catalogue={"digest": "../../etc/passwd", "bytes": 1}), changed(catalogue={"digest": "A" * 64, "bytes": 1}),
         changed(catalogue={"digest": "a" * 64, "bytes": -1}), changed(catalogue={"digest": "a" * 64, "bytes": True}),
         changed(catalogue={"digest": "a" * 64}),         changed(catalogue={"digest": ["a"] * 64, "bytes": 1}), changed(catalogue=None),
@@ -616,14 +607,3 @@ def test_any_number_of_versions_are_listed_in_their_order(folder: Storage) -> No
         folder.put_new(f"versions/{number:08d}.json", b"")
     folder.put_new("versions/readme", b"")
     assert versions(folder) == sorted(numbers)
-
-
-def test_manifest_that_names_a_shard_twice_is_refused() -> None:
-    one, other = (ObjectName(digit * 64, 1) for digit in "12")
-    fine = Manifest(1, (one,), (other,), other, 0)
-    with pytest.raises(InputError, match="the same shard twice"):
-        Manifest(1, (one,) * 9_000, (other,) * 9_000, other, 0)
-    stored = json.loads(fine.to_json())
-    stored |= {"shards": stored["shards"] * 9_000, "contents": stored["contents"] * 9_000}
-    with pytest.raises(ObjectDamaged, match="the same shard twice"):
-        Manifest.from_json(json.dumps(stored).encode())
