@@ -16,7 +16,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from support.paths import SHARED
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'monograph[shelf]'")
 
@@ -66,7 +64,6 @@ class Made:
     version: Manifest
     files: tuple[Path, ...]
     one: Path
-    address: Path
     home: Path
     questions: tuple[str, ...]
     documents: tuple[Document, ...]
@@ -100,10 +97,7 @@ def cluster() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    shared = SHARED
-    if not shared.is_dir():
-        pytest.skip(f"{shared} is absent: it holds the evaluation data and is no part of the package")
+def made(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Made:
     questions, documents = excerpts(shared, ("hotpotqa",), lambda _, asked: asked[:10])
     documents = documents[:DOCUMENTS]
     place = tmp_path_factory.mktemp("ray")
@@ -119,7 +113,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         version,
         files,
         place / "one.mono",
-        place / "shelf",
         place / "home",
         tuple(questions),
         tuple(documents),
@@ -129,7 +122,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 @pytest.fixture(scope="module")
 def shelf(cluster: Any, made: Made) -> Iterator[Shelf]:
     """Each shard once. How long a busy machine takes to start a process is not what is tested."""
-    with Shelf.open(made.address, home=made.home, engines=partial(OnRay, deadline=180.0)) as opened:
+    with Shelf.open(made.place.url, home=made.home, engines=partial(OnRay, deadline=180.0)) as opened:
         yield opened
 
 
@@ -150,11 +143,8 @@ ASKED = {
 @pytest.fixture(scope="module")
 def answers(made: Made) -> dict[int, Any]:
     """What is to be answered to :data:`ASKED`."""
-    local = made.local()
-    try:
+    with closing(made.local()) as local:
         return local.ask(ASKED)
-    finally:
-        local.close()
 
 
 def raylet_of(node: Any) -> int:
@@ -201,24 +191,20 @@ def test_shards_answer_over_ray_as_here(engine: OnRay, answers: dict[int, Any]) 
 @pytest.mark.parametrize(("replicas", "groups"), [(1, SHARDS), (SHARDS, 1)])
 def test_processes_are_dealt_out_over_the_machines(cluster: Any, made: Made, replicas: int, groups: int) -> None:
     others = set(holders(cluster))
-    engine = made.on_ray(replicas=replicas, groups=groups, deadline=180.0)
-    try:
+    with closing(made.on_ray(replicas=replicas, groups=groups, deadline=180.0)) as engine:
         while len(begun := {number: at for number, at in holders(cluster).items() if number not in others}) < SHARDS:
             engine.ask(ASKED)
         assert len(set(begun.values())) == SHARDS
-    finally:
-        engine.close()
 
 
 def test_an_error_of_a_shard_is_raised_as_here(engine: OnRay, made: Made) -> None:
-    local = made.local()
     request = PoolRequest(1, EVERYTHING, vector=np.ones(3, dtype=np.float32))
     wrong = {0: Call(ShardReader.pool, (request, None, (), 1))}
-    for one in (engine, local):
-        with pytest.raises(InputError) as caught:
-            one.ask(wrong)
-        assert type(caught.value) is InputError
-    local.close()
+    with closing(made.local()) as local:
+        for one in (engine, local):
+            with pytest.raises(InputError) as caught:
+                one.ask(wrong)
+            assert type(caught.value) is InputError
 
 
 def test_killed_shard_process_is_started_again(cluster: Any, engine: OnRay, answers: dict[int, Any]) -> None:
@@ -393,7 +379,7 @@ def test_own_ray_cluster_is_quiet_and_ends(made: Made) -> None:
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     done = subprocess.run(
-        [sys.executable, "-c", ALONE, pickle.dumps((made.address, made.place.home, ASKED)).hex()],
+        [sys.executable, "-c", ALONE, pickle.dumps((made.place.url, made.place.home, ASKED)).hex()],
         env={**environment, "MARK": mark.partition("=")[2]},
         capture_output=True,
         text=True,

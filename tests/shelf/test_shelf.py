@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,12 +15,15 @@ from hypothesis import strategies as st
 from monograph import Document, Monograph, Settings
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import InputError, NotFound, NotOnShelf
+from monograph.explore import nodes
+from monograph.library.graph import GraphReader
 from monograph.shelf import Shelf, build, pools, remove
-from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds, corpora
+from monograph.values import Assertions
+from support.corpora import QUERIES, SENTENCES, TITLES, Formulas, bounds
 from support.model_server import ModelServer
 from support.models import HashEmbedder
 from support.properties import examples
-from support.shelves import HAN, HAN_QUERIES, WAYS, drawn_shards, hits_of, marked, shelf_beside_file, shelf_of
+from support.shelves import HAN, HAN_QUERIES, WAYS, drawn_shelf, hits_of, shelf_of
 from support.vector_server import VectorServer
 
 FILTERS = (None, {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"$title": "Green"}, {"number": {">=": 3}})
@@ -27,8 +31,6 @@ FILTERS = (None, {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"$title": "Green"
 
 @settings(max_examples=examples(12))
 @given(
-    corpus=corpora(),
-    shards=st.integers(1, 4),
     query=st.sampled_from(QUERIES),
     k=st.sampled_from([1, 2, 3, 20]),
     most=st.sampled_from([1, 2, 4, 100]),
@@ -38,17 +40,13 @@ FILTERS = (None, {"kind": "a"}, {"kind": {"in": ["a", "b"]}}, {"$title": "Green"
 def test_a_shelf_finds_what_one_file_finds(
     empty: Path,
     tmp_path_factory: pytest.TempPathFactory,
-    corpus: tuple[list[Document], object],
-    shards: int,
     query: str,
     k: int,
     most: int,
     where: dict[str, object] | None,
     data: st.DataObject,
 ) -> None:
-    documents, folder = marked(corpus[0]), tmp_path_factory.mktemp("shelf")
-    dealt = drawn_shards(documents, shards, data)
-    with shelf_beside_file(folder, documents, dealt, shards, empty) as (shelf, one):
+    with drawn_shelf(tmp_path_factory.mktemp("shelf"), data, empty) as (shelf, one):
         with bounds(most), pytest.MonkeyPatch.context() as patch:
             # No more than its share of the best is asked of a shard at first: often it has to be asked again.
             patch.setattr(pools, "SPREAD", 0.0)
@@ -57,6 +55,51 @@ def test_a_shelf_finds_what_one_file_finds(
                 assert hits_of(shelf, query, how, k, where) == hits_of(one, query, how, k, where), how
         assert shelf.context(query).text == one.context(query).text
         assert shelf.ask(query).text == one.ask(query).text
+
+
+NAMES = ("Green", "Anna Calder", "calder", "John Smith", "J. Smith", "Vienna", "NST", "Green (album)", "Zzyzx", "a")
+
+
+def outcome(work: Any, *arguments: Any) -> Any:
+    """The result of a method; NotFound for an unknown or ambiguous name."""
+    try:
+        return work(*arguments)
+    except NotFound as error:
+        return type(error)
+
+
+def exported(graph: GraphReader, name: str = "") -> Any:
+    """Nodes and edges as other programs have them, in their order."""
+    made = graph.to_networkx(name)
+    return list(made.nodes(data=True)), list(made.edges(data=True))
+
+
+@pytest.mark.long
+@settings(max_examples=examples(5))
+@given(most=st.sampled_from([1, 3, 512]), data=st.data())
+def test_shelf_graph_equals_the_graph_of_one_file(
+    empty: Path, tmp_path_factory: pytest.TempPathFactory, most: int, data: st.DataObject
+) -> None:
+    with (
+        drawn_shelf(tmp_path_factory.mktemp("shelf"), data, empty) as (shelf, one),
+        pytest.MonkeyPatch.context() as patched,
+    ):
+        patched.setattr(nodes, "MOST_READ", most)
+        graph, expected = GraphReader(shelf._file), one.graph
+        names = [*NAMES, *(entity.name for entity in expected.entities(4))]
+        for method, *arguments in (
+            ("entities", 100),
+            ("entities", 3, "an"),
+            *(("neighbourhood", name, hops, limit) for name in names for hops, limit in ((1, 60), (2, 3), (0, 1))),
+            ("merges",),
+            *(("merges", name) for name in names),
+            *(("routes", names[-1], name) for name in names[-3:]),
+            *(("of_document", document.id) for document in one.documents()[:5]),
+        ):
+            results = [outcome(getattr(each, method), *arguments) for each in (graph, expected)]
+            assert results[0] == results[1], (method, arguments)
+        for name in ("", names[-1]):
+            assert outcome(exported, graph, name) == outcome(exported, expected, name)
 
 
 def test_shelf_search_equals_one_file_for_text_without_spaces(tmp_path: Path) -> None:
@@ -141,6 +184,18 @@ def test_shelf_refuses_operations_of_a_single_file(made: Shelf, tmp_path: Path) 
         made.nothing  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(NotOnShelf, match="monograph sync FILE FOLDER --history"):
         build(tmp_path / "other", DOCUMENTS, settings=Settings(history=True))
+
+
+def test_shelf_graph_refuses_operations_of_a_single_file(made: Shelf) -> None:
+    assert made.graph.assertions(["Anna Calder"]) == Assertions({}, ())
+    assert made.graph.nearest_assertions([1.0, 2.0], 5) == []
+    with pytest.raises(NotFound, match=r"there.* contains no name like 'Qqqq'"):
+        made.graph.neighbourhood("Qqqq")
+    with pytest.raises(InputError, match="give 1 or more"):
+        made.graph.routes("Anna Calder", "Turin", 0)
+    for name in ("add", "remove", "keep_apart", "unite", "rebuild"):
+        with pytest.raises(NotOnShelf, match=rf"graph of .*there, a shelf, has no {name} .*\.graph\.{name}"):
+            getattr(made.graph, name)
 
 
 def test_shelf_stores_no_replies_of_models(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from monograph.shelf import catalogue
 from monograph.shelf.engines import Local
 from monograph.shelf.shelf import OpenShelf
 from monograph.store.catalogue import load_share
+from support.corpora import corpora
 from support.models import BagEmbedder
 
 WAYS = ("lexical", "tfidf", "dense", "hybrid", "graph", "graph:faithful=true", "auto")
@@ -40,16 +41,6 @@ def empty_file(folder: Path, **chosen: Any) -> Path:
     with Monograph.open(path, BagEmbedder(8), settings=settings) as archive:
         archive.add([])
     return path
-
-
-def marked(documents: Sequence[Document]) -> list[Document]:
-    """Return documents with metadata by which filters can select them."""
-    return [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(documents)]
-
-
-def drawn_shards(documents: Sequence[Document], count: int, data: st.DataObject) -> list[int]:
-    """Draw the number of the shard of each document."""
-    return data.draw(st.lists(st.integers(0, count - 1), min_size=len(documents), max_size=len(documents)))
 
 
 @contextmanager
@@ -86,6 +77,17 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
         yield questions
     finally:
         shelf.close()
+
+
+@contextmanager
+def drawn_shelf(folder: Path, data: st.DataObject, empty: Path) -> Iterator[tuple[Questions, Monograph]]:
+    """A shelf and a file of drawn documents, with metadata that filters can tell apart, dealt out at random."""
+    drawn, _ = data.draw(corpora())
+    documents = [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(drawn)]
+    count = data.draw(st.integers(1, 4))
+    shards = data.draw(st.lists(st.integers(0, count - 1), min_size=len(documents), max_size=len(documents)))
+    with shelf_beside_file(folder, documents, shards, count, empty) as both:
+        yield both
 
 
 def hits_of(archive: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
