@@ -149,7 +149,7 @@ def test_merged_pools_keep_the_best_of_all_shards(shards: list[list[float]], k: 
     made = merge_pools(found, PoolRequest(k, EVERYTHING), rows, {}, join_records([], SHORT, rows))
     whole = merge_best([select_best(list(enumerate(some)), len(some), 0).scored for some in shards], k, rows)
     assert (made.lexical, made.dense) == (whole, whole)
-    assert sum(len(one.best.records) for one in found.values()) <= sum(map(len, shards))
+    assert sum(len(one.lexical.records) for one in found.values()) <= sum(map(len, shards))
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=8))

@@ -87,7 +87,7 @@ def test_shelf_graph_equals_the_graph_of_one_file(
         patched.setattr(nodes, "MOST_READ", most)
         graph, expected = GraphReader(shelf._file), one.graph
         names = [*NAMES, *(entity.name for entity in expected.entities(4))]
-        for method, *arguments in (
+        calls: tuple[tuple[Any, ...], ...] = (
             ("entities", 100),
             ("entities", 3, "an"),
             *(("neighbourhood", name, hops, limit) for name in names for hops, limit in ((1, 60), (2, 3), (0, 1))),
@@ -95,7 +95,8 @@ def test_shelf_graph_equals_the_graph_of_one_file(
             *(("merges", name) for name in names),
             *(("routes", names[-1], name) for name in names[-3:]),
             *(("of_document", document.id) for document in one.documents()[:5]),
-        ):
+        )
+        for method, *arguments in calls:
             results = [outcome(getattr(each, method), *arguments) for each in (graph, expected)]
             assert results[0] == results[1], (method, arguments)
         for name in ("", names[-1]):

@@ -129,12 +129,12 @@ The chunk is 0 if no chunk of the document is allowed."""
 class Best(NamedTuple):
     """Best chunks of a shard for a query. ``scored`` has their rows and scores, as the bytes of SCORED records.
 
-    ``is_whole`` is True if no other chunk of the shard can be among the k best of all shards. ``effort`` is the effort
-    of a dense search, None for a lexical one.
+    ``is_complete`` is True if no other chunk of the shard can be among the k best of all shards. ``effort`` is that of
+    a dense search, None for a lexical one.
     """
 
     scored: bytes
-    is_whole: bool
+    is_complete: bool
     effort: Effort | None = None
 
     @property
@@ -146,14 +146,14 @@ class Best(NamedTuple):
 class ShardPool(NamedTuple):
     """Candidates of one shard.
 
-    ``best`` are the lexical and ``near`` the dense candidates. ``subjects`` are documents about the question's names,
-    ``naming`` are (key, row) of candidates that have any of these names, and ``records`` are the records of all chunks.
+    ``subjects`` are documents about the question's names, ``named`` are (key, row) of candidates that have any of these
+    names, and ``records`` are the records of all chunks.
     """
 
-    best: Best
-    near: Best | None
+    lexical: Best
+    dense: Best | None
     subjects: Sequence[Subject]
-    naming: Sequence[tuple[str, int]]
+    named: Sequence[tuple[str, int]]
     records: bytes
 
 
@@ -187,12 +187,12 @@ def find_short_shards(pools: Mapping[int, ShardPool], k: int) -> list[int]:
     """
     short: set[int] = set()
     for part in (
-        {shard: pool.best for shard, pool in pools.items()},
-        {shard: pool.near for shard, pool in pools.items() if pool.near is not None},
+        {shard: pool.lexical for shard, pool in pools.items()},
+        {shard: pool.dense for shard, pool in pools.items() if pool.dense is not None},
     ):
         scores = {shard: best.records["score"] for shard, best in part.items()}
         threshold = _kth_highest(np.concatenate(list(scores.values())), k) if scores else 0.0
-        short |= {shard for shard, best in part.items() if not best.is_whole and scores[shard].min() > threshold}
+        short |= {shard for shard, best in part.items() if not best.is_complete and scores[shard].min() > threshold}
     return sorted(short)
 
 
@@ -203,10 +203,10 @@ def merge_pools(
 
     ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
     """
-    near = [pool.near for pool in pools.values() if pool.near is not None]
-    lexical = merge_best([pool.best.scored for pool in pools.values()], request.k, rows)
-    dense = merge_best([best.scored for best in near], request.k, rows)
-    efforts, effort = [best.effort for best in near if best.effort is not None], None
+    nearest = [pool.dense for pool in pools.values() if pool.dense is not None]
+    lexical = merge_best([pool.lexical.scored for pool in pools.values()], request.k, rows)
+    dense = merge_best([best.scored for best in nearest], request.k, rows)
+    efforts, effort = [best.effort for best in nearest if best.effort is not None], None
     if efforts:
         stopped = max((each.stopped for each in efforts), key=_SUREST.index)
         effort = Effort(sum(each.loads for each in efforts), sum(each.compared for each in efforts), stopped)
@@ -219,7 +219,7 @@ def merge_pools(
         dense,
         effort,
         merge_subjects([(shard, subject) for shard, pool in pools.items() for subject in pool.subjects], names, rows),
-        [(names[key], rows.global_row(shard, row)) for shard, pool in pools.items() for key, row in pool.naming],
+        [(names[key], rows.global_row(shard, row)) for shard, pool in pools.items() for key, row in pool.named],
         (records["row"][has_vector], np.ascontiguousarray(records["cosines"][has_vector].T)),
     )
 

@@ -268,7 +268,11 @@ class OnRay:
         for turn in range(1, self._replicas + 1):
             is_last = turn == self._replicas
             for group, calls in groups.items():
-                pending[self._send(group, (first + turn) % self._replicas, calls)] = group
+                with self._lock:
+                    if self._closed or not self._ray.is_initialized():
+                        raise ClosedFile("the shelf is closed, or Ray was shut down", "open it again")
+                    actor = self._actors[group][(first + turn) % self._replicas]
+                    pending[actor.answer.remote(calls)] = group
             until = deadline if is_last else min(deadline, time.monotonic() + PATIENCE)
             while groups and pending and (remaining := until - time.monotonic()) > 0:
                 # Wait for all calls; but if a group has several pending calls, wait for any one.
@@ -295,12 +299,6 @@ class OnRay:
         for shard, call in calls.items():
             groups.setdefault(shard % self._groups, {})[shard] = call
         return groups
-
-    def _send(self, group: int, replica: int, calls: Mapping[int, Call]) -> Any:
-        with self._lock:
-            if self._closed or not self._ray.is_initialized():
-                raise ClosedFile("the shelf is closed, or Ray was shut down", "open it again")
-            return self._actors[group][replica].answer.remote(calls)
 
     def _lost_error(self, shard: int, why: str, hint: str) -> ShardLost:
         name, count = self._names[shard].digest[:12], len(self._names)

@@ -99,9 +99,8 @@ class ShardReader(GraphState):
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
         """Return the allowed chunks with these ids (all if None), with vectors if ``vectors``. Skips unknown ids."""
-        connection = self.connection
-        stored = settings.load_model(connection, "embedder") if vectors else None
-        return lookup.fetch(connection, ids, allowed, None if stored is None else stored.dimension)
+        stored = settings.load_model(self.connection, "embedder") if vectors else None
+        return lookup.fetch(self.connection, ids, allowed, None if stored is None else stored.dimension)
 
     # Words.
 
@@ -152,18 +151,18 @@ class ShardReader(GraphState):
         ``of_all`` are the counts of all shards; None ranks no words. ``keys`` are the keys of the question's names.
         ``most`` limits the lexical and the dense candidates, each; chunks that tie with the last are added.
         """
-        k, allowed, walk, near = request.k, request.filter, request.walk, None
+        k, allowed, walk, dense = request.k, request.filter, request.walk, None
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
-        best = pools.select_best(scored, most, k)
+        lexical = pools.select_best(scored, most, k)
         if request.vector is not None and request.vector.any():
             nearest, effort, _ = self.snapshot.nearest(request.vector, k, allowed, request.stretch)
-            near = pools.select_best(nearest, most, k, effort)
+            dense = pools.select_best(nearest, most, k, effort)
         subjects = self.subject_chunks(keys, allowed) if keys else []
-        parts = [part.records["row"].tolist() for part in (best, near) if part is not None]
+        parts = [part.records["row"].tolist() for part in (lexical, dense) if part is not None]
         rows = list(dict.fromkeys(chain(*parts, (subject[3] for subject in subjects if subject[3]))))
-        naming = self.naming(rows, keys) if keys else []
+        named = self.named(rows, keys) if keys else []
         records = self._pack_records(rows) if walk is None else self._pack_records(rows, walk.words, walk.clauses)
-        return ShardPool(best, near, subjects, naming, records)
+        return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
         """Return records of distinct chunks, as bytes: full ones if the question's words are given, else short ones."""
@@ -205,9 +204,8 @@ class ShardReader(GraphState):
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
         """Return (keys of names, texts of chunks in order). A name in a text is an index into the keys."""
-        connection = self.connection
-        self.snapshot.cache.ahead.starts(connection, rows)
-        texts = chunks.named_texts(connection, rows)
+        self.snapshot.cache.ahead.starts(self.connection, rows)
+        texts = chunks.named_texts(self.connection, rows)
         records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in texts]
         own = [json.loads(name_rows) for *_, name_rows in texts]
         positions, keys = self._index_names([*(record["name"].tolist() for record in records), *own])
@@ -251,7 +249,7 @@ class ShardReader(GraphState):
         rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
         return subjects, mentions, self._pack_records(list(rows), words)
 
-    def naming(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
+    def named(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key, row) for each of these chunks and each of these names that it has."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(key[name], chunk) for name, chunk in graphs.that_name(self.connection, rows, key)]
