@@ -26,7 +26,7 @@ from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.documents import DocumentRow
 from monograph.store.documents.filters import Allowed
-from monograph.store.file import settings
+from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs, names
 from monograph.store.graph.graphs import Records
@@ -199,8 +199,10 @@ class ShardReader(GraphState):
     # The graph.
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
-        """Return (memo key of the extraction, title of the document) by row of chunk."""
-        return graphs.titled_extraction_keys(self.connection, rows)
+        """Return (memo key of the extraction, document title) by row of chunk; both are the same in every file."""
+        found = chunks.titled_extractions(self.connection, rows)
+        keys = memo.keys(self.connection, {memo_row for memo_row, _ in found.values()})
+        return {row: (keys[memo_row], title) for row, (memo_row, title) in found.items() if memo_row in keys}
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
         """Return (keys of names, texts of chunks in order). A name in a text is an index into the keys."""

@@ -58,19 +58,19 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
     return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
 
-def end(connection: Connection, row: documents.DocumentRow, found: Ending | None) -> None:
+def end(connection: Connection, row: documents.DocumentRow, ending: Ending | None) -> None:
     """Store the version of a document that is about to be replaced or removed; do nothing without an ``Ending``.
 
     If the ending says ``forgotten``, delete all previous versions of the document instead. A version that was valid for
     less than a second is not stored: it was valid at the end of no second.
     """
-    if found is None:
+    if ending is None:
         return
-    if found.forgotten:
+    if ending.forgotten:
         drop(connection, _select_numbers(connection, "id = ?", row.id))
         return
     since = row.valid.since if row.valid is not None else FIRST
-    if since >= found.moment:
+    if since >= ending.moment:
         return
     text = documents.text(connection, row.row, 0, row.characters)
     version = integer(connection, "SELECT max(version) FROM versions") + 1
@@ -78,7 +78,7 @@ def end(connection: Connection, row: documents.DocumentRow, found: Ending | None
         """INSERT INTO versions SELECT ?1, id, ?2, ?3, uri, title, metadata, sections, sha256, characters, dated,
         dated_until, dated_by, ?4, checksum, checksum(?2, ?3, dated, dated_until, dated_by)
         FROM documents WHERE document = ?5""",
-        (version, since, found.moment, text, row.row),
+        (version, since, ending.moment, text, row.row),
     )
     connection.execute(
         """INSERT INTO version_chunks SELECT ?1, c.ordinal, c.id, c.start, c."end", c.metadata, v.memo, e.memo
@@ -209,12 +209,12 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
         yield version
 
 
-def mark(connection: Connection, some: Iterable[Former]) -> None:
+def mark(connection: Connection, versions: Iterable[Former]) -> None:
     """Set the validity and dates of the given versions on their documents, in a copy of the file: a snapshot."""
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
         dates_checksum = checksum(?1, ?3, ?4, ?5) WHERE id = ?6""",
-        ((version.valid.since, version.valid.until, *version.dated, version.document.id) for version in some),
+        ((version.valid.since, version.valid.until, *version.dated, version.document.id) for version in versions),
     )
 
 
@@ -265,9 +265,9 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
 
     Bytes of an id that are no UTF-8 are replaced by U+FFFD.
     """
-    rows = connection.execute("SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version").fetchall()
-    wrong_rows = ((row, name) for row, name in rows if not is_sound(connection, row))
-    yield from ((row, bytes(name).decode("utf-8", "replace")) for row, name in wrong_rows)
+    for row, name in connection.execute("SELECT version, CAST(id AS BLOB) FROM versions ORDER BY version").fetchall():
+        if not is_sound(connection, row):
+            yield row, bytes(name).decode("utf-8", "replace")
 
 
 def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:

@@ -29,14 +29,14 @@ FOREVER = 1 << 62
 class Search:
     """Results of one query among the clusters.
 
-    ``how`` is the stop condition and the number of results to keep. ``asked`` is the query's vector, float32
+    ``how`` is the stop condition and the number of results to keep. ``vector`` is the query's vector, float32
     (dimension,), of unit length.
     """
 
-    __slots__ = ("asked", "compared", "how", "loaded", "loads", "pool", "query")
+    __slots__ = ("compared", "how", "loaded", "loads", "pool", "query", "vector")
 
-    def __init__(self, query: VectorQuery, how: SearchEffort, asked: Float32) -> None:
-        self.query, self.how, self.asked = query, how, asked
+    def __init__(self, query: VectorQuery, how: SearchEffort, vector: Float32) -> None:
+        self.query, self.how, self.vector = query, how, vector
         self.pool = kernel.Pool(query.room(how.width))
         self.loaded = self.compared = 0
         self.loads: list[Ranks] = []
@@ -61,7 +61,7 @@ class Search:
         if self.query.rerank:
             memos = items.tolist()
             memory.ahead.memos(connection, memos)
-            items, scores, read = compare(connection, memos, self.asked)
+            items, scores, read = compare(connection, memos, self.vector)
         return Neighbours(*self.query.best(items, scores), self.loaded, self.compared, stopped, read)
 
 
@@ -79,7 +79,7 @@ class CodeSearch(Search):
         query, arena = self.query, memory.arena(state)
         rule = rule_of(self.how.stop, query.k)
         step = 1 if rule is None else FOREVER  # With a rule, the kernel evaluates the stop condition.
-        course = kernel.Course(arena, self.asked, self.pool, query.k, *(rule or NEVER), query.allowed)
+        course = kernel.Course(arena, self.vector, self.pool, query.k, *(rule or NEVER), query.allowed)
         bodies_by_cluster: dict[int, list[bytes]] = {}
         announced, outcome = 0, kernel.PAUSED if query.k else kernel.ALL
         while outcome not in {kernel.ENOUGH, kernel.ALL}:
@@ -129,11 +129,11 @@ class GraphSearch(Search):
         k, allowed = self.query.k, self.query.allowed
         ranks: list[int] = []
         if cluster is not None and walks:
-            ranks, compared = kernel.walk(*cluster, self.asked, self.pool, k, max(LEAST_EF, self.query.pool), allowed)
+            ranks, compared = kernel.walk(*cluster, self.vector, self.pool, k, max(LEAST_EF, self.query.pool), allowed)
             self.compared += compared
         # A walk may find fewer than k results.
         if cluster is not None and (not walks or self.pool.filled < k):
-            scanned, compared = kernel.scan([cluster[0]], self.asked, self.pool, k, allowed)
+            scanned, compared = kernel.scan([cluster[0]], self.vector, self.pool, k, allowed)
             ranks = sorted({*ranks, *scanned})
             self.compared += compared
         self.loaded += 1
@@ -141,7 +141,7 @@ class GraphSearch(Search):
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
         """Search clusters, nearest first. Returns and raises as :meth:`CodeSearch.run`."""
-        order = probes(state.centroids, self.asked, state.likely) if self.query.k else iter(())
+        order = probes(state.centroids, self.vector, state.likely) if self.query.k else iter(())
         count = AHEAD
         while batch := list(islice(order, count)):
             memory.ahead.clusters(connection, batch)
@@ -152,12 +152,12 @@ class GraphSearch(Search):
         return False
 
 
-def probes(centroids: Centroids, asked: Float32, expected: float | None = None) -> Iterator[int]:
+def probes(centroids: Centroids, prepared: Float32, expected: float | None = None) -> Iterator[int]:
     """Yield the numbers of all clusters, nearest first; ``expected`` is how many the search probably needs."""
     first = MOST_FIRST if expected is None else min(MOST_FIRST, max(8, round(2 * expected)))
     yielded: set[int] = set()
     for count in (first, 4 * first, len(centroids)):
         if count > len(yielded):
-            batch = [name for name in centroids.nearest(asked, count).tolist() if name not in yielded]
+            batch = [name for name in centroids.nearest(prepared, count).tolist() if name not in yielded]
             yield from batch
             yielded.update(batch)

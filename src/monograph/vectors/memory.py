@@ -68,7 +68,7 @@ class Centroids:
 class IndexState:
     """An index as one transaction sees it.
 
-    ``version`` and ``structure`` are those of :class:`monograph.store.vectors.clusters.Header`. ``likely`` is the
+    ``version`` and ``structure`` are those of :func:`monograph.store.vectors.clusters.versions`. ``likely`` is the
     expected number of cluster loads of a search with k = 10 and recall 0.95; None if it searches every cluster.
     """
 
@@ -128,14 +128,15 @@ class Memory:
         header = store.header(connection, self._space)
         if header is None:
             return None
-        if not header.is_as_written:
+        dimension, design_json, calibration_json, is_as_written = header
+        if not is_as_written:
             raise kernel.DamagedBytes("the checksum of its header does not match")
         try:
-            design, calibration = Design.from_json(header.design), Calibration.from_json(header.calibration)
+            design, calibration = Design.from_json(design_json), Calibration.from_json(calibration_json)
         except (InputError, *UNDECODABLE) as error:
             raise kernel.DamagedBytes(f"its header is invalid: {error}") from error
-        if not 0 < header.dimension <= MOST_DIMENSIONS:
-            raise kernel.DamagedBytes(f"its header is invalid: vectors of {header.dimension} dimensions")
+        if not 0 < dimension <= MOST_DIMENSIONS:
+            raise kernel.DamagedBytes(f"its header is invalid: vectors of {dimension} dimensions")
         if calibration.vectors:  # Without a calibration there are no clusters yet.
             self.ahead.centroids(connection, self._space)
         body, graph = store.searched_centroids(connection, self._space) or (b"", None)
@@ -147,7 +148,7 @@ class Memory:
         self._state = state = IndexState(
             version,
             structure,
-            Space(self._space, design, header.dimension),
+            Space(self._space, design, dimension),
             calibration,
             Centroids(body, graph),
             None if expected is None else expected.loads,

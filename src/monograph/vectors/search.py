@@ -138,13 +138,13 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
     return unit
 
 
-def cosines(vectors: Float32, asked: Float32) -> Float32:
+def cosines(vectors: Float32, prepared: Float32) -> Float32:
     """Return the cosines of stored vectors (n, dimension) to a prepared vector: float32 (n,).
 
     The cosine of a vector is bit-identical at every row. A matrix product does not guarantee this: the order of equal
     vectors would depend on their rows.
     """
-    result: Float32 = np.divide(np.vecdot(vectors, asked), np.sqrt(np.vecdot(vectors, vectors)))
+    result: Float32 = np.divide(np.vecdot(vectors, prepared), np.sqrt(np.vecdot(vectors, vectors)))
     return result
 
 
@@ -157,28 +157,28 @@ def is_allowed(bits: Bits, rows: Int64) -> Bits:
     return mask
 
 
-def compare(connection: Connection, memos: Sequence[int], asked: Float32) -> tuple[Int64, Float32, Read | None]:
+def compare(connection: Connection, memos: Sequence[int], prepared: Float32) -> tuple[Int64, Float32, Read | None]:
     """Load vectors by memo row, and return (memo rows, exact cosines, read): highest cosine first, ties by row.
 
     ``read`` are the loaded (memo rows, vectors); None if they were loaded in several batches.
     """
     batches, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
-        read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(asked))
-        batches.append((read[0], cosines(read[1], asked)))
+        read = stored_vectors.load(connection, memos[first : first + COMPARED_AT_ONCE], len(prepared))
+        batches.append((read[0], cosines(read[1], prepared)))
     rows, scores = batches[0] if len(batches) == 1 else (np.concatenate(parts) for parts in zip(*batches, strict=True))
     order = np.lexsort((rows, -scores))
     return rows[order], scores[order], read if len(batches) == 1 else None
 
 
 def compare_all(
-    connection: Connection, memos: Sequence[int], asked: Float32, query: VectorQuery, loads: int = 0
+    connection: Connection, memos: Sequence[int], prepared: Float32, query: VectorQuery, loads: int = 0
 ) -> Neighbours:
     """Compare the vectors of all given memo rows exactly with a prepared vector, and return the k nearest.
 
     ``loads`` is the number of clusters that the caller has searched before. It is returned in the result.
     """
-    rows, scores, read = compare(connection, memos, asked)
+    rows, scores, read = compare(connection, memos, prepared)
     return Neighbours(*query.best(rows, scores), loads, len(memos), "exact", read)
 
 
@@ -211,14 +211,14 @@ class MemoVectors:
         """Bytes of the vectors in memory."""
         return self.values.nbytes + (0 if self.units is self.values else self.units.nbytes)
 
-    def search(self, asked: Float32, query: VectorQuery) -> Neighbours:
+    def search(self, prepared: Float32, query: VectorQuery) -> Neighbours:
         """Return the k allowed vectors nearest to a prepared vector."""
         mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
         count = len(self.rows) if mask is None else int(mask.sum())
         candidate_count = query.k + SPARE
         while True:
-            indexes, products = kernel.top_k(self.units, asked, candidate_count, mask)
-            scores = cosines(self.values[indexes], asked)
+            indexes, products = kernel.top_k(self.units, prepared, candidate_count, mask)
+            scores = cosines(self.values[indexes], prepared)
             order = np.lexsort((self.rows[indexes], -scores))
             indexes, scores = indexes[order], scores[order]
             if len(indexes) < candidate_count or not query.k or products[-1] < scores[query.k - 1] - ROUNDING:

@@ -32,7 +32,7 @@ CANDIDATES = 32
 """Number of near centroids that a vector is compared with when it is assigned again."""
 
 
-def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, seed: int = 0) -> None:
+def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) -> None:
     """Build the clusters of an index from all its vectors, float32 (n, dimension) of unit length, by memo row.
 
     The header of the index must exist, and it must have no clusters.
@@ -41,7 +41,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32, 
     if not len(memos):
         return
     count = max(1, round(len(memos) / design.cluster_size))
-    centroids = partition.k_means(vectors, count, seed)
+    centroids = partition.k_means(vectors, count)
     assigned = partition.assign(vectors, centroids, double=design.copies > 1)
     names = np.array([store.add_cluster(connection, space.number, centroid) for centroid in centroids], dtype=np.int64)
     items = Items(design, encode(memos, vectors), vectors)

@@ -136,7 +136,8 @@ STRUCTURE = (
         f"{settings.GENERATION!r} is missing or not a number",
         f"""SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM settings
             WHERE name = '{settings.GENERATION}' AND value != '' AND value NOT GLOB '*[^0-9]*')""",  # noqa: S608
-        lambda checked: settings.count_anew(checked.connection),
+        # The new number is random, so that no earlier state had it.
+        f"INSERT OR REPLACE INTO settings VALUES ('{settings.GENERATION}', abs(random() / 4))",  # noqa: S608
     ),
     Rule("failures", "{} records of failed files cannot be read", sources.UNREADABLE_FAILURE, DELETE),
     Rule(

@@ -147,7 +147,9 @@ def rebuild(connection: Connection) -> None:
 
 def index_anew(connection: Connection) -> None:
     """Empty an undamaged inverted index, and fill it again from the texts."""
-    terms.clear(connection)
+    for table in TABLES:
+        connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+    connection.execute("DELETE FROM lengths")
     terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 

@@ -128,9 +128,7 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
     return TimeSpan(first, last)
 
 
-def loaded_times(
-    first: Any, last: Any, told_by: Any, since: Any = None, until: Any = None
-) -> tuple[Dated | None, Valid | None]:
+def loaded_times(first: Any, last: Any, told_by: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
     """Return (date, validity) of a document from its columns; either is None if it is missing or invalid."""
     when = None if first is None else loaded_span(first, last)
     date = Dated(when, TOLD_BY[told_by]) if when is not None and told_by in range(len(TOLD_BY)) else None

@@ -187,12 +187,6 @@ def generation(connection: Connection) -> int:
         return int(_get(connection, GENERATION) or 0)
 
 
-def count_anew(connection: Connection) -> None:
-    """Restart the generation at a random number, which no earlier state had, if it is missing or not a number."""
-    connection.execute("DELETE FROM settings WHERE name = ? AND (value = '' OR value GLOB '*[^0-9]*')", (GENERATION,))
-    connection.execute("INSERT OR IGNORE INTO settings VALUES (?, abs(random() / 4))", (GENERATION,))
-
-
 def add_pending_erasure(connection: Connection, token: str) -> None:
     """Record that removed text may still be in the bytes of the file; the token identifies the removal."""
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_PENDING + token,))

@@ -110,7 +110,8 @@ def limited(base: Database, allowed: Allowed) -> Database:
         try:
             current = cached  # Another thread may set it to another generation.
             if current[0] != generation:
-                current = cached = generation, json.dumps(every(connection, allowed))
+                query = f"SELECT d.document FROM main.documents AS d WHERE {whole(allowed)} ORDER BY d.document"  # noqa: S608
+                current = cached = generation, json.dumps(column(connection, query, *allowed.parameters))
             _fill(connection, *current)
         finally:
             connection.set_authorizer(_authorize_view)
@@ -258,12 +259,6 @@ def whole(allowed: Allowed) -> str:
     # A condition that is NULL counts as false.
     return f"""NOT EXISTS (SELECT 1 FROM (SELECT 1) LEFT JOIN main.chunks AS c ON c.document = d.document
         WHERE ({allowed.sql}) IS NOT TRUE)"""  # noqa: S608 - compiled conditions
-
-
-def every(connection: Connection, allowed: Allowed) -> list[int]:
-    """Return the row numbers of all documents in a view, ascending."""
-    query = f"SELECT d.document FROM main.documents AS d WHERE {whole(allowed)} ORDER BY d.document"  # noqa: S608
-    return column(connection, query, *allowed.parameters)
 
 
 def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:

@@ -98,13 +98,6 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
     return dict(lookup(connection, "e.chunk, m.value", tables, chunks))
 
 
-def titled_extraction_keys(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[bytes, str]]:
-    """Return (memo key of the extraction, title of the document) by chunk row. Both are the same in every file."""
-    tables = """extractions AS e JOIN memo AS m USING (memo)
-        JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d ON d.document = c.document WHERE e.chunk = w.value"""
-    return {chunk: (key, title) for chunk, key, title in lookup(connection, "e.chunk, m.key, d.title", tables, rows)}
-
-
 def stored(connection: Connection, document: int) -> DocumentGraph:
     """Return a document's part of the graph."""
     queries = (

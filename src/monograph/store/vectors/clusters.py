@@ -41,22 +41,6 @@ _BODIES_QUERY = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON pa
 Int64 = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """Row of a vector index; ``design`` and ``calibration`` are JSON. ``is_as_written``: the row has its checksum.
-
-    ``version`` changes with every change of the index, ``structure`` with every change of the centroids. Both are
-    random numbers, so that a change that was rolled back is never confused with a later one.
-    """
-
-    dimension: int
-    design: str
-    calibration: str
-    version: int
-    structure: int
-    is_as_written: bool
-
-
 _ROWS_PER_SPACE = 1 << 32
 """Row numbers in ``codes`` that each index has."""
 UNCLUSTERED = -1
@@ -79,17 +63,24 @@ class Size:
     dead: int
 
 
-def header(connection: Connection, space: int) -> Header | None:
-    """Return the row of an index; None before it is built."""
-    query = """SELECT dimension, design, calibration, version, structure,
+def header(connection: Connection, space: int) -> tuple[int, str, str, bool] | None:
+    """Return (dimension, design as JSON, calibration as JSON, whether they have their checksum) of an index.
+
+    Returns None before the index is built.
+    """
+    query = """SELECT dimension, design, calibration,
         checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
         FROM vector_indexes WHERE space = ?"""
-    row = connection.execute(query, (space,)).fetchone()
-    return None if row is None else Header(*row)
+    row: tuple[int, str, str, bool] | None = connection.execute(query, (space,)).fetchone()
+    return row
 
 
 def versions(connection: Connection, space: int) -> tuple[int, int]:
-    """Return (version, structure) of an index; (0, 0) before it is built."""
+    """Return (version, structure) of an index; (0, 0) before it is built.
+
+    The version changes with every change of the index, the structure with every change of the centroids. Both are
+    random numbers, so that a change that was rolled back is never confused with a later one.
+    """
     row = connection.execute("SELECT version, structure FROM vector_indexes WHERE space = ?", (space,)).fetchone()
     return (0, 0) if row is None else row
 
@@ -166,9 +157,9 @@ def bodies(connection: Connection, cluster: int) -> list[bytes]:
     return bodies_of(connection, [cluster])[cluster]
 
 
-def bodies_of(connection: Connection, some: Sequence[int]) -> dict[int, list[bytes]]:
+def bodies_of(connection: Connection, clusters: Sequence[int]) -> dict[int, list[bytes]]:
     """Return the parts of several clusters, as :func:`bodies` does, by cluster."""
-    by_cluster: dict[int, list[bytes]] = {cluster: [] for cluster in some}
+    by_cluster: dict[int, list[bytes]] = {cluster: [] for cluster in clusters}
     parts = json.dumps([part for cluster in sorted(by_cluster) for part in (2 * cluster, 2 * cluster + 1)])
     for part, body in connection.execute(_BODIES_QUERY, (parts,)).fetchall():
         by_cluster[part >> 1].append(body)
@@ -312,8 +303,8 @@ def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]
         FROM unplaced AS u WHERE space = ?"""  # noqa: S608 - constants
     rows = connection.execute(query, (space,)).fetchall()
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
-    wanted = [memo for memo, used, placed in rows if used and not placed]
-    return wanted, [memo for memo, used, placed in rows if placed and not used]
+    missing = [memo for memo, is_used, is_placed in rows if is_used and not is_placed]
+    return missing, [memo for memo, is_used, is_placed in rows if is_placed and not is_used]
 
 
 def members(connection: Connection, space: int = CHUNKS) -> list[int]:

@@ -124,13 +124,6 @@ def indexed(entry: Entry) -> tuple[str, str, str]:
     return folded_and_paired(entry.title)[1], paired, folded
 
 
-def clear(connection: Connection) -> None:
-    """Empty the index."""
-    connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
-    connection.execute("INSERT INTO trigrams (trigrams) VALUES ('delete-all')")
-    connection.execute("DELETE FROM lengths")
-
-
 def merge(connection: Connection) -> None:
     """Merge all segments into one, which drops the postings of removed chunks from the bytes of the file."""
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
