@@ -15,39 +15,24 @@ SIFT = Shape(vectors=1_000_000, dimension=128, clusters=4_000, probes=16)
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "expected"),
+    ("algorithm", "expected_bytes", "expected_distances"),
     [
-        ("IVF", 4_000 * 512 + 8_000_000 + 512_000_000),
-        ("IVFPQ", 4_000 * 512 + 8_000_000 + 16_000_000 + 256 * 512),
-        ("HNSW", 1_000_000 * (512 + 64 / (1 - 1 / 16))),
-        ("HNSWPQ", 1_000_000 * (16 + 64 / (1 - 1 / 16)) + 256 * 512),
-        ("IVF-DISK", 4_000 * 512 + 8_000_000 + 250 * 512),
-        ("IVFPQ-DISK", 4_000 * 512 + 8_000_000 + 250 * 16 + 256 * 512),
-        ("IVF-HNSW", 4_000 * (512 + 32 / (1 - 1 / 8)) + 8_000_000 + 250 * 512),
-        ("EcoVector", 4_000 * (512 + 32 / (1 - 1 / 8)) + 8_000_000 + 250 * (512 + 32 / (1 - 1 / 8))),
-        ("Monograph", 4_000 * (640 + 24) + 500 * 144),
+        ("IVF", 4_000 * 512 + 8_000_000 + 512_000_000, 8_000),
+        ("IVFPQ", 4_000 * 512 + 8_000_000 + 16_000_000 + 256 * 512, 4_000 + 4_000 * 16 / 128 + 256),
+        ("HNSW", 1_000_000 * (512 + 64 / (1 - 1 / 16)), 1_024),
+        ("HNSWPQ", 1_000_000 * (16 + 64 / (1 - 1 / 16)) + 256 * 512, 1_024 * 16 / 128 + 256),
+        ("IVF-DISK", 4_000 * 512 + 8_000_000 + 250 * 512, 8_000),
+        ("IVFPQ-DISK", 4_000 * 512 + 8_000_000 + 250 * 16 + 256 * 512, 4_000 + 500 + 256),
+        ("IVF-HNSW", 4_000 * (512 + 32 / (1 - 1 / 8)) + 8_000_000 + 250 * 512, 256 + 4_000),
+        ("EcoVector", 4_000 * (512 + 32 / (1 - 1 / 8)) + 8_000_000 + 250 * (512 + 32 / (1 - 1 / 8)), 256 + 16 * 320),
+        ("Monograph", 4_000 * (640 + 24) + 500 * 144, 3_000),
     ],
 )
-def test_memory_is_corrected_table_1(algorithm: Algorithm, expected: float) -> None:
-    assert memory(algorithm, SIFT) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "expected"),
-    [
-        ("IVF", 8_000),
-        ("IVFPQ", 4_000 + 4_000 * 16 / 128 + 256),
-        ("HNSW", 1_024),
-        ("HNSWPQ", 1_024 * 16 / 128 + 256),
-        ("IVF-DISK", 8_000),
-        ("IVFPQ-DISK", 4_000 + 500 + 256),
-        ("IVF-HNSW", 256 + 4_000),
-        ("EcoVector", 256 + 16 * 320),
-        ("Monograph", 3_000),
-    ],
-)
-def test_distances_are_table_2(algorithm: Algorithm, expected: float) -> None:
-    assert distances(algorithm, SIFT) == pytest.approx(expected)
+def test_memory_and_distances_are_corrected_tables_1_and_2(
+    algorithm: Algorithm, expected_bytes: float, expected_distances: float
+) -> None:
+    assert memory(algorithm, SIFT) == pytest.approx(expected_bytes)
+    assert distances(algorithm, SIFT) == pytest.approx(expected_distances)
 
 
 def test_latency_and_energy_equal_those_by_hand() -> None:

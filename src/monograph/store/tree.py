@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.store.documents import documents, filters
@@ -249,12 +249,11 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
 
 
 def of_vectors(
-    connection: Connection, memos: Sequence[int], barred: Iterable[int] = ()
+    connection: Connection, memos: Sequence[int], barred: Collection[int]
 ) -> dict[int, list[tuple[int, bytes]]]:
     """Return (node, key) of the summaries that have each vector, by memo row; skip the nodes in ``barred``."""
-    skipped = set(barred)
     rows = lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos)
-    by_memo = group((row, (node, key)) for row, node, key in rows if node not in skipped)
+    by_memo = group((row, (node, key)) for row, node, key in rows if node not in barred)
     return {row: by_memo.get(row, []) for row in memos}
 
 

@@ -270,12 +270,12 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
             yield row, bytes(name).decode("utf-8", "replace")
 
 
-def assign(connection: Connection, number: int, made: Iterable[tuple[int, int | None, int | None]]) -> None:
+def assign(connection: Connection, number: int, memo_rows: Iterable[tuple[int, int | None, int | None]]) -> None:
     """Store memo rows for chunks of a previous version: (ordinal, vector, extraction); None keeps the stored one."""
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
         WHERE version = ?1 AND ordinal = ?2""",
-        ((number, *chunk) for chunk in made),
+        ((number, *values) for values in memo_rows),
     )
 
 

@@ -183,11 +183,11 @@ def _pad_dimension(dimension: int) -> int:
     return (dimension + 15) // 16 * 16
 
 
-def among(held: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
-    """Return a mask of the ids in ``held`` that are among ``ids``, which are mostly few: numpy.isin is slower then."""
+def among(stored: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
+    """Return a mask of the stored ids that are among ``ids``, which are mostly few: numpy.isin is slower then."""
     if len(ids) > _FEW:
-        return np.isin(held, ids)
-    mask: npt.NDArray[np.bool_] = (held[:, None] == ids).any(axis=1)
+        return np.isin(stored, ids)
+    mask: npt.NDArray[np.bool_] = (stored[:, None] == ids).any(axis=1)
     return mask
 
 

@@ -44,7 +44,7 @@ class Items:
     vectors: Float32
 
     @classmethod
-    def held(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
+    def load(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
         """Return the vectors of entries of clusters, each once, in order of memo row, decoded from 8-bit codes.
 
         Raises DamagedBytes if 8-bit codes are missing or damaged.

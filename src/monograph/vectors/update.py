@@ -172,11 +172,9 @@ class Update:
         return self._loaded
 
     def _edit(self, cluster: int) -> ClusterEdit:
-        edit = self._edits.get(cluster)
-        if edit is None:
-            edit = ClusterEdit(self._connection, self._design, cluster, self._sizes[cluster])
-            self._edits[cluster] = edit
-        return edit
+        if cluster not in self._edits:
+            self._edits[cluster] = ClusterEdit(self._connection, self._design, cluster, self._sizes[cluster])
+        return self._edits[cluster]
 
     def _balance(self, touched: Iterable[int]) -> None:
         """Split too large clusters and dissolve too small ones, until all changed clusters are in bounds."""
@@ -199,7 +197,7 @@ class Update:
         entries = self._edit(cluster).entries()
         if entries is None:
             return []
-        items = Items.held(self._connection, self._space, [entries])
+        items = Items.load(self._connection, self._space, [entries])
         distinct = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
         if len(distinct) <= SPLIT_AT * self._design.usual_entries:
             return []  # Many vectors are equal: a split would not separate them.
@@ -223,7 +221,7 @@ class Update:
         self._replace_cluster(index, new_centroids)
         if not parts or not len(self._names):
             return []
-        items = Items.held(self._connection, self._space, parts)
+        items = Items.load(self._connection, self._space, parts)
         memos = items.coded.ids.tolist()
         placed = store.placements(self._connection, self._space.number, memos)
         before = np.array([placed[memo][1:] for memo in memos], dtype=np.int64).reshape(-1, 2)

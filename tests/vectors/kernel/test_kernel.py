@@ -52,42 +52,33 @@ def test_every_processor_level_finds_the_same() -> None:
 
 FINE = np.ones((3, 4), dtype=np.float32)
 QUERY = np.ones(4, dtype=np.float32)
+WRONG_VALUE = (TypeError, ValueError, kernel.DamagedBytes)
 
 
 @pytest.mark.parametrize(
-    ("vectors", "query", "k"),
+    ("vectors", "query", "k", "errors"),
     [
-        (FINE.astype(np.float64), QUERY, 1),
-        (FINE, QUERY.astype(np.float64), 1),
-        (FINE.astype(np.int32), QUERY, 1),
-        (np.ones((4, 6), dtype=np.float32)[:, ::2], np.ones(3, dtype=np.float32), 1),
-        (np.asfortranarray(np.ones((3, 4), dtype=np.float32)), QUERY, 1),
-        (FINE[0], QUERY, 1),
-        (FINE, FINE, 1),
-        ([[1.0]], QUERY, 1),
-        (FINE, None, 1),
-        (FINE, QUERY, "1"),
-        (FINE, QUERY, 1.5),
+        (FINE.astype(np.float64), QUERY, 1, TypeError),
+        (FINE, QUERY.astype(np.float64), 1, TypeError),
+        (FINE.astype(np.int32), QUERY, 1, TypeError),
+        (np.ones((4, 6), dtype=np.float32)[:, ::2], np.ones(3, dtype=np.float32), 1, TypeError),
+        (np.asfortranarray(np.ones((3, 4), dtype=np.float32)), QUERY, 1, TypeError),
+        (FINE[0], QUERY, 1, TypeError),
+        (FINE, FINE, 1, TypeError),
+        ([[1.0]], QUERY, 1, TypeError),
+        (FINE, None, 1, TypeError),
+        (FINE, QUERY, "1", TypeError),
+        (FINE, QUERY, 1.5, TypeError),
+        (FINE, np.ones(5, dtype=np.float32), 1, WRONG_VALUE),
+        (FINE, QUERY, -1, WRONG_VALUE),
+        (FINE, np.array([1, np.nan, 1, 1], dtype=np.float32), 1, WRONG_VALUE),
+        (FINE, np.array([1, np.inf, 1, 1], dtype=np.float32), 1, WRONG_VALUE),
+        (np.array([[1, 1], [np.nan, 1]], dtype=np.float32), np.ones(2, dtype=np.float32), 1, WRONG_VALUE),
+        (np.array([[1, 1], [np.inf, -np.inf]], dtype=np.float32), np.ones(2, dtype=np.float32), 0, WRONG_VALUE),
     ],
 )
-def test_kernel_refuses_wrong_types(vectors: Any, query: Any, k: Any) -> None:
-    with pytest.raises(TypeError):
-        kernel.top_k(vectors, query, k)
-
-
-@pytest.mark.parametrize(
-    ("vectors", "query", "k"),
-    [
-        (FINE, np.ones(5, dtype=np.float32), 1),
-        (FINE, QUERY, -1),
-        (FINE, np.array([1, np.nan, 1, 1], dtype=np.float32), 1),
-        (FINE, np.array([1, np.inf, 1, 1], dtype=np.float32), 1),
-        (np.array([[1, 1], [np.nan, 1]], dtype=np.float32), np.ones(2, dtype=np.float32), 1),
-        (np.array([[1, 1], [np.inf, -np.inf]], dtype=np.float32), np.ones(2, dtype=np.float32), 0),
-    ],
-)
-def test_kernel_refuses_wrong_values(vectors: Any, query: Any, k: int) -> None:
-    with pytest.raises((TypeError, ValueError, kernel.DamagedBytes)):
+def test_kernel_refuses_wrong_types_and_values(vectors: Any, query: Any, k: Any, errors: Any) -> None:
+    with pytest.raises(errors):
         kernel.top_k(vectors, query, k)
 
 

@@ -46,8 +46,8 @@ def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
     """Return (root, number of files, of documents, of bytes) of each root with known files, in order of root."""
     return connection.execute(
-        """SELECT root, count(*), sum(held), sum(size) FROM (
-            SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS held FROM sources s)
+        """SELECT root, count(*), sum(documents), sum(size) FROM (
+            SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS documents FROM sources s)
         GROUP BY root ORDER BY root"""
     ).fetchall()
 
@@ -237,10 +237,10 @@ def failures(connection: Connection) -> list[Failure]:
         ]
 
 
-def save_failures(connection: Connection, kept: Iterable[Failure]) -> None:
+def save_failures(connection: Connection, failures: Iterable[Failure]) -> None:
     """Replace all stored failures by the given ones, at most ``MOST_FAILURES``."""
     rows = []
-    for failure in kept:
+    for failure in failures:
         problem = failure.problem
         state = (failure.size, failure.modified_ns) if problem.needs else (0, 0)
         rows.append((failure.file, failure.root, problem.uri, problem.reason, problem.hint, problem.needs, *state))

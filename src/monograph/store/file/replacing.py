@@ -37,26 +37,26 @@ def drop(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def link(made: Path, path: Path) -> bool:
+def link(new_file: Path, path: Path) -> bool:
     """Give a complete file its final name unless that name is taken; return whether it got the name."""
     try:
-        path.hardlink_to(made)
+        path.hardlink_to(new_file)
     except FileExistsError:
         return False
     except OSError:
         # The file system has no hard links. A file that appears between the check and the rename is overwritten.
         if path.exists():
             return False
-        made.rename(path)
+        new_file.rename(path)
     return True
 
 
-def put(made: Path, path: Path, *, overwrite: bool) -> bool:
+def put(new_file: Path, path: Path, *, overwrite: bool) -> bool:
     """Give a complete file its final name and flush both to disk; without ``overwrite`` return False if it is taken."""
-    sync_to_disk(made)
+    sync_to_disk(new_file)
     if overwrite:
-        made.replace(path)
-    elif not link(made, path):
+        new_file.replace(path)
+    elif not link(new_file, path):
         return False
     sync_to_disk(path.parent)
     return True
@@ -71,15 +71,15 @@ def sync_to_disk(path: Path) -> None:
         os.close(descriptor)
 
 
-def create_like(original: Path, made: Path) -> None:
+def create_like(original: Path, new_file: Path) -> None:
     """Create an empty file with the permissions of another file."""
-    made.touch()
-    shutil.copymode(original, made)
+    new_file.touch()
+    shutil.copymode(original, new_file)
 
 
-def restrict(made: Path, original: Path) -> None:
+def restrict(new_file: Path, original: Path) -> None:
     """Remove the permissions from a new file that the original file does not have."""
-    made.chmod(stat.S_IMODE(made.stat().st_mode) & stat.S_IMODE(original.stat().st_mode))
+    new_file.chmod(stat.S_IMODE(new_file.stat().st_mode) & stat.S_IMODE(original.stat().st_mode))
 
 
 def private(path: str, flags: int) -> int:

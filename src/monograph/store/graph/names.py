@@ -192,7 +192,7 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
     mark_unresolved(connection, (key for _, key in pairs))
 
 
-def drop_codes(connection: Connection, dimension: int | None = None) -> None:
+def drop_codes(connection: Connection, dimension: int | None) -> None:
     """Delete all codes, or all except those of ``dimension`` bits; mark their names as unresolved if in use."""
     size = None if dimension is None else code_size(dimension)
     condition = "code IS NOT NULL AND length(code) IS NOT ?"
