@@ -31,7 +31,7 @@ from support.forks import run
 HALF = "half \ud800 a pair"
 HUGE = 10**400
 NO_NUMBERS = [math.nan, math.inf, -math.inf, 1.5, "5", None, [], b"5", HALF, object()]
-NO_FINITE = [math.nan, math.inf, -math.inf, HUGE, "x", [], HALF, object()]
+NO_FRACTIONS = [math.nan, math.inf, -math.inf, HUGE, "x", [], HALF, object()]
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ SHARES: dict[str, tuple[str, Callable[[Monograph, Any], object]]] = {
 @pytest.mark.parametrize("of", SHARES)
 def test_non_finite_fractions_are_refused(filled: Monograph, of: str) -> None:
     name, act = SHARES[of]
-    for value in NO_FINITE:
+    for value in NO_FRACTIONS:
         with pytest.raises(InputError) as caught:
             act(filled, value)
         assert name in caught.value.message and caught.value.hint
@@ -179,8 +179,10 @@ def test_surrogates_in_model_output_can_be_stored() -> None:
 
 
 @pytest.mark.parametrize(
-    "vector", [[HUGE] * 256, [math.nan] * 256, ["x"] * 256, [[1.0]], 5, object(), [1e39] * 256, [math.inf] * 256]
-)
+    "vector",
+    [[HUGE] * 256, [math.nan] * 256, ["x"] * 256, [[1.0]], [1.0, 2.0], "text", [None] * 256, 5, object(), [1e39] * 256,
+     [math.inf] * 256],
+)  # fmt: skip
 def test_invalid_query_vectors_are_refused(filled: Monograph, vector: Any) -> None:
     with pytest.raises(InputError):
         filled.search("Ann", how="dense", vector=vector)

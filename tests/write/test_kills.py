@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import pytest
 
@@ -161,7 +161,7 @@ from support.people import open_people
 with open_people(Path({{path!r}})) as monograph:
     monograph.graph.{command}("John Paul Smith", "J. Smith")
 """
-        self.states: dict[bool, dict[str, object]] = {}
+        self.states: dict[bool, dict[str, Any]] = {}
         with open_people(self.file) as monograph:
             monograph.add(NAMES)
             self.states[False] = graph_of(monograph)
