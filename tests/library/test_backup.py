@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 import stat
 import subprocess
 import sys
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -128,38 +129,23 @@ def test_backup_is_consistent_while_two_processes_write_and_two_read(
 
 
 def test_backup_is_consistent_while_threads_write(path: Path, tmp_path: Path, key: str | None) -> None:
-    done, errors = threading.Event(), list[BaseException]()
-    with Monograph.open(path, HashEmbedder(), key=key) as opened:
+    done = threading.Event()
 
-        def write(name: str) -> None:
-            try:
-                number = 0
-                while not done.is_set():
-                    opened.add(Document(f"Thread {name} wrote {number}.", id=f"{name}/{number}/{n}") for n in range(2))
-                    number += 1
-            except BaseException as error:
-                errors.append(error)
+    def write(name: str) -> None:
+        for number in count():
+            if done.is_set():
+                return
+            opened.add(Document(f"Thread {name} wrote {number}.", id=f"{name}/{number}/{n}") for n in range(2))
 
-        threads = [threading.Thread(target=write, args=(name,)) for name in "ab"]
-        for thread in threads:
-            thread.start()
+    with Monograph.open(path, HashEmbedder(), key=key) as opened, ThreadPoolExecutor(2) as pool:
+        writers = [pool.submit(write, name) for name in "ab"]
         try:
             copies = [opened.backup(tmp_path / f"{number}.mono") for number in range(4)]
         finally:
             done.set()
-            for thread in threads:
-                thread.join()
-    assert errors == []
+        assert [writer.result() for writer in writers] == [None, None]
     for copy in copies:
         assert set(Counter(one.rpartition("/")[0] for one in ids(copy, key) if "/" in one).values()) <= {2}
-
-
-def test_read_only_file_can_be_backed_up(path: Path, tmp_path: Path, key: str | None) -> None:
-    before = path.read_bytes()
-    with Monograph.open(path, read_only=True, key=key) as opened:
-        opened.backup(tmp_path / "backup.mono")
-    assert ids(tmp_path / "backup.mono", key) == {f"n{n}" for n in range(40)}
-    assert path.read_bytes() == before
 
 
 def test_backup_overwrites_only_on_request(path: Path, tmp_path: Path, key: str | None) -> None:
@@ -199,11 +185,14 @@ def test_backup_ignores_the_log_of_a_previous_file(path: Path, tmp_path: Path, k
         opened.backup(tmp_path / "new.mono")
 
 
-def test_backup_keeps_permissions(path: Path, tmp_path: Path, key: str | None) -> None:
+def test_backup_of_a_read_only_file_keeps_permissions(path: Path, tmp_path: Path, key: str | None) -> None:
     path.chmod(0o600)
-    with Monograph.open(path, HashEmbedder(), key=key) as opened:
+    before = path.read_bytes()
+    with Monograph.open(path, read_only=True, key=key) as opened:
         opened.backup(tmp_path / "backup.mono")
     assert stat.S_IMODE((tmp_path / "backup.mono").stat().st_mode) == 0o600
+    assert ids(tmp_path / "backup.mono", key) == {f"n{n}" for n in range(40)}
+    assert path.read_bytes() == before
 
 
 class Stop(Exception):
@@ -251,18 +240,12 @@ def test_killed_backup_leaves_no_half_copy(
     if overwrite:
         with Monograph.open(copy, HashEmbedder(), key=key) as older:
             older.add(filler(2))
-    names = {"tests": str(TESTS), "path": str(path), "copy": str(copy), "share": share, "overwrite": overwrite}
-    names["key"] = key
-    child = subprocess.Popen(
-        [sys.executable, "-c", KILLED.format(**names)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert child.stdout
-    assert child.stdin
-    assert child.stdout.readline() == "now\n"
-    child.send_signal(signal.SIGKILL)
-    child.wait()
-    child.stdout.close()
-    child.stdin.close()
+    program = KILLED.format(tests=str(TESTS), path=str(path), copy=str(copy), share=share, overwrite=overwrite, key=key)
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout
+        assert child.stdout.readline() == "now\n"
+        child.kill()
     assert copy.exists() == overwrite
     if overwrite:
         assert ids(copy, key) == {"n0", "n1"}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import subprocess
-import sys
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -140,13 +138,17 @@ def processes(marker: Path) -> list[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
-def test_workers_end_when_a_forked_writer_is_killed(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("forked", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_workers_end_with_a_killed_writer(
+    folder: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forked: bool
 ) -> None:
     path, marker = tmp_path / "x.mono", tmp_path / "marker"
+    if not forked and PROCESSES == 1:
+        pytest.skip("one core: no other process is asked")
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     monkeypatch.syspath_prepend(marker)
-    child = multiprocessing.get_context("fork").Process(target=sync_file, args=(path, folder))
+    start = multiprocessing.get_context("fork").Process if forked else multiprocessing.get_context("spawn").Process
+    child = start(target=sync_file, args=(path, folder))
     child.start()
     while not processes(marker):
         assert child.is_alive(), "it came to its end and asked no other process"
@@ -155,23 +157,6 @@ def test_workers_end_when_a_forked_writer_is_killed(
     child.join()
     while processes(marker):
         time.sleep(0.01)
-    with Monograph.open(path) as monograph:
-        assert monograph.check() == []
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="processes are looked for in /proc")
-@pytest.mark.skipif(PROCESSES == 1, reason="one core: no other process is asked")
-def test_workers_end_with_a_killed_writer(folder: Path, alone: Path, tmp_path: Path) -> None:
-    path, marker = tmp_path / "x.mono", tmp_path / "marker"
-    command = [sys.executable, "-m", "monograph.app.cli", "sync", str(path), str(folder)]
-    child = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": str(marker)}, stdout=subprocess.DEVNULL)
-    while not processes(marker):
-        assert child.poll() is None, "it came to its end and asked no other process"
-    child.kill()
-    child.wait()
-    while processes(marker):
-        time.sleep(0.05)
     with Monograph.open(path) as monograph:
         assert monograph.check() == []
         monograph.sync(folder)

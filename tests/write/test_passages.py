@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hybrid, Monograph, Passage, Strategy
-from monograph.derive.embed.given import GivenVectors
 from monograph.derive.loading import load_embedder
 from monograph.errors import BusyFile, InputError, InvalidDocument, ModelUnavailable
 from monograph.write import apply, passages
@@ -120,6 +119,10 @@ def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
         monograph.put([laid("d", 0, 1)])
         assert monograph.stats().embedder_spec == "given:8"
         assert not np.any(monograph.embedder.embed(["anvil"]))
+    with pytest.raises(ModelUnavailable):
+        load_embedder("given:x")
+    with pytest.raises(InputError):
+        load_embedder("given:0")
     with Monograph.open(path) as monograph:
         with pytest.raises(InvalidDocument, match="has no vector"):
             monograph.put([Document(id="e", passages=(Passage("none"),))])
@@ -130,15 +133,6 @@ def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
         (hit,) = monograph.search("", 1, how="dense", vector=VECTORS[1] * 3)
         assert hit.chunk.id == "n1"
         assert hit.score == pytest.approx(1.0, abs=1e-5)
-
-
-def test_embedder_of_given_vectors_is_loaded_again() -> None:
-    made = load_embedder("given:12")
-    assert (made.key, made.dimension) == ("given/12", 12)
-    with pytest.raises(InputError):
-        GivenVectors(0)
-    with pytest.raises(ModelUnavailable):
-        load_embedder("given:x")
 
 
 def test_alpha_weights_lexical_against_dense_search(monograph: Monograph) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -236,45 +237,36 @@ def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> Non
     assert b"xyl" not in held
 
 
-@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
-def test_graph_components_build_the_graph(tmp_path: Path, framework: str) -> None:
-    pytest.importorskip("langchain_core" if framework == "langchain" else "llama_index.core")
+@pytest.fixture(params=["langchain", "llama_index"])
+def framework(request: pytest.FixtureRequest) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
+    """A framework's vector store, graph store, and search of a file along the graph."""
+    if request.param == "langchain":
+        langchain = pytest.importorskip("langchain_monograph")
+        store = langchain.EcoVectorStore
+        graph_store = partial(store, how="graph")
+        return store, graph_store, lambda one: langchain.MiniRAGRetriever(monograph=one).invoke("Anna Calder")
+    retrievers = pytest.importorskip("llama_index.retrievers.monograph")
+    from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+    from llama_index.vector_stores.monograph import EcoVectorStore
+
+    return (
+        EcoVectorStore,
+        MonographPropertyGraphStore,
+        lambda one: retrievers.MiniRAGRetriever(one).retrieve("Anna Calder"),
+    )
+
+
+def test_graph_components_build_the_graph(tmp_path: Path, framework: Sequence[Callable[..., Any]]) -> None:
+    store, graph_store, search = framework
     with opened(tmp_path / "x.mono", later=True) as monograph:
         monograph.add(some_documents(5))
-        if framework == "langchain":
-            from langchain_monograph import EcoVectorStore, MiniRAGRetriever
-
-            EcoVectorStore(monograph)
-            assert not monograph.settings.graph
-            found: Sequence[object] = MiniRAGRetriever(monograph=monograph).invoke("Anna Calder")
-        else:
-            from llama_index.retrievers.monograph import MiniRAGRetriever as Retriever
-            from llama_index.vector_stores.monograph import EcoVectorStore as Store
-
-            Store(monograph)
-            assert not monograph.settings.graph
-            found = Retriever(monograph).retrieve("Anna Calder")
-        assert found
+        store(monograph)
+        assert not monograph.settings.graph
+        assert search(monograph)
         assert monograph.settings.graph
         assert documents_without_graph(monograph) == (0, 0)
-
-
-@pytest.mark.parametrize("framework", ["langchain", "llama_index"])
-def test_vector_store_creates_a_file_without_graph(tmp_path: Path, framework: str) -> None:
-    path = tmp_path / "x.mono"
-    if framework == "langchain":
-        pytest.importorskip("langchain_core")
-        from langchain_monograph import EcoVectorStore
-
-        EcoVectorStore(path).close()
-        EcoVectorStore(tmp_path / "graph.mono", how="graph").close()
-    else:
-        pytest.importorskip("llama_index.core")
-        from llama_index.graph_stores.monograph import MonographPropertyGraphStore
-        from llama_index.vector_stores.monograph import EcoVectorStore as Store
-
-        Store(path).close()
-        MonographPropertyGraphStore(tmp_path / "graph.mono").close()
-    for name, graph in ((path, False), (tmp_path / "graph.mono", True)):
-        with Monograph.open(name) as monograph:
+    store(tmp_path / "new.mono").close()
+    graph_store(tmp_path / "graph.mono").close()
+    for name, graph in (("new.mono", False), ("graph.mono", True)):
+        with Monograph.open(tmp_path / name) as monograph:
             assert monograph.settings.graph is graph

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monograph import where as filters
+from monograph.derive.embed.static import unit_rows
 from monograph.errors import InputError
 from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.explore.graph_state import GraphState
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     import networkx
 
     from monograph.models import Extractor
-    from monograph.values import Cost, Float32, OnProgress
+    from monograph.values import Cost, OnProgress
 
 EXPORTED = 1_000
 """Largest number of entities around an entity that are exported, or searched for a route."""
@@ -172,7 +173,8 @@ class GraphReader:
         results: list[tuple[AssertedNode, float]] = []
         with self._file.reading_graph() as state:
             ids, rows = state.asserted_embeddings(len(query))
-            cosines = np.vecdot(_normalise_rows(rows), _normalise_rows(query[None])[0])
+            unit = unit_rows(np.vstack([query, rows]).astype(np.float64)).astype(np.float32)
+            cosines = np.vecdot(unit[1:], unit[0])
             ranked = np.argsort(-cosines, kind="stable").tolist()  # Equal cosines are in order of id.
             while ranked and len(results) < k:
                 batch, ranked = ranked[:_BATCH_SIZE], ranked[_BATCH_SIZE:]
@@ -315,8 +317,3 @@ class EntityGraph(GraphWriter):
         report = rebuild_graph.reextract(self._file.pipeline(extractor=chosen), progress)
         self._file.models.given_extractor = chosen
         return report
-
-
-def _normalise_rows(rows: Float32) -> Float32:
-    lengths = np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
-    return (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)

@@ -22,7 +22,7 @@ from monograph.values import arguments
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
 
 if TYPE_CHECKING:
-    from monograph.answer.overviews import Overview
+    from monograph.answer.pack import Packing
     from monograph.answer.reduce import Windows
     from monograph.models import LanguageModel, Reranker
     from monograph.search.query import Strategy
@@ -151,7 +151,6 @@ class Questions:
             Confidence, 0 to 1, below which the context is empty. ``context.relevance`` is the confidence.
         """
         from monograph.answer import confidence
-        from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
         from monograph.values import Context
 
@@ -160,7 +159,7 @@ class Questions:
         request = Query(query, k, strategy(how), allowed(where), reranker=_make_reranking(file, reranker))
         confidence.check(threshold)
         with searched(file, request) as (reader, hits):
-            context = make_context(reader, query, hits, packing, _load_overview(file, request, hits, packing.budget))
+            context = _make_context(file, reader, request, hits, packing)
         if context.relevance < threshold:
             return Context(query, (), budget=packing.budget, relevance=context.relevance, hits=context.hits)
         return context
@@ -239,7 +238,6 @@ class Questions:
             Language model for this call, instead of the model that the file was opened with.
         """
         from monograph.answer import ask, confidence
-        from monograph.answer.context import make_context
         from monograph.answer.pack import Packing
         from monograph.values import Answer, Timings
 
@@ -256,9 +254,7 @@ class Questions:
             request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
             with searched(file, request) as (reader, hits):
                 retrieved_at = time.perf_counter()
-                context = make_context(
-                    reader, query, hits, packing, _load_overview(file, request, hits, packing.budget)
-                )
+                context = _make_context(file, reader, request, hits, packing)
             timings = Timings(retrieval=retrieved_at - started_at, reduction=time.perf_counter() - retrieved_at)
             for piece in ask.stream(chosen, context, file.answers() if remember else None, max_tokens, threshold):
                 if isinstance(piece, Answer):
@@ -325,11 +321,13 @@ def keeps_no_versions(file: OpenFile) -> InputError:
     )
 
 
-def _load_overview(file: OpenFile, query: Query, hits: Sequence[Hit], budget: int) -> Overview | None:
-    """Return the summaries for a context with these hits, from the state that is being read; None if there are none."""
+def _make_context(file: OpenFile, reader: Reader, query: Query, hits: Sequence[Hit], packing: Packing) -> Context:
+    """Reduce and pack hits, with summaries from the state that is being read, if there are any."""
+    from monograph.answer.context import make_context
     from monograph.answer.overviews import overview
 
-    if not query.k or isinstance(query.how, Tree):
-        return None
-    with file.database.read() as connection:
-        return overview(connection, query.text, hits, query.filter, budget)
+    summaries = None
+    if query.k and not isinstance(query.how, Tree):
+        with file.database.read() as connection:
+            summaries = overview(connection, query.text, hits, query.filter, packing.budget)
+    return make_context(reader, query.text, hits, packing, summaries)

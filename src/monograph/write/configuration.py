@@ -124,7 +124,7 @@ class PluggedIn(Generic[Given]):
             f"{self.keep.format(own)}: {rebuild}",
         )
 
-    def made_again(self, database: Database, trusted: Trusted = ()) -> Given:
+    def load(self, database: Database, trusted: Trusted = ()) -> Given:
         """Load the file's model from its stored spec; for a file without one, load the default model.
 
         The model may open only trusted servers, folders, hubs and packages. Any other raises ModelUntrusted, either
@@ -282,7 +282,7 @@ class FileModels:
         EXTRACTOR.check(self._database, self.extractor)
 
     def _load(self, kind: PluggedIn[Given]) -> Given:
-        model = kind.made_again(self._database, self.trusted)
+        model = kind.load(self._database, self.trusted)
         self.loaded.append(model)
         return model
 

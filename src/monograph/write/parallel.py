@@ -116,25 +116,25 @@ class _Makers(ChildPool):
         tasks = [_BatchTask(tuple(group), pipeline.settings, cannot_link) for group in groups]
         return [(task, self.call(task)) for task in tasks]
 
-    def done(self, begun: _PendingBatch) -> Precomputed:
+    def done(self, calls: _PendingBatch) -> Precomputed:
         """Return the precomputed values of a batch; tasks that no process has begun are done here, last first.
 
         Documents that a process failed on are left out: the writer computes their values and reports errors.
         """
         computed_here: list[_Reply] = []
-        while len(computed_here) < len(begun) and begun[-1 - len(computed_here)][1].cancel():
-            computed_here.append(_make(begun[-1 - len(computed_here)][0], self._coded))
-        computed_there = (_reply(call) for _, call in begun[: len(begun) - len(computed_here)])
+        while len(computed_here) < len(calls) and calls[-1 - len(computed_here)][1].cancel():
+            computed_here.append(_make(calls[-1 - len(computed_here)][0], self._coded))
+        computed_there = (_reply(call) for _, call in calls[: len(calls) - len(computed_here)])
         prepared: dict[tuple[str, bytes], Prepared] = {}
         values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
-        for (task, _), (documents, derived) in zip(begun, chain(computed_there, reversed(computed_here)), strict=True):
+        for (task, _), (documents, derived) in zip(calls, chain(computed_there, reversed(computed_here)), strict=True):
             values.update(derived)
             for (document, sha256), result in zip(task.documents, documents, strict=False):
                 if result is not None:
                     prepared[document.id, sha256] = replace(result[0], document=document)
                     parts[document.id, sha256] = result[1]
-        return Precomputed(prepared, values, parts, begun[0][0].cannot_link if begun else frozenset())
+        return Precomputed(prepared, values, parts, calls[0][0].cannot_link if calls else frozenset())
 
 
 def _reply(call: Call[_Reply]) -> _Reply:
@@ -163,8 +163,8 @@ def _make(task: _BatchTask, coded: set[str]) -> _Reply:
         extracted = list(extractor.extract(prepared.chunks))
         for extraction, text in zip(extracted, chunk_texts, strict=True):
             values[extraction_key(extractor.key, text)] = extractions.pack(extraction, text)
-        bare = replace(prepared, document=Document(id=prepared.document.id))
-        results.append((bare, document_part(prepared.document.title, chunk_texts, extracted, task.cannot_link)))
+        without_text = replace(prepared, document=Document(id=prepared.document.id))
+        results.append((without_text, document_part(prepared.document.title, chunk_texts, extracted, task.cannot_link)))
     named = sorted({key for result in results if result is not None for key in embedded_keys(result[1])} - coded)
     coded.update(named)
     if len(coded) > MOST_CODED:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from monograph.derive.derivation import TRIES, MissingValue, extractions
 from monograph.errors import BusyFile, DamagedFile, InputError, NotFound
@@ -35,8 +35,6 @@ UNDER_WAY = -GRAPH
 
 In a file without a graph, it is stored until the graph is built.
 """
-
-Pairs: TypeAlias = set[tuple[str, str]]
 
 
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
@@ -234,7 +232,9 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
     end_again(pipeline, touched)
 
 
-def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True) -> Pairs:
+def _find_pairs(
+    connection: Connection, pipeline: Pipeline, name: str, other: str, *, known_only: bool = True
+) -> set[tuple[str, str]]:
     """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
 
     One pair is the keys of the two names. If one of them may be a short form of other names of the other's entity, it
@@ -247,7 +247,7 @@ def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: st
             "give two different names",
         )
     stored = names.known(connection, keys)
-    pairs: Pairs = {keys}
+    pairs = {keys}
     for full, short in (keys, keys[::-1]):
         members = names.members(connection, [stored[full].head])[stored[full].head] if full in stored else []
         pairs.update((member.key, short) for member in members if is_short_form(short, member.key))
@@ -259,7 +259,7 @@ def _find_pairs(connection: Connection, pipeline: Pipeline, name: str, other: st
     return pairs
 
 
-def _mark_for_rebuild(connection: Connection, pairs: Pairs) -> list[int]:
+def _mark_for_rebuild(connection: Connection, pairs: set[tuple[str, str]]) -> list[int]:
     """Mark the documents that contain any of these names for a rebuild of their graph parts; return their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())

@@ -250,18 +250,18 @@ def remove(
                 for name, matches in zip(names, named, strict=True)
                 if allowed.isdisjoint(row.row for row in matches)
             ]
-        previous = []
+        previous = 0  # Number of names of documents that have only previous versions.
         if forgets and guard is None:
             numbers = {name: versions.numbers_of(connection, name) for name in unknown}
-            previous = [name for name, found in numbers.items() if found]
             versions.drop(connection, [number for found in numbers.values() for number in found])
-        unknown = [name for name in unknown if name not in previous]
+            unknown = [name for name, found in numbers.items() if not found]
+            previous = len(numbers) - len(unknown)
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} contains no document {listed}", f"monograph show {database.path}")
         ending = versions.ending(connection, database.clock, forgotten=forgets)
         tally = _remove_documents(connection, indexes, rows, ending)
-        tally.removed += len(previous)
+        tally.removed += previous
     return tally.report(started)
 
 
