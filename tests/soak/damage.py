@@ -123,7 +123,7 @@ def run(folder: Path, known: list[Original], seed: int, numbers: Sequence[int], 
         how = outcome.how
         if how == "done":
             before, after = (message for message in outcome.messages if isinstance(message, Seen))
-            how = "unharmed" if not before.errors else "reported" if after.errors else "mended"
+            how = "unharmed" if not before.errors else "reported" if after.errors else "repaired"
         tally.count(damaged.what, how)
         if faults := list(faults_of(path, damaged, outcome)):
             where = f"damage: seed {seed}, file {number}, {damaged.original.name}, {damaged.what} (it is kept: {place})"

@@ -23,26 +23,13 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
     for finding in rules.findings(rules.Checked(connection), content.assertions(key_of)):
         raise ValueError(finding.fault)
     for assertion in assertions.each(connection):
+        line: dict[str, Any]
         if isinstance(assertion, AssertedNode):
             embedding = None if assertion.embedding is None else assertion.embedding.tolist()
-            yield {
-                "id": assertion.id,
-                "name": assertion.name,
-                "label": assertion.label,
-                "embedding": embedding,
-                **_shared_fields(assertion),
-            }
+            line = {"id": assertion.id, "name": assertion.name, "label": assertion.label, "embedding": embedding}
         else:
-            yield {
-                "source": assertion.source,
-                "label": assertion.label,
-                "target": assertion.target,
-                **_shared_fields(assertion),
-            }
-
-
-def _shared_fields(assertion: AssertedNode | AssertedRelation) -> dict[str, Any]:
-    return {"properties": assertion.properties, "origin": next(iter(assertion.origins), None)}
+            line = {"source": assertion.source, "label": assertion.label, "target": assertion.target}
+        yield line | {"properties": assertion.properties, "origin": next(iter(assertion.origins), None)}
 
 
 def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:

@@ -35,6 +35,7 @@ _SQL = regex(
 )
 _NO_NAME = regex(r"[ \t]*(?:return|if|else|elif|for|while|switch|case|new|throw|await|yield|in|not|and|or|do|goto)\b")
 _SHELL = regex(r"[ \t]*([\w-]+)[ \t]*\(\)[ \t]*\{?[ \t]*$")
+_DEFINITIONS = (_KEYWORD, _ARROW, _SQL, _SHELL, _C)
 _LEADING_LINE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
 
 
@@ -55,9 +56,11 @@ def _definitions(text: str) -> Iterator[Heading]:
     start = above = 0
     attached = False
     for line in text.split("\n"):
-        name = _definition_name(line)
+        indent, name = len(line) - len(line.lstrip()), ""
+        if len(line) <= _LONGEST_LINE and indent <= _DEEPEST and not _NO_NAME.match(line):
+            matches = (pattern.match(line) for pattern in _DEFINITIONS)
+            name = next((match[1] for match in matches if match), "")
         if name:
-            indent = len(line) - len(line.lstrip())
             yield Heading(above if attached else start, indent, name)
             attached = False
         elif _LEADING_LINE.match(line):
@@ -65,13 +68,3 @@ def _definitions(text: str) -> Iterator[Heading]:
         else:
             attached = False
         start += len(line) + 1
-
-
-def _definition_name(line: str) -> str:
-    if len(line) > _LONGEST_LINE or len(line) - len(line.lstrip()) > _DEEPEST or _NO_NAME.match(line):
-        return ""
-    for pattern in (_KEYWORD, _ARROW, _SQL, _SHELL, _C):
-        match = pattern.match(line)
-        if match:
-            return match.group(1)
-    return ""

@@ -49,7 +49,9 @@ def _read(opened: Opened, form: str) -> Items:
             composer.add(_paragraph_text(element))
         elif element.tag == _TABLE + "table":
             rows = (row.findall(_TABLE + "table-cell") for row in element.iter(_TABLE + "table-row"))
-            add_table(composer, ([_cell_text(cell) for cell in row] for row in rows))
+            add_table(
+                composer, ([" ".join(map(_paragraph_text, cell.iter(_TEXT + "p"))) for cell in row] for row in rows)
+            )
         else:
             if element.tag == _DRAW + "page":
                 slides += 1
@@ -77,7 +79,3 @@ def _paragraph_text(element: ElementTree.Element) -> str:
             for child in reversed(item):
                 stack += [child.tail or "", child]
     return "".join(parts)
-
-
-def _cell_text(cell: ElementTree.Element) -> str:
-    return " ".join(_paragraph_text(part) for part in cell.iter(_TEXT + "p"))

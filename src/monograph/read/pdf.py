@@ -29,13 +29,50 @@ _HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
 """Matches the hyphen of a word divided at the end of a line: U+FFFE, which PDFium puts there, or a soft hyphen."""
 
 _CREATED = regex(r"D:(\d{4})([01]\d)([0-3]\d)")
-_NO_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
+_DEFAULT_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
 
 
 def read_pdf(opened: Opened) -> Items:
     """Yield a PDF as one document, with its pages as places and its outline as headings."""
     with opened_pdf(opened.data) as file:
-        yield from _read(file, opened)
+        opened.check_pages(len(file), "pages")
+        composer, document_pictures = Composer(), Pictures(opened)
+        outline = _outline(file)
+        picture_pages: list[int] = []
+        broken: list[int] = []
+        recognition_error: SourceError | None = None
+        for number in range(1, len(file) + 1):
+            opened.check_time()
+            try:
+                text, marks = _read_page(file, number - 1, opened, document_pictures, recognition_error)
+            except SourceError as error:  # Recognition cannot continue, so later pages do not try it.
+                recognition_error = error
+                picture_pages.append(number)
+                continue
+            except Exception:
+                broken.append(number)
+                continue
+            _add_page(composer, number, text, outline.get(number, []))
+            for mark in marks:
+                composer.add(mark)
+        information = file.get_metadata_dict(skip_empty=True)
+        uri = opened.address.uri
+        if broken:
+            yield Problem(uri, f"{_format_pages(broken)} cannot be read", "save it again")
+        if picture_pages and recognition_error is not None:
+            yield problem_of(uri, recognition_error, _format_pages(picture_pages))
+        names = (text_of(information.get(name)) for name in ("Title", "Author"))
+        title, author = ("" if _DEFAULT_NAME.match(name) else name for name in names)
+        yield from document_pictures.take()
+        match = _CREATED.match(information.get("CreationDate", ""))
+        created = "-".join(match.groups()) if match else ""
+        metadata = opened.metadata("pdf", pages=len(file), author=author, created=created)
+        document = composer.document(opened, metadata, title)
+        if document is not None:
+            yield document
+            yield from document_pictures.problems(empty=False)
+        elif not (broken or picture_pages):
+            yield Problem(uri, "it has no text: nothing to index")
 
 
 def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
@@ -48,52 +85,6 @@ def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
         if "password" in str(error).lower():
             raise SourceLocked("it needs a password", "save it without one") from error
         raise SourceDamaged(f"a broken PDF: {error}", "save it again") from error
-
-
-def _read(file: pypdfium2.PdfDocument, opened: Opened) -> Items:
-    opened.check_pages(len(file), "pages")
-    composer, document_pictures = Composer(), Pictures(opened)
-    outline = _outline(file)
-    picture_pages: list[int] = []
-    broken: list[int] = []
-    recognition_error: SourceError | None = None
-    for number in range(1, len(file) + 1):
-        opened.check_time()
-        try:
-            text, marks = _read_page(file, number - 1, opened, document_pictures, recognition_error)
-        except SourceError as error:  # Recognition cannot continue, so later pages do not try it.
-            recognition_error = error
-            picture_pages.append(number)
-            continue
-        except Exception:
-            broken.append(number)
-            continue
-        _add_page(composer, number, text, outline.get(number, []))
-        for mark in marks:
-            composer.add(mark)
-    information = file.get_metadata_dict(skip_empty=True)
-    uri = opened.address.uri
-    if broken:
-        yield Problem(uri, f"{_format_pages(broken)} cannot be read", "save it again")
-    if picture_pages and recognition_error is not None:
-        yield problem_of(uri, recognition_error, _format_pages(picture_pages))
-    title, author = (_clean_name(information.get(name)) for name in ("Title", "Author"))
-    yield from document_pictures.take()
-    match = _CREATED.match(information.get("CreationDate", ""))
-    created = "-".join(match.groups()) if match else ""
-    metadata = opened.metadata("pdf", pages=len(file), author=author, created=created)
-    document = composer.document(opened, metadata, title)
-    if document is not None:
-        yield document
-        yield from document_pictures.problems(empty=False)
-    elif not (broken or picture_pages):
-        yield Problem(uri, "it has no text: nothing to index")
-
-
-def _clean_name(value: str | None) -> str:
-    """Return a title or an author; an empty text if it is a program's default."""
-    name = text_of(value)
-    return "" if _NO_NAME.match(name) else name
 
 
 def _format_pages(numbers: list[int]) -> str:

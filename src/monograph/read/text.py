@@ -50,9 +50,42 @@ def read_markdown(opened: Opened) -> Items:
 
 
 def read_rows(opened: Opened) -> Items:
-    """Yield the documents of a JSON Lines file, one per line."""
+    """Yield a document for each line of a JSON Lines file, or a problem for a line that is not a document."""
     text = yield from decoded(opened)
-    yield from _row_documents(text, opened.address)
+    address = opened.address
+    text_counts: dict[str, int] = {}
+    lines_by_id: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            document = _row_document(row, address, text_counts)
+            if document.id in lines_by_id:
+                raise InvalidDocument(f"line {lines_by_id[document.id]} already has the id {document.id!r}")
+            lines_by_id[document.id] = number
+            yield document
+        except (ValueError, RecursionError, InvalidDocument) as error:
+            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+            yield Problem(f"{address.uri}:{number}", f"the line is not a document: {reason}", "correct the line")
+
+
+def _row_document(row: Any, address: Address, text_counts: dict[str, int]) -> Document:
+    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
+        raise InvalidDocument('it must be an object with a "text"')
+    rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}
+    own_metadata = row.get("metadata", row.get("meta")) or {}
+    if not isinstance(own_metadata, dict):
+        raise InvalidDocument('"metadata" must be an object')
+    text = _SURROGATE.sub("\ufffd", row["text"].replace("\0", ""))
+    identifier = row.get("id")
+    if identifier is None:
+        text_counts[text] = text_counts.get(text, 0) + 1
+        identifier = content_id("row", address.uri, text, text_counts[text])
+    metadata = json.loads(
+        _SURROGATE.sub("\ufffd", json.dumps({"path": address.path, **rest, **own_metadata}, ensure_ascii=False))
+    )
+    return Document(text, str(identifier), str(row.get("title") or ""), address.uri, metadata)
 
 
 def decoded(opened: Opened) -> Generator[Problem, None, str]:
@@ -182,40 +215,3 @@ def _scanned_headings(text: str) -> Iterator[tuple[int, int, str]]:
         heading = None if fence else _HEADING.match(line)
         if heading and heading.group(2):
             yield number, len(heading.group(1)), heading.group(2)
-
-
-def _row_documents(text: str, address: Address) -> Items:
-    """Yield a document for each line, or a problem for a line that is not a document."""
-    text_counts: dict[str, int] = {}
-    lines_by_id: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            document = _row_document(row, address, text_counts)
-            if document.id in lines_by_id:
-                raise InvalidDocument(f"line {lines_by_id[document.id]} already has the id {document.id!r}")
-            lines_by_id[document.id] = number
-            yield document
-        except (ValueError, RecursionError, InvalidDocument) as error:
-            reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-            yield Problem(f"{address.uri}:{number}", f"the line is not a document: {reason}", "correct the line")
-
-
-def _row_document(row: Any, address: Address, text_counts: dict[str, int]) -> Document:
-    if not isinstance(row, dict) or not isinstance(row.get("text"), str) or not row["text"].strip():
-        raise InvalidDocument('it must be an object with a "text"')
-    rest = {key: value for key, value in row.items() if key not in ("id", "title", "text", "metadata", "meta")}
-    own_metadata = row.get("metadata", row.get("meta")) or {}
-    if not isinstance(own_metadata, dict):
-        raise InvalidDocument('"metadata" must be an object')
-    text = _SURROGATE.sub("\ufffd", row["text"].replace("\0", ""))
-    identifier = row.get("id")
-    if identifier is None:
-        text_counts[text] = text_counts.get(text, 0) + 1
-        identifier = content_id("row", address.uri, text, text_counts[text])
-    metadata = json.loads(
-        _SURROGATE.sub("\ufffd", json.dumps({"path": address.path, **rest, **own_metadata}, ensure_ascii=False))
-    )
-    return Document(text, str(identifier), str(row.get("title") or ""), address.uri, metadata)

@@ -82,7 +82,12 @@ def parse(data: bytes) -> LexborHTMLParser:
         except (LookupError, UnicodeDecodeError):
             text = None
     text = _decode_by_guess(data) if text is None else text
-    _refuse_unclosed(text)
+    # The time of parsing grows with the square of the depth.
+    open_tags = 0
+    for tag in _NESTING.finditer(text):
+        open_tags += -1 if tag.group(1) else not tag.group(2)
+        if open_tags > _MOST_OPEN:
+            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
     return LexborHTMLParser(text)
 
 
@@ -126,15 +131,6 @@ def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[st
         # Nearly all of the page was removed as menus: keep them rather than lose the text.
         main = type(parsed)(saved_html).body or main
     _add(composer, main, picture)
-
-
-def _refuse_unclosed(text: str) -> None:
-    """Raise SourceDamaged for deeply nested markup, because the time of parsing grows with the square of the depth."""
-    open_tags = 0
-    for tag in _NESTING.finditer(text):
-        open_tags += -1 if tag.group(1) else not tag.group(2)
-        if open_tags > _MOST_OPEN:
-            raise SourceDamaged(f"it has more than {_MOST_OPEN:,} unclosed tags", "do not trust it")
 
 
 def _main_element(body: LexborNode, text_length: int) -> LexborNode:
