@@ -97,12 +97,6 @@ def test_langchain_document_metadata_take_precedence(monograph: Monograph) -> No
     assert found.metadata["monograph_document_id"] == "doc"
 
 
-def test_langchain_document_equals_its_span_of_the_text(filled: Monograph) -> None:
-    for found in HybridRetriever(monograph=filled).invoke("where is the drill?"):
-        text = filled.document(found.metadata["monograph_document_id"]).text
-        assert text[found.metadata["monograph_start"] : found.metadata["monograph_end"]] == found.page_content
-
-
 def test_call_options_override_those_of_the_retriever(filled: Monograph) -> None:
     retriever = HybridRetriever(monograph=filled)
     assert len(retriever.invoke("stands", k=2)) == 2

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import os
 import pickle
-import shutil
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -73,20 +72,18 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGRetriever], Any]] = {
 
 
 @pytest.mark.parametrize("way", DELETIONS)
-def test_langchain_deletion_removes_from_every_index(path: Path, tmp_path: Path, way: str) -> None:
-    never = shutil.copy(path, tmp_path / "never.mono")
-    with Monograph.open(path) as monograph, Monograph.open(never) as other:
-        before = traces(other)
-        assert before["tree"]
-        store, retriever = EcoVectorStore(monograph), EraRAGRetriever(monograph=monograph)
-        retriever.add_documents(documents(STRANGERS, "gone"))
-        between = traces(monograph)
-        for part in ("chunks", "vectors", "terms", "graph", "tree"):
-            assert between[part] != before[part], part
-        assert monograph.graph.entities(like="Mary Poole")
-        DELETIONS[way](store, retriever)
-        assert traces(monograph) == before
-        assert monograph.graph.entities(like="Mary Poole") == []
+def test_langchain_deletion_removes_from_every_index(opened: Monograph, way: str) -> None:
+    before = traces(opened)
+    assert before["tree"]
+    store, retriever = EcoVectorStore(opened), EraRAGRetriever(monograph=opened)
+    retriever.add_documents(documents(STRANGERS, "gone"))
+    between = traces(opened)
+    for part in ("chunks", "vectors", "terms", "graph", "tree"):
+        assert between[part] != before[part], part
+    assert opened.graph.entities(like="Mary Poole")
+    DELETIONS[way](store, retriever)
+    assert traces(opened) == before
+    assert opened.graph.entities(like="Mary Poole") == []
 
 
 def test_two_stores_and_a_retriever_of_one_path_see_each_others_writes(path: Path) -> None:
@@ -178,22 +175,17 @@ def test_langchain_retriever_options_are_serialized(opened: Monograph) -> None:
 
 
 def test_deserialized_compressor_reduces_the_same(opened: Monograph) -> None:
-    compressor = SCRCompressor(monograph=opened, cut=0.6)
-    again = read_back(dumps(compressor), SCRCompressor)
-    given = HybridRetriever(monograph=opened).invoke("who got the comet plates?")
-    question = "who got the comet plates?"
-    assert again.cut == 0.6
-    assert again.compress_documents(given, question) == compressor.compress_documents(given, question)
-    again.close()
-
-
-def test_langchain_chain_with_a_retriever_is_serialized(opened: Monograph) -> None:
-    chain = {"x": HybridRetriever(monograph=opened, k=1)} | ChatPromptTemplate.from_template("{x}")
-    assert str(opened.path) in dumps(chain)
-    assert "not_implemented" not in dumps(chain)
+    compressor, question = SCRCompressor(monograph=opened, cut=0.6), "who got the comet plates?"
+    given = HybridRetriever(monograph=opened).invoke(question)
+    with read_back(dumps(compressor), SCRCompressor) as again:
+        assert again.cut == 0.6
+        assert again.compress_documents(given, question) == compressor.compress_documents(given, question)
 
 
 def test_serialization_names_unsupported_parts(opened: Monograph) -> None:
+    chain = {"x": HybridRetriever(monograph=opened, k=1)} | ChatPromptTemplate.from_template("{x}")
+    assert str(opened.path) in dumps(chain)
+    assert "not_implemented" not in dumps(chain)
     for one in (EcoVectorStore(opened), MonographToolkit(monograph=opened).get_tools()[0]):
         with pytest.raises(NotImplementedError, match="doesn't implement serialization"):
             loads(dumps(one), allowed_objects="core")

@@ -6,7 +6,6 @@ import asyncio
 import copy
 import multiprocessing
 import pickle
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -69,20 +68,18 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGIndex], Any]] = {
 
 
 @pytest.mark.parametrize("way", DELETIONS)
-def test_llama_index_deletion_removes_from_every_index(path: Path, tmp_path: Path, way: str) -> None:
-    never = shutil.copy(path, tmp_path / "never.mono")
-    with Monograph.open(path, HashEmbedder()) as monograph, Monograph.open(never, HashEmbedder()) as other:
-        before = traces(other)
-        assert before["tree"]
-        store, index = EcoVectorStore(monograph), EraRAGIndex([], monograph)
-        store.add(nodes(STRANGERS, "gone"))
-        between = traces(monograph)
-        for part in ("chunks", "vectors", "terms", "graph", "tree"):
-            assert between[part] != before[part], part
-        assert monograph.graph.entities(like="Mary Poole")
-        DELETIONS[way](store, index)
-        assert traces(monograph) == before
-        assert monograph.graph.entities(like="Mary Poole") == []
+def test_llama_index_deletion_removes_from_every_index(opened: Monograph, way: str) -> None:
+    before = traces(opened)
+    assert before["tree"]
+    store, index = EcoVectorStore(opened), EraRAGIndex([], opened)
+    store.add(nodes(STRANGERS, "gone"))
+    between = traces(opened)
+    for part in ("chunks", "vectors", "terms", "graph", "tree"):
+        assert between[part] != before[part], part
+    assert opened.graph.entities(like="Mary Poole")
+    DELETIONS[way](store, index)
+    assert traces(opened) == before
+    assert opened.graph.entities(like="Mary Poole") == []
 
 
 def test_llama_index_components_of_one_file_see_each_others_writes(path: Path, opened: Monograph) -> None:
