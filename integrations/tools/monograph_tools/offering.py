@@ -85,16 +85,16 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
     Raises InputError if notes are requested for a shelf or a snapshot.
     """
     tools = Reading(archive)
-    offers = [Tool(method, "reads", archive) for method in (tools.search, tools.read)]
+    reading: list[Callable[..., BaseModel]] = [tools.search, tools.read, tools.entity, tools.paths, tools.stats]
     if archive.brief().has_tree:
-        offers.append(Tool(tools.outline, "reads", archive))
-    offers += [Tool(method, "reads", archive) for method in (tools.entity, tools.paths, tools.stats)]
+        reading.insert(2, tools.outline)
+    offers = [Tool(method, "reads", archive) for method in reading]
     if notes:
         if not isinstance(archive, Monograph | View):
             kind = type(archive).__name__.lower()
             raise InputError(f"{place_of(archive)} is a {kind}, which agents can only read", "serve it without notes")
         writing = Notes(archive)
-        offers += [Tool(writing.add_note, "adds", archive)]
+        offers.append(Tool(writing.add_note, "adds", archive))
         offers += [Tool(method, "takes out", archive) for method in (writing.change_note, writing.forget_note)]
     return offers
 

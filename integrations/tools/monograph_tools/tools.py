@@ -122,16 +122,14 @@ class Reading:
         neighbourhood = self.archive.graph.neighbourhood(name, hops, limit)
         names = {entity.id: entity.name for entity in neighbourhood.entities}
         centre = [_entity_item(entity) for entity in neighbourhood.entities if entity.id in neighbourhood.centre]
-        stored = self._stored([link.chunks[:CITED] for link in neighbourhood.links])
+        stored = self._stored(chunk for link in neighbourhood.links for chunk in link.chunks[:CITED])
         room = max_tokens - OVERHEAD
         links, omitted_links = fitting((_link_item(link, names, stored) for link in neighbourhood.links), room * 2 // 3)
         room -= sum(map(weight, links))
-        around, omitted = fitting(
-            (_entity_item(entity) for entity in neighbourhood.entities if entity.id not in neighbourhood.centre), room
-        )
-        return EntityReply(
-            entity=centre, around=around, links=links, left_out=omitted + omitted_links + neighbourhood.cut
-        )
+        others = (_entity_item(entity) for entity in neighbourhood.entities if entity.id not in neighbourhood.centre)
+        around, omitted = fitting(others, room)
+        omitted += omitted_links + neighbourhood.cut
+        return EntityReply(entity=centre, around=around, links=links, left_out=omitted)
 
     def paths(
         self,
@@ -143,17 +141,12 @@ class Reading:
     ) -> PathsReply:
         """Find how two people, places or things are connected, step by step, with the passages that say so."""
         routes = self.archive.graph.routes(name, other, hops, limit)
-        stored = self._stored([link.chunks[:CITED] for route in routes for link in route.links])
-        items = (
-            PathItem(
-                entities=[entity.name for entity in route.entities],
-                links=[
-                    _link_item(link, {entity.id: entity.name for entity in route.entities}, stored)
-                    for link in route.links
-                ],
-            )
-            for route in routes
-        )
+        stored = self._stored(chunk for route in routes for link in route.links for chunk in link.chunks[:CITED])
+        items = []
+        for route in routes:
+            names = {entity.id: entity.name for entity in route.entities}
+            links = [_link_item(link, names, stored) for link in route.links]
+            items.append(PathItem(entities=[entity.name for entity in route.entities], links=links))
         fitted, omitted = fitting(items, max_tokens)
         return PathsReply(paths=fitted, left_out=omitted)
 
@@ -165,15 +158,12 @@ class Reading:
     ) -> OutlineReply:
         """Get an overview of all documents: a table of contents made of summaries, opened layer by layer."""
         entries = list(_flatten(only_file(self.archive, "tree of summaries").tree.outline(node, layers), 0))
-        stored = self._stored([[entry.id for entry, _ in entries if entry.layer == 0]])
+        stored = self._stored(entry.id for entry, _ in entries if entry.layer == 0)
         fitted, omitted = fitting((_outline_item(entry, depth, stored) for entry, depth in entries), max_tokens)
         return OutlineReply(items=fitted, left_out=omitted)
 
-    def _stored(self, groups: Sequence[Sequence[str]]) -> dict[str, StoredChunk]:
-        return {
-            stored.chunk.id: stored
-            for stored in self.archive.fetch([chunk_id for group in groups for chunk_id in group])
-        }
+    def _stored(self, chunks: Iterable[str]) -> dict[str, StoredChunk]:
+        return {stored.chunk.id: stored for stored in self.archive.fetch(list(chunks))}
 
 
 def address(document: str) -> str:

@@ -130,30 +130,29 @@ def test_llama_index_tool_accepts_a_custom_description(archive: Monograph) -> No
     assert "Renk" in str(tool.call(query="who met Anna Calder?").content)
 
 
-FAULTS: dict[str, dict[str, Any]] = {
-    "search": {"query": "x", "how": "tree"},
-    "search ": {"query": "x", "how": "sideways"},
-    "search  ": {"query": "x", "where": {"a": {"~": 1}}},
-    "read": {"document": "nothing"},
-    "read ": {"document": "given", "start": 10_000},
-    "outline": {"node": "ffffffff"},
-    "entity": {"name": "Nobody Here"},
-    "entity ": {"name": "zzz"},
-    "paths": {"name": "Tobias Renk", "other": "Nobody Here"},
-    "add_note": {"text": " \n"},
-    "change_note": {"note": "nothing", "text": "x"},
-    "change_note ": {"note": "given", "text": "x"},
-    "forget_note": {"note": "nothing"},
-    "forget_note ": {"note": "given"},
-}
+FAULTS: list[tuple[str, dict[str, Any]]] = [
+    ("search", {"query": "x", "how": "tree"}),
+    ("search", {"query": "x", "how": "sideways"}),
+    ("search", {"query": "x", "where": {"a": {"~": 1}}}),
+    ("read", {"document": "nothing"}),
+    ("read", {"document": "given", "start": 10_000}),
+    ("outline", {"node": "ffffffff"}),
+    ("entity", {"name": "Nobody Here"}),
+    ("entity", {"name": "zzz"}),
+    ("paths", {"name": "Tobias Renk", "other": "Nobody Here"}),
+    ("add_note", {"text": " \n"}),
+    ("change_note", {"note": "nothing", "text": "x"}),
+    ("change_note", {"note": "given", "text": "x"}),
+    ("forget_note", {"note": "nothing"}),
+    ("forget_note", {"note": "given"}),
+]
 COMMAND = re.compile(r"monograph [a-z]|pip |--\w|Monograph\.")
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_agent_is_told_its_errors(archive: Monograph, way: str) -> None:
     summaries = archive.path.with_name("tree.mono")
-    for name, arguments in FAULTS.items():
-        tool = name.strip()
+    for tool, arguments in FAULTS:
         if tool == "outline":
             with Monograph.open(summaries) as grown:
                 grown.add([Document("Anna Calder gave the plates to Peter Okafor.")])
@@ -161,7 +160,7 @@ def test_agent_is_told_its_errors(archive: Monograph, way: str) -> None:
                 well, said = WAYS[way](grown)(tool, **arguments)
         else:
             well, said = WAYS[way](archive)(tool, **arguments)
-        assert not well, name
+        assert not well, tool
         assert len(said) > 10
         assert "secret place" not in said
         assert str(archive.path.parent.parent) not in said
