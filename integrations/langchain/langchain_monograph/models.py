@@ -15,14 +15,7 @@ from monograph_tools import BorrowedModel
 class LangChainModel(BorrowedModel):
     """A LangChain chat model as the model that answers :meth:`monograph.Monograph.ask`.
 
-    Parameters
-    ----------
-    model:
-        Any chat model of LangChain.
-    key:
-        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
-    limit:
-        The model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    ``model`` is any chat model of LangChain; ``key`` and ``limit`` as for :class:`monograph_tools.BorrowedModel`.
     """
 
     called = "the chat model"

@@ -14,15 +14,8 @@ _SCORES = ("relevance_score", "score")
 class LangChainReranker(BorrowedReranker):
     """A cross-encoder or a reranking compressor: ``Monograph.open(path, reranker=LangChainReranker(model, "name"))``.
 
-    Parameters
-    ----------
-    model:
-        A cross-encoder or compressor of LangChain. A compressor must return every document, with a score in its
-        metadata as ``relevance_score`` or ``score``.
-    name:
-        Identifies the model and every setting that changes its scores. Scores are stored under this name.
-    weight:
-        Weight of its scores relative to the scores of the search.
+    A compressor must return every document, with a score in its metadata as ``relevance_score`` or ``score``. ``name``
+    and ``weight`` are the ``key`` and ``weight`` of :class:`monograph_tools.BorrowedReranker`.
     """
 
     def __init__(self, model: BaseCrossEncoder | BaseDocumentCompressor, name: str, weight: float = 1.0) -> None:

@@ -81,7 +81,11 @@ def require_vectors(embedder: Embedder, place: str) -> None:
 
 
 class BorrowedReranker:
-    """A framework's reranker, whose ``score`` returns one for each text, higher is better: see monograph.Reranker."""
+    """A framework's reranker, whose ``score`` returns one for each text, higher is better: see monograph.Reranker.
+
+    ``key`` identifies the model and every setting that changes its scores, which are stored under it. ``weight`` is the
+    weight of its scores relative to the scores of the search.
+    """
 
     def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
         self.key = self.spec = key  # Monograph cannot load the reranker by this name.
@@ -111,7 +115,8 @@ def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
 class BorrowedModel(ABC):
     """A framework's language model as :meth:`monograph.Monograph.ask` takes it.
 
-    ``limit`` is the model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    ``key`` identifies the model and every setting that changes its answers, which the memo stores under it. ``limit``
+    is the model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
     """
 
     called = "the model"

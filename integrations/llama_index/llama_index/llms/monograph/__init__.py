@@ -20,14 +20,7 @@ __all__ = ["LlamaIndexModel"]
 class LlamaIndexModel(BorrowedModel):
     """A LlamaIndex LLM as the model that answers :meth:`monograph.Monograph.ask`.
 
-    Parameters
-    ----------
-    llm:
-        Any LLM of LlamaIndex.
-    key:
-        Identifies the model and every setting that changes its answers. Answers are stored in the memo under this key.
-    limit:
-        The LLM's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    ``llm`` is any LLM of LlamaIndex; ``key`` and ``limit`` as for :class:`monograph_tools.BorrowedModel`.
     """
 
     called = "the LLM"

@@ -80,14 +80,8 @@ def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> N
 class LlamaIndexReranker(BorrowedReranker):
     """A postprocessor that scores nodes: ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``.
 
-    Parameters
-    ----------
-    postprocessor:
-        A postprocessor of LlamaIndex. It must return every node it is given, with a score.
-    name:
-        Identifies the model and every setting that changes its scores. Scores are stored under this name.
-    weight:
-        Weight of its scores relative to the scores of the search.
+    The postprocessor must return every node it is given, with a score. ``name`` and ``weight`` are the ``key`` and
+    ``weight`` of :class:`monograph_tools.BorrowedReranker`.
     """
 
     def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:
