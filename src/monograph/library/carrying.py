@@ -26,11 +26,11 @@ from monograph.write.assertions import add as add_assertions
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, grouped, normalised
 from monograph.write.pipeline import Pipeline
 
-TOLD_AT_ONCE = 10_000
+ASSERTIONS_AT_ONCE = 10_000
 """Number of imported nodes and relations that are stored in one transaction."""
 
 
-def exported(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:
+def export_file(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, progress: OnProgress | None) -> Exported:
     """Export a file to a folder: see :meth:`monograph.Monograph.export`."""
     from monograph import __version__
 
@@ -65,7 +65,7 @@ def store_of(kind: str, source: Path, collection: str = "") -> Store:
     return readers[kind](source)
 
 
-def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
+def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
     """Import the contents of another store: see :meth:`monograph.library.files.Files.take_over`."""
     models, is_new = file.models, configuration.EMBEDDER.known(file.database) is None
     if models.given_embedder is None and is_new and store.dimension and vectors:
@@ -85,7 +85,7 @@ def taken_in(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgre
         if progress is not None:
             progress(Progress("import", done, max(store.documents, done), "documents"))
     remaining = store.assertions()
-    while assertion_batch := list(islice(remaining, TOLD_AT_ONCE)):
+    while assertion_batch := list(islice(remaining, ASSERTIONS_AT_ONCE)):
         _import_assertions(file, assertion_batch)
     return together(reports)
 

@@ -29,7 +29,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)
         check.repair(file.pipeline())
-        forget.end(file.database, file.indexes)
+        forget.erase_pending(file.database, file.indexes)
     with file.database.read() as connection:
         faults = list(check.findings(connection, file.indexes, file.settings))
     if not file.database.read_only and all(finding.table != "file" for finding in faults):
@@ -46,7 +46,7 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
     """
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
-        forget.end(copy.database, copy.indexes)
+        forget.erase_pending(copy.database, copy.indexes)
         faults = findings(copy, repair=False)
     finally:
         copy.close()

@@ -159,7 +159,7 @@ class Files(OriginalFiles):
         """Import another store that is already open: see :meth:`take_over`."""
         from monograph.library import carrying
 
-        return carrying.taken_in(self._file, store, vectors=vectors, progress=progress)
+        return carrying.import_store(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:

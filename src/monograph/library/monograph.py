@@ -244,7 +244,7 @@ class Vectors:
         """
         from monograph.write import rebuild_vectors
 
-        configuration.tell_dimension(self._file.database, embedder)
+        configuration.pass_dimension(self._file.database, embedder)
         return rebuild_vectors.price_reembed(self._file.pipeline(embedder))
 
     @spends
@@ -258,7 +258,7 @@ class Vectors:
         """
         from monograph.write import rebuild_vectors
 
-        configuration.tell_dimension(self._file.database, embedder)
+        configuration.pass_dimension(self._file.database, embedder)
         report = rebuild_vectors.reembed(self._file.pipeline(embedder), progress)
         self._file.models.given_embedder = embedder
         return report

@@ -367,7 +367,7 @@ class WholeFile(OpenFile):
         from monograph.write import forget
 
         self.last_snapshot = None
-        return forget.carried_out(self.database, self.indexes, work, wanted, strict=strict)
+        return forget.write_and_erase(self.database, self.indexes, work, wanted, strict=strict)
 
     def close(self) -> None:
         """Close the file, its views and its snapshots."""

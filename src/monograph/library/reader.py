@@ -239,7 +239,7 @@ class Reader(Questions):
         from monograph.library import carrying
 
         folder = arguments.path(path, "the folder")
-        return carrying.exported(self._file, folder, overwrite=overwrite, graph=graph, progress=progress)
+        return carrying.export_file(self._file, folder, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
         """Return the file's write counter. Every write by any process raises it: equal numbers mean equal contents."""
@@ -339,7 +339,7 @@ class Writable(Reader):
         from monograph.write import apply
 
         guard = self._file.guard
-        accepted = list(documents) if guard is None else guard.carried(documents)
+        accepted = list(documents) if guard is None else guard.add_values(documents)
         pipeline = replace(self._file.whole.writing_pipeline(), guard=guard)
         return self._change(lambda forgets: apply.add(pipeline.forgetting(forgets), accepted, progress))
 
@@ -357,7 +357,7 @@ class Writable(Reader):
         from monograph.write import passages
 
         guard = self._file.guard
-        accepted = list(documents) if guard is None else guard.carried(documents)
+        accepted = list(documents) if guard is None else guard.add_values(documents)
         pipeline = replace(self._file.whole.writing_pipeline(accepted), guard=guard)
         return self._change(lambda forgets: passages.put(pipeline.forgetting(forgets), accepted, progress))
 

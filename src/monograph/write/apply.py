@@ -7,7 +7,6 @@ process is killed at any moment, the file holds complete batches, and the next r
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -84,7 +83,7 @@ def in_batches(
     expected: int = 0,
 ) -> Report:
     """Store documents of a caller batch by batch, and update the tree; other processes help with much ``expected``."""
-    started, tally, done = time.perf_counter(), Tally(), 0
+    tally, done = Tally(), 0
     parcels = batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS)
     for batch, precomputed in _with_precomputed(pipeline, parcels, expected):
         given = [document for parcel in batch for document in parcel.documents]
@@ -93,16 +92,15 @@ def in_batches(
         if on_progress is not None:
             on_progress(Progress(phase, done, len(listed), "documents", given[-1].id))
     follow(pipeline, tally, on_progress)
-    return tally.report(started)
+    return tally.report()
 
 
 @telemetry.traced("monograph.apply")
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
     """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay."""
-    started = time.perf_counter()
+    tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     if pipeline.describer is not None:
         plan = describe.read_again(pipeline, pipeline.describer, plan)
-    tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     with pipeline.database.read() as connection:
         stored_roots = sources.roots(connection)
     if any(root not in stored_roots for root in plan.roots):
@@ -130,7 +128,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     follow(pipeline, tally, on_progress)
     describer = "" if pipeline.describer is None else pipeline.describer.key
     remember(pipeline.database, plan, tally.problems, describer)
-    return tally.report(started)
+    return tally.report()
 
 
 def _with_precomputed(

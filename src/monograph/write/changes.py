@@ -33,21 +33,25 @@ class Tally:
     described: int = 0
     problems: list[Problem] = field(default_factory=list)
     moved: list[Move] = field(default_factory=list)
+    started: float = field(default_factory=time.perf_counter, compare=False)
 
     def include(self, other: Tally) -> None:
         """Add another tally to this one."""
-        for attribute in fields(self):
-            setattr(self, attribute.name, getattr(self, attribute.name) + getattr(other, attribute.name))
+        for name in _COUNTED:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
-    def report(self, started: float) -> Report:
-        """Return the counts as a report, and record them for telemetry; ``started`` is from ``time.perf_counter``."""
+    def report(self) -> Report:
+        """Return the counts and the time since the tally was created as a report, and record them for telemetry."""
         for outcome in ("added", "changed", "removed"):
             attributes = {"monograph.outcome": outcome}
             telemetry.count("monograph.documents", getattr(self, outcome), "{document}", attributes)
         telemetry.count("monograph.problems", len(self.problems), "{problem}")
-        counts = {attribute.name: getattr(self, attribute.name) for attribute in fields(self)}
+        counts = {name: getattr(self, name) for name in _COUNTED}
         values = counts | {"problems": tuple(self.problems), "moved": tuple(self.moved)}
-        return Report(**values, seconds=time.perf_counter() - started)
+        return Report(**values, seconds=time.perf_counter() - self.started)
+
+
+_COUNTED = [attribute.name for attribute in fields(Tally) if attribute.compare]
 
 
 @dataclass(frozen=True, slots=True)

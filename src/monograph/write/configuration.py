@@ -200,7 +200,7 @@ def addresses_named(database: Database) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address for model in stored if model is not None for address in addresses(model.spec)))
 
 
-def tell_dimension(database: Database, embedder: Embedder) -> None:
+def pass_dimension(database: Database, embedder: Embedder) -> None:
     """Pass the dimension of the file's vectors to the file's embedder, if it learns its dimension from vectors.
 
     Raises ModelUnavailable if the embedder has returned vectors of another dimension.
@@ -221,7 +221,7 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
             f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions",
         )
     EMBEDDER.adopt(database, embedder)
-    tell_dimension(database, embedder)
+    pass_dimension(database, embedder)
 
 
 NOBODY = "none"
@@ -252,7 +252,7 @@ class FileModels:
         """Use the given models for the file. Raises ModelMismatch if the file was built with another one."""
         if embedder is not None:
             EMBEDDER.check(self._database, embedder)
-            tell_dimension(self._database, embedder)
+            pass_dimension(self._database, embedder)
             self.given_embedder = embedder
         if extractor is not None:
             EXTRACTOR.check(self._database, extractor)
@@ -291,7 +291,7 @@ class FileModels:
         """The model that makes vectors. Raises ModelError if the file's own model cannot be loaded here."""
         if self.given_embedder is None:
             self.given_embedder = self._load(EMBEDDER)
-            tell_dimension(self._database, self.given_embedder)
+            pass_dimension(self._database, self.given_embedder)
         return self.given_embedder
 
     @property

@@ -22,7 +22,7 @@ from monograph.values import Problem, Report
 from monograph.vectors.index import EcoVectorIndex
 
 
-def carried_out(
+def write_and_erase(
     database: Database,
     indexes: Sequence[EcoVectorIndex],
     work: Callable[[bool], Report],
@@ -60,7 +60,7 @@ def carried_out(
             overlapped = dropped and memo.count_unused(connection) > 0
         if overlapped:
             _note_pending(database)
-        end(database, indexes)
+        erase_pending(database, indexes)
     except MonographError as error:
         if strict and token:
             raise
@@ -103,7 +103,7 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         _drop_pending(database, tokens)
 
 
-def end(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
+def erase_pending(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Carry out pending erasures, if there are any. Raises as :func:`erase`."""
     with database.read() as connection:
         pending = settings.pending_erasures(connection)

@@ -47,7 +47,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
 
 def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
     """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`."""
-    started = time.perf_counter()
+    tally = Tally()
 
     def compose(connection: Connection) -> _PassageChange:
         rows = list(chunks.rows_of(connection, ids, allowed))
@@ -56,9 +56,9 @@ def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> R
             leaving.setdefault(owner, set()).add(name)
         return _compose_removal(connection, leaving)
 
-    tally = _carry_out(pipeline, compose)
+    tally.include(_carry_out(pipeline, compose))
     follow(pipeline, tally)
-    return tally.report(started)
+    return tally.report()
 
 
 def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChange]) -> Tally:

@@ -38,7 +38,7 @@ class WriteGuard:
     condition: Condition
     allowed: Allowed
 
-    def carried(self, given: Iterable[Document]) -> list[Document]:
+    def add_values(self, given: Iterable[Document]) -> list[Document]:
         """Return documents with the view's values added to their metadata.
 
         An id that was derived from a document's content is derived again from content and values, so that two views

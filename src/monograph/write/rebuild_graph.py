@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -45,7 +44,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
         with pipeline.database.read() as connection:
             marked = settings.documents_again(connection)
         if marked:
-            end_again(pipeline, marked)
+            rebuild_marked(pipeline, marked)
         return
     if number != UNDER_WAY:
         clear(pipeline)
@@ -57,10 +56,9 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
 
 def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
     """Build the graph and the trigrams of a file without a graph; from then on every write updates them."""
-    started = time.perf_counter()
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
-    return (Tally() if has_graph else complete(pipeline, on_progress)).report(started)
+    return (Tally() if has_graph else complete(pipeline, on_progress)).report()
 
 
 def price(pipeline: Pipeline) -> Cost:
@@ -127,14 +125,14 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Repo
 
     The graph is deleted and built again once the memo has all extractions.
     """
-    started, tally = time.perf_counter(), Tally()
+    tally = Tally()
     with pipeline.database.write() as connection:
         memo.drop_failed(connection)
         rows = documents.numbers(connection)
     derive_extractions(pipeline, rows, tally, on_progress)
     clear(pipeline)
     complete(pipeline, on_progress)
-    return tally.report(started)
+    return tally.report()
 
 
 def clear(pipeline: Pipeline) -> bool:
@@ -164,7 +162,7 @@ def derive_extractions(
             on_progress(Progress("reextract", first + len(batch), len(rows), "documents"))
 
 
-def end_again(pipeline: Pipeline, rows: Sequence[int]) -> None:
+def rebuild_marked(pipeline: Pipeline, rows: Sequence[int]) -> None:
     """Rebuild the graph parts of marked documents, given by row; documents that were removed meanwhile are skipped."""
     with pipeline.database.read() as connection:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
@@ -213,7 +211,7 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
         pairs = _find_pairs(connection, pipeline, name, other)
         names.add_cannot_link(connection, pairs)
         touched = _mark_for_rebuild(connection, pairs)
-    end_again(pipeline, touched)
+    rebuild_marked(pipeline, touched)
 
 
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
@@ -229,7 +227,7 @@ def unite(pipeline: Pipeline, name: str, other: str) -> None:
             raise NotFound(f"{name!r} and {other!r} were not kept apart", f"monograph entities {path} --why")
         names.remove_cannot_link(connection, pairs)
         touched = _mark_for_rebuild(connection, pairs)
-    end_again(pipeline, touched)
+    rebuild_marked(pipeline, touched)
 
 
 def _find_pairs(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -33,8 +32,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
     Vectors of chunks, codes of names, summaries and their tree are derived first, then exchanged in one transaction.
     Given vectors are replaced too.
     """
-    started, tally = time.perf_counter(), Tally()
-    spent = tree.TreeUpdate()
+    tally, spent = Tally(), tree.TreeUpdate()
 
     def derive_and_exchange() -> None:
         with pipeline.database.read() as connection:
@@ -56,7 +54,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
     retry(pipeline.database, derive_and_exchange)
     # With the same embedder as before, lost vectors may have been restored, and the tree must get their chunks.
     tally.summarized = spent.made + tree.update(pipeline, on_progress).made
-    return tally.report(started)
+    return tally.report()
 
 
 def _prepare_tree(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -238,7 +237,7 @@ def remove(
     documents are deleted too; a name may then be of a document that has only previous versions, except in a view.
     Raises NotFound if a name matches no document.
     """
-    started = time.perf_counter()
+    tally = Tally()
     with database.write() as connection:
         rows, unknown = sources.resolve(connection, names)
         if guard is not None:
@@ -250,48 +249,46 @@ def remove(
                 for name, matches in zip(names, named, strict=True)
                 if allowed.isdisjoint(row.row for row in matches)
             ]
-        previous = 0  # Number of names of documents that have only previous versions.
         if forgets and guard is None:
             numbers = {name: versions.numbers_of(connection, name) for name in unknown}
             versions.drop(connection, [number for found in numbers.values() for number in found])
             unknown = [name for name, found in numbers.items() if not found]
-            previous = len(numbers) - len(unknown)
+            tally.removed = len(numbers) - len(unknown)
         if unknown:
             listed = ", ".join(repr(name) for name in unknown)
             raise NotFound(f"{database.path} contains no document {listed}", f"monograph show {database.path}")
         ending = versions.ending(connection, database.clock, forgotten=forgets)
-        tally = _remove_documents(connection, indexes, rows, ending)
-        tally.removed += previous
-    return tally.report(started)
+        _remove_documents(connection, indexes, rows, ending, tally)
+    return tally.report()
 
 
 def drop_versions(database: Database, names: Sequence[str] | None, before: int | None) -> Report:
     """Delete previous versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
-    started = time.perf_counter()
+    tally = Tally()
     with database.write() as connection:
         numbers = None if before is None else set(versions.ended_by(connection, before))
         if names is not None:
             named = {number for name in names for number in versions.numbers_of(connection, name)}
             numbers = named if numbers is None else numbers & named
         versions.drop(connection, sorted(numbers or ()))
-    return Tally(removed=len(numbers or ())).report(started)
+        tally.removed = len(numbers or ())
+    return tally.report()
 
 
 def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str, *, forgets: bool = False) -> Report:
     """Remove a root and all its documents: see :meth:`monograph.library.files.Files.remove`."""
-    started = time.perf_counter()
+    tally = Tally()
     with database.write() as connection:
         stored = sources.rows(connection, list(sources.states(connection, name))).values()
         rows = [row for source in stored for row in documents.of_source(connection, source)]
-        tally = _remove_documents(
-            connection, indexes, rows, versions.ending(connection, database.clock, forgotten=forgets)
-        )
+        ending = versions.ending(connection, database.clock, forgotten=forgets)
+        _remove_documents(connection, indexes, rows, ending, tally)
         if forgets:
             previous = versions.below(connection, name)
             versions.drop(connection, list(previous))
             tally.removed += len({*previous.values()} - {row.id for row in rows})
         sources.remove_root(connection, name)
-    return tally.report(started)
+    return tally.report()
 
 
 def _remove_documents(
@@ -299,8 +296,9 @@ def _remove_documents(
     indexes: Sequence[EcoVectorIndex],
     rows: Sequence[documents.DocumentRow],
     ending: versions.Ending | None,
-) -> Tally:
-    tally = Tally(removed=len(rows), chunks_removed=remove_rows(connection, rows, ending))
+    tally: Tally,
+) -> None:
+    tally.removed += len(rows)
+    tally.chunks_removed += remove_rows(connection, rows, ending)
     sources.remove_empty(connection)
     flush(connection, indexes)
-    return tally
