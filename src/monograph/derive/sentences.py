@@ -135,31 +135,41 @@ def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, in
     yield from trimmed(text, start, end)
 
 
-MOST_SIGNS = 3_072
-"""Most quotes, stops and unusual characters of a stretch: sentencex may compare each of them with all its characters.
-The longest of 24,000 real paragraphs has 2,789.
-"""
+MOST_WORK = 1_024
+"""Most comparisons of a character of a stretch with others, on average: 630 in the worst of 24,000 real paragraphs."""
 
 ALWAYS_TAKEN = 512
-"""A stretch of at most this many characters is passed to sentencex however many signs it has."""
+"""A stretch of at most this many characters is passed to sentencex without a count of the work."""
+
+LONG_WORD = 256
 
 _PARAGRAPH_BREAK = regex(r"\n\r*\n")
+_CLOSED_BY = {
+    "``": ("''", "``"), "''": ("''",), "`": ("'", "`"), "'": ("'",), '"': ('"',), "«": ("»",), "»": ("«",),
+    "‘": ("’",), "‚": ("‚",), "“": ("”",), "„": ("“",), "‛": ("‛",), "‟": ("‟",), "‹": ("›",), "《": ("》",),
+    "「": ("」",),
+}  # fmt: skip
+# An apostrophe inside a word is no quote. A character beyond ASCII counts both as a letter and as none.
+_QUOTE = regex(r"``|''|(?<![A-Za-z0-9_])[`'](?=\w|[^\x00-\x7f])|[`'](?!\w)|[\"«»‘’‚“”„‛‟‹›《》「」]")
+_SYMMETRIC = regex(r"``|''|[`'\"‚‛‟]")
+_STOP = regex(r"[.!?]|[^\w\s\x00-\x7f]")
 _NOT_ASCII = regex(r"[^\w\s\x00-\x7f]")
-_SIGN = regex(r"['\"`.!?]|[^\w\s\x00-\x7f]")
+_LONG_WORD = regex(rf"\S{{{LONG_WORD},}}")
+_ENCLOSES = "([{<（)\n•◦▪▫■□●○⁃⁌⁍◆◇★☆➤➢➣▶▸►"
 _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) of the stretches that are passed to sentencex, in order, without a gap: nearly always one.
 
-    A paragraph with more than MOST_SIGNS signs is divided, since the time of sentencex grows with their number times
-    the length. No sentence continues from one stretch to the next.
+    A text is divided if sentencex would need too much time for it. No sentence continues from one stretch to the next.
+    Only a text that is no prose is divided inside a paragraph.
     """
     start = 0
     if not _is_easy(text):
         breaks = [match.end() for match in _PARAGRAPH_BREAK.finditer(text)]
         for first, last in pairwise((0, *breaks, len(text))):
-            if not _is_easy(text[first:last]):
+            if _times_too_much(text[first:last]) > 1:
                 if start < first:
                     yield start, first
                 yield from _divide(text, first, last)
@@ -168,22 +178,80 @@ def stretches(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
+def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a stretch, cut at ends of lines, else at white space, until no part needs too much work."""
+    length = last - first
+    times = _times_too_much(text[first:last])
+    if times <= 1:
+        yield first, last
+        return
+    # In a part of half the length, a character is compared with half as many others.
+    size = max(length // (int(times) + 1), ALWAYS_TAKEN // 2)
+    while first < last:
+        end = min(last, first + size)
+        if end < last:
+            match = _LINE_OR_SPACE.match(text, first + size // 2, end)
+            end = end if match is None else match.end()
+        yield from _divide(text, first, end)
+        first = end
+
+
+def _times_too_much(text: str) -> float:
+    """Return the work of a stretch as a multiple of the allowed work; at most 1 if it need not be divided."""
+    return 0 if _is_easy(text) else work(text) / (MOST_WORK * len(text))
+
+
 def _is_easy(text: str) -> bool:
+    """Return whether a text has so few quotes, stops and unusual characters that its work need not be counted."""
     if len(text) <= ALWAYS_TAKEN:
         return True
-    most = MOST_SIGNS - sum(map(text.count, "'\"`.!?"))
-    # Each sign beyond ASCII adds at least one byte: few extra bytes mean few such signs.
+    most = MOST_WORK // 2 - sum(map(text.count, "'\"`.!?"))
+    # Each character beyond ASCII adds at least one byte: few extra bytes mean few such characters.
     return len(text.encode("utf-8", "surrogatepass")) - len(text) <= most or len(_NOT_ASCII.findall(text)) <= most
 
 
-def _divide(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of text[first:last], cut at line ends, else at white space, before too many signs."""
-    signs = [match.start() for match in _SIGN.finditer(text, first, last)]
-    while first < last:
-        number = bisect_left(signs, first) + MOST_SIGNS
-        end = max(signs[number], first + ALWAYS_TAKEN) if number < len(signs) else last
-        if end < last:
-            match = _LINE_OR_SPACE.match(text, (first + end) // 2, end)
-            end = end if match is None else match.end()
-        yield first, end
-        first = end
+def work(text: str) -> int:
+    """Return how many characters sentencex reads at most to divide a paragraph, beyond reading it once."""
+    quotes = [(match.start(), match.group()) for match in _QUOTE.finditer(text)]
+    stops = [match.start() for match in _STOP.finditer(text)]
+    enclosing: int = len(quotes) // 2 + sum(map(text.count, _ENCLOSES))
+    symmetric = _SYMMETRIC.findall(text)
+    alternations: int = sum(left != right for left, right in pairwise(symmetric))
+    # Passing a range, or counting one kind of quote, takes a fraction of the time of reading a character.
+    total: int = (
+        _count_end_search(text, quotes)
+        + len(stops) * enclosing
+        + _count_way_back(text, stops)
+        + len(quotes) ** 2 // 4
+        + alternations * len(text) // 4
+    )
+    return total
+
+
+def _count_end_search(text: str, quotes: list[tuple[int, str]]) -> int:
+    """Count the characters from each possible opening quote to its farthest possible closing quote, else to the end."""
+    total = 0
+    following: dict[str, int] = {}
+    for position, sign in reversed(quotes):
+        opens = closes = True
+        if sign in ("'", "`"):
+            after = text[position + 1 : position + 2]
+            closes = not (after.isalnum() or after == "_")
+            opens = not closes or not (after.isascii() or after.isspace())
+        if opens:
+            total += max(
+                (following.get(closing, len(text)) - position for closing in _CLOSED_BY.get(sign, ())), default=0
+            )
+        if closes:
+            following[sign] = position
+            following[sign[0]] = position
+    return total
+
+
+def _count_way_back(text: str, stops: list[int]) -> int:
+    """Count the characters from each stop in a long word back to the beginning of the word."""
+    total = 0
+    for word in _LONG_WORD.finditer(text):
+        within = stops[bisect_left(stops, word.start()) : bisect_left(stops, word.end())]
+        total += sum(within) - len(within) * word.start()
+    return total
