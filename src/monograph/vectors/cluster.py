@@ -14,11 +14,10 @@ difference is rotated, by the same rotation for all, so that all values have equ
 
 from __future__ import annotations
 
-import sqlite3
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -191,7 +190,23 @@ def among(stored: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
     return mask
 
 
-def strike(body: BinaryIO | sqlite3.Blob, ids: Int64) -> None:
+class RowStream(Protocol):
+    """A stored row, read and changed in place: an incremental blob of SQLite, or a file."""
+
+    def read(self, length: int, /) -> bytes:
+        """Return the next bytes, at most ``length`` of them."""
+        ...
+
+    def write(self, data: bytes, /) -> object:
+        """Write bytes at the current place."""
+        ...
+
+    def seek(self, offset: int, /) -> object:
+        """Go to a place, in bytes from the beginning."""
+        ...
+
+
+def strike(body: RowStream, ids: Int64) -> None:
     """Mark entries of a row as deleted in place: change its head, and do not read or write the codes after it.
 
     ``ids``, int64 (m,), are those of the entries to delete. Missing ids are ignored.
