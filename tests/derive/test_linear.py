@@ -41,7 +41,8 @@ def assert_linear(stage: str, name: str) -> None:
     """Twice the length takes twice as many steps; with the square it would take four times as many."""
     length = 16_384 if stage in DIVIDED else 8_192
     once, twice = (steps(STAGES[stage](of_length(NASTY[name], size))) for size in (length, 2 * length))
-    assert twice < 2.5 * once, (stage, name)  # A text may be divided once more.
+    # A text may be divided once more, which takes some steps by itself.
+    assert twice < 2.5 * once + 100, (stage, name)
 
 
 @pytest.mark.parametrize("name", ["fences", "quotes of all kinds", "Han with stops", "emoji"])
