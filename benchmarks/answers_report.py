@@ -12,50 +12,62 @@ from page import write_page
 Results = dict[str, Any]
 
 LEADS = """\
-Without a model, an answer begins with the sentence most likely to answer (`answer.best`). The columns show the share
-of questions whose expected answer is in this sentence, in this sentence shortened to 40 tokens, in the first passage
-found, and in any of the ten passages found; more is better. Confidence is the mean of `answer.best.confidence`. For
-some questions Monograph also picks a name, date or number from the sentence (`answer.best.within`). The last two columns
-show the number of such questions, and the share of them whose expected answer is in the picked text.
+An answer without a language model begins with one sentence, the one most likely to answer the question (`answer.best`).
+The columns show the share of questions whose expected answer is in a given text; more is better:
 
-The weights were chosen on a training half of SQuAD, the questions whose id has an even SHA-256, and on the other three
-sets. The other half of SQuAD is held out. One sentence rarely answers questions of MuSiQue, which take several steps,
-or of NQ, which are about long pages. Confidence differs less between sets than the share of right sentences does:
-compare confidences within one file, and do not read them as that share."""
+- *answer in the sentence*: the text is this first sentence.
+- *in its 40-token version*: the text is this sentence, shortened to 40 tokens.
+- *in the first passage*: the text is the passage that the search ranks first.
+- *in any of ten passages*: the text is any of the ten passages that the search finds.
+- *mean confidence*: the mean of `answer.best.confidence`, for comparison.
+- *questions with a picked text*: the number of questions for which Monograph also picks a name, date or number from the
+  sentence (`answer.best.within`).
+- *answer in the picked text*: the share of those questions whose expected answer is in the picked text.
+
+The weights were chosen on the other three sets and on a training half of SQuAD, the questions whose id has an even
+SHA-256. The other half of SQuAD is held out. One sentence rarely answers the questions of MuSiQue, which need several
+steps, or of NQ, which are about long pages. Mean confidence differs less between sets than the share of answers in the
+sentence does. So use confidences only to compare answers from the same file, and do not read a confidence as the
+probability that the answer is right."""
 LEFT_OUT = """\
-Do the weights fit sets that they were not chosen on? Of the questions whose expected answer is in some sentence of the
-ten passages found, the table shows the share for which it is in the sentence ranked first; more is better. The weights
-were chosen on all four sets, or on the three others. Of SQuAD, only the training half is counted."""
+Do the weights fit sets that they were not chosen on? The table counts only questions for which at least one sentence in
+the ten passages found contains the expected answer. It shows the share of these questions for which the sentence ranked
+first contains it; more is better. One column uses weights that were chosen on all four sets. The other uses weights
+that were chosen on the three other sets. Of SQuAD, only the training half is used."""
 SILENCE = """\
-Monograph declines a question ("I don't know") if `answer.confidence` is below a threshold. Three kinds of questions are
-asked:
+Monograph declines to answer a question ("I don't know") if `answer.confidence` is below a threshold. Three kinds of
+questions are asked:
 
 - *Answerable questions* have their answer in the file. To decline one is a mistake.
-- *Null questions* are those that the set itself labels as unanswerable. Monograph should decline them.
-- *Evidence hidden*: the answerable questions again, while a filter hides their documents (of MuSiQue and HotpotQA one
-  of several) and leaves similar ones. Monograph should decline these too.
+- *Null questions* are labelled by the set itself as unanswerable. Monograph should decline them.
+- *Questions with hidden evidence* are the answerable questions again, with a filter that hides their evidence
+  documents. In MuSiQue and HotpotQA, whose questions need several documents, it hides one of them. Similar documents
+  remain. Monograph should decline these questions.
 
-For each set, weights and threshold are chosen on the other sets, so that 5 % of the answerable questions there are
-declined by mistake. None are chosen on MultiHop-RAG, whose questions name many things at once."""
+For each set, the weights and the threshold are chosen on the other sets. The threshold is chosen so that 5 % of the
+answerable questions of those other sets are declined by mistake. MultiHop-RAG is never used to choose weights or
+thresholds, because each of its questions names many things."""
 OWN_THRESHOLD = """\
-The same weights, with a threshold that declines 5 % of the set's own answerable questions by mistake. This shows how
-well confidence separates the kinds of questions; more is better."""
+The next table uses the same weights, but another threshold for each set: the one that declines 5 % of the set's own
+answerable questions by mistake. It shows how well confidence separates answerable questions from the two other kinds;
+more is better."""
 RELIABILITY = """\
-Is the confidence calibrated? The answerable, null and evidence-hidden questions of all sets but MultiHop-RAG are
-grouped by confidence, with weights that were chosen on the other sets. In each row, mean confidence and share of
-answerable questions should be equal. All sets weigh the same, and in each set so do questions with and without an
-answer."""
+Is `answer.confidence` calibrated? The table groups the questions of all three kinds by confidence. MultiHop-RAG is
+excluded, and the weights for each set were chosen on the other sets. If confidence is calibrated, the mean confidence
+of a group equals the share of answerable questions in the group. All sets have the same weight in these figures. Within
+each set, answerable and unanswerable questions have the same weight."""
 CURVE = """\
-Questions declined at other thresholds, with the weights in use. Without a model the threshold is {least}, with one
-{model}; `threshold` of `ask` and `context` sets another."""
+The last tables show which questions are declined at other thresholds, with Monograph's default weights. The default
+threshold is {least} without a language model and {model} with one. The parameter `threshold` of `ask` and `context`
+sets another threshold."""
 CURVES = {
-    "answerable": "Answerable questions declined by mistake, in percent of them; less is better:",
-    "null": "Null questions declined, in percent of them; more is better:",
-    "taken out": "Questions declined while their evidence is hidden, in percent of them; more is better:",
+    "answerable": "Share of answerable questions that are declined by mistake, in percent; less is better:",
+    "null": "Share of null questions that are declined, in percent; more is better:",
+    "taken out": "Share of questions with hidden evidence that are declined, in percent; more is better:",
 }
 CONTEXTUAL = """\
-The same, with passages found by all-MiniLM-L6-v2 (ONNX) instead of the static embedder. Confidence still compares
-words."""
+The next tables show the same with passages that are found by all-MiniLM-L6-v2 (ONNX) instead of static word vectors.
+Confidence still compares words."""
 HALF_NAMES = {"squad, chosen on": "squad, training half", "squad, others": "squad, held-out half"}
 """Labels of the halves of SQuAD, by their keys in the results."""
 

@@ -25,69 +25,101 @@ ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuil
 """Floor and goal of the other sets: points above hybrid."""
 
 RECALL = """\
-Recall@5 in percent, counted by document; more is better. Modes use static word vectors, names found by patterns and no
-language model. *graph* is mode `auto`, the default of a file with a graph. *faithful* follows MiniRAG's formulas
-(`faithful=True`). The floor and the goal of *graph* were set beforehand. For MultiHop-RAG they are 5 and 10 points
-above hybrid. For SQuAD and PopQA, which need one hop, the floor is hybrid."""
+The table shows recall@5 in percent: the share of a question's evidence documents among the first five documents; more
+is better. All modes use static word vectors and names found by patterns, and no language model.
+
+- *graph* is mode `auto`, the default of a file with a graph.
+- *faithful* follows MiniRAG's formulas (`faithful=True`).
+- *floor* is the recall that *graph* must reach, and *goal* is the recall that it should reach. Both were set before the
+  measurement. For MultiHop-RAG, they are 5 and 10 points above *hybrid*. The questions of SQuAD and PopQA need one hop
+  only, so the floor is the recall of *hybrid*.
+- *reached* says whether *graph* reached the goal, or only the floor."""
 RECALL_NOTES = """\
-The first five sets ask the questions of their dev halves; the others are held out. The graph's weights were chosen on
-the dev halves, which raises these figures a little. SQuAD asks its first 400 questions. PopQA's evidence is guessed
-(title and answer match) and MultiHop-RAG is rebuilt from parts: compare only our own versions with both.
+Of each of the first five sets, half of the questions are asked (the dev half); the other half is held out. The graph's
+weights were chosen on the dev halves, which raises these figures a little. Of SQuAD, the first 400 questions are asked.
+The evidence of PopQA is guessed: the document's title is the name in the question, and its text contains an answer.
+MultiHop-RAG is rebuilt from parts. Use the figures of PopQA and MultiHop-RAG only to compare versions of Monograph.
 
-For orientation, others report this recall@5 on HotpotQA / 2WikiMultiHopQA / MuSiQue, on similar corpora: HippoRAG 2
-96.3 / 90.4 / 74.7, with an embedder of 7 and a language model of 70 billion parameters;
-ColBERTv2 79.3 / 68.2 / 49.2."""
+Other systems report recall@5 on similar corpora. For HotpotQA / 2WikiMultiHopQA / MuSiQue, HippoRAG 2 reaches 96.3 /
+90.4 / 74.7, with an embedder of 7 billion parameters and a language model of 70 billion. ColBERTv2 reaches 79.3 / 68.2
+/ 49.2."""
 LANGUAGES = """\
-Recall@5 in percent; more is better. The static word vectors are of English words; names are found by patterns. *XQuAD*
-has the same 240 paragraphs of Wikipedia and the same questions (every third) in four languages; all titles are
-English. *Two hops* is synthetic, as we have no such questions in Chinese or German. `benchmarks/two_hops.py` writes 60
-pages a language about invented films, directors and towns from templates, and 60 questions that need two pages each.
-The patterns were improved on this set, so its figures do not predict recall on other texts."""
-ABLATIONS = """\
-Recall@5 in percent, with titles, without one part of the search; more is better. A *definition link* leads from a name
-in a chunk to a document about it. Without these links, the search reaches such documents like any that mentions the
-name. A *mention link* leads to another chunk that has the name. Without *resolution* every spelling is an entity.
-Without *clauses* a question is one clause. Without the *coverage order* chunks are ordered by probability alone.
-Without a *hop* the search uses only the question's names. {usual}
+Recall@5 in percent; more is better. The static word vectors are of English words, and names are found by patterns. Two
+kinds of sets are searched:
 
-*N starts* follows the links of the N most probable chunks in each hop. The *faithful* rows search by MiniRAG's own
-formulas (`faithful=True`). Without entity–entity edges, each of their paths has only one entity. Without entity–chunk
-edges, no path leads to a chunk, and only dense search remains."""
+- *XQuAD* has the same 240 paragraphs of Wikipedia and the same questions in four languages. Every third question is
+  asked. All titles are English.
+- *Two hops* is synthetic, because no such questions were available in Chinese or German. For each language,
+  `benchmarks/two_hops.py` fills templates to write 60 pages about invented films, directors and towns, and 60
+  questions. Each question needs two pages. The patterns that find names were improved on this set, so its figures do
+  not predict the recall on other texts."""
+ABLATIONS = """\
+Each row shows the recall@5 in percent if one part of the search is switched off or changed; more is better. Documents
+have their titles. {usual}
+
+- *no definition links*: a definition link leads from a name in a chunk to a document about this name. Without
+  definition links, the search reaches such a document only as one of the chunks that mention the name.
+- *no mention links*: a mention link leads from a name in a chunk to another chunk that mentions the same name.
+- *no clauses*: the search does not split the question into clauses.
+- *no coverage order*: chunks are ordered by probability alone. By default, a chunk moves up if it has words of the
+  question that the chunks before it lack.
+- *no hop* and *one hop*: the search follows no links, or follows them once. Without a hop, it uses only the names in
+  the question.
+- *3 starts* and *10 starts*: each hop follows the links of the 3 or 10 most probable chunks.
+- *no resolution of names*: spellings of one name are not merged. Each spelling is an entity.
+- *faithful*: the search uses MiniRAG's own formulas (`faithful=True`). Without entity–entity edges, each path has only
+  one entity. Without entity–chunk edges, no path leads to a chunk, and only dense search remains."""
 CONTEXTUAL = """\
-Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. *graph* also
-embeds the question together with chunks that it found; *one step* does not. *auto* is the default mode. *faithful* is
-MiniRAG by its own formulas."""
+Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. *graph* embeds
+the question alone, and then again together with each of the most probable chunks. *graph, one step* omits the second
+step. *auto* is the default mode. *faithful* uses MiniRAG's own formulas."""
 SENSITIVITY = """\
-*faithful* (MiniRAG's own formulas) with one parameter changed, on the first 100 questions of two sets. R@5 is recall@5
-in percent; more is better. There are three parameters: the hop radius of Eq. 2, the number of paths kept for each
-starting entity, and the length of a path. The paper calls the length n. It has one number k for both the radius and the
-number of paths; a row *k = …* sets both to k. The paper's Tables A3 and A4 give accuracy as judged by a model: 48 / 54
-/ 64 % for k = 4 / 10 / 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
+The table shows *faithful* (MiniRAG's own formulas) with one parameter changed, on the first 100 questions of two sets.
+R@5 is recall@5 in percent; more is better. There are three parameters: the hop radius of Eq. 2, the number of paths
+that are kept for each starting entity, and the length of a path. The paper calls the length of a path n. It uses one
+number k for both the radius and the number of paths, so a row *k = …* sets the radius and the number of paths to k.
+
+For comparison, the paper's Tables A3 and A4 give accuracy as judged by a language model: 48 / 54 / 64 % for k = 4 / 10
+/ 50, and 52 / 54 / 50 % for n = 2 / 4 / 8."""
 BUILD = """\
-Passages of HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order; after {distinct:,} they repeat with a serial
-number. Times are medians of the runs. *no names s* is `add()` with an extractor that finds nothing. *graph s*, the
-difference, is extraction, names, edges and resolution; both times include the graph's use of titles and words. Speeds
-divide passages by graph s. Less is better, except speeds. All use static word vectors. File sizes exclude free pages;
-*without graph MB* also excludes the graph's tables and extractions."""
+The passages come from HotpotQA, 2WikiMultiHopQA, MuSiQue and PopQA, in random order. After {distinct:,} passages they
+repeat, each with a serial number added. All files use static word vectors. Times are medians of the runs. Less is
+better, except for speeds.
+
+- *add s*: seconds of `add()`.
+- *no names s*: seconds of `add()` with an extractor that finds no names.
+- *graph s*: the difference between *add s* and *no names s*. This is the time of extraction, names, edges and
+  resolution. It excludes the graph's use of titles and words, which both calls of `add()` include.
+- *passages/s*: passages divided by *graph s*. *80-word passages/s* is the same speed, converted to passages of 80
+  words.
+- *file MB*: size of the file without free pages. *without graph MB* also excludes the graph's tables and the stored
+  extractions. *graph adds* is the difference, as a share of *without graph MB*."""
 QUERY = """\
-Milliseconds of a search for 5 hits; less is better. {questions} questions of the four sets, one at a time, the second
-of two passes. The larger file repeats its passages, so its names occur more often than in real texts."""
+Latency of a search for 5 hits, in milliseconds; less is better. {questions} questions of the four sets above are asked
+one at a time, in two passes; only the second pass counts. The larger file repeats its passages, so a name occurs in
+more passages than in real texts."""
 EDIT = """\
-Milliseconds of one change with its commit in a file of {documents:,} documents, over {edits} changes; less is better.
-Each updates index, vectors and graph. `tests/graph/test_graph.py` tests that the changed graph equals that of a fresh
-build."""
+Time of one change with its commit, in a file of {documents:,} documents, over {edits} changes of each kind; less is
+better. Each change updates the full-text index, the vectors and the graph. The test `tests/graph/test_graph.py` checks
+that the changed graph equals the graph of a new file with the same documents."""
 MODEL = """\
-Completions requested of a language model / tokens that it read and wrote; fewer is better. {documents} chats of
-LiHuaWorld ({words:.0f} words on average) are added; then one more is added, added again, another edited by a sentence,
-a third deleted. All systems run with their defaults on one scripted server of the OpenAI form, which counts calls and
-tokens. It returns capitalised phrases as names, always in the same words, so no system has to summarise differing
-descriptions."""
+Each cell has the number of completions that a system requests from a language model, and the tokens that the model
+reads and writes for them; fewer is better. {documents} chats of LiHuaWorld ({words:.0f} words on average) are added
+first. Then one more chat is added, and added again without a change. Then a sentence is appended to another chat (*edit
+one*), and a third chat is deleted.
+
+All systems run with their defaults, on the same scripted server with the OpenAI interface, which counts calls and
+tokens. The server returns capitalised phrases as names and always describes a name in the same words, so no system has
+to summarise differing descriptions."""
 MINIRAG = """\
 MiniRAG's only version on PyPI, 0.0.2, cannot be imported (`NameError: name 'abstractmethod' is not defined`), and its
-wheel lacks its storages, `minirag.kg`. We repaired the import and supplied storages in memory. MiniRAG cannot delete a
-document; an edit adds the new text and keeps the old. LightRAG edits by deleting and inserting. Both ask the model a
-second time about every chunk, for missed names. Both count tokens as Monograph does, because their tokenizer would
-have to be downloaded. Monograph cuts smaller chunks, so it has more to ask about."""
+wheel lacks its storage modules, `minirag.kg`. For this benchmark, the import was repaired and storage in memory was
+supplied. MiniRAG cannot delete a document: an edit adds the new text and keeps the old one. LightRAG edits a document
+by deleting it and inserting it again.
+
+LightRAG and MiniRAG ask the model a second time about every chunk, for names that it missed. Their own tokenizer would
+have to be downloaded, so both split texts with a simple tokenizer of words and punctuation marks; the server counts the
+tokens of all systems in the same way. Monograph cuts texts into smaller chunks, so it has more chunks to ask about."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -154,8 +186,11 @@ def recall(found: Results) -> list[str]:
         table(["set", "questions", *WAYS, "floor", "goal", "reached"], rows),
         "![Recall@5 of every set, with floors and goals](graph-recall.png)",
         RECALL_NOTES,
-        "Recall and all@5 (questions with all evidence among the first 5) are in percent; p50 is the median latency "
-        "(less is better):",
+        "The next table has more measures of the same searches. Recall and all@5 are in percent; *all@5* is the "
+        "share of "
+        "questions whose evidence documents are all among the first 5. *MRR* is the mean reciprocal rank (0 to 1) of "
+        "the "
+        "first evidence document. *p50* is the median latency; less is better. Of the other measures, more is better.",
         table(["set and mode", "recall@5", "recall@10", "all@5", "MRR", "p50 ms"], more),
     ]
 
@@ -186,8 +221,8 @@ def contextual(found: Results) -> list[str]:
     ]
     last, one = list(found.items())[-1]
     took = (
-        f"Median search, {last}: {one['graph, one step']['p50']:.1f} ms with one step, {one['graph']['p50']:.1f} ms"
-        " with two (three more embeddings)."
+        f"On *{last}*, the median search takes {one['graph, one step']['p50']:.1f} ms with one step and "
+        f"{one['graph']['p50']:.1f} ms with two steps, because the second step computes three more embeddings."
     )
     return [CONTEXTUAL, table(["set", "questions", *ways], rows), took]
 
@@ -235,9 +270,9 @@ def build(found: Results) -> list[str]:
     ]
     words = ", ".join(f"{one['words']:.0f}" for one in found["sizes"].values())
     linear = (
-        "Graph milliseconds a passage, from the smallest size to the largest: "
-        f"{', '.join(f'{one:.2f}' for one in slow)}; the last is {slow[-1] / slow[0]:.2f} times the first (1 means "
-        f"linear). Words a passage: {words}."
+        "*graph s* divided by passages, in milliseconds, from the smallest file to the largest: "
+        f"{', '.join(f'{one:.2f}' for one in slow)}. The last value is {slow[-1] / slow[0]:.2f} times the first; a "
+        f"ratio of 1 means that the cost is linear. Mean words in a passage, in the same order: {words}."
     )
     return [BUILD.format(distinct=found["distinct"]), table(headings, rows), linear]
 

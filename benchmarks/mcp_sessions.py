@@ -338,12 +338,18 @@ def of_start(found: Results) -> list[str]:
     cells.insert(3, ["the same, divided by that of `import numpy`", *times])
     floor, held = found["imports"]["mcp"], found["mcp"]
     return [
-        f"{COUNT:,} passages; medians of {REPEATS} rounds, one server after the other; less is better. Other "
-        f"programs caused a load average of {found['load']:.1f}, which affects processor times less than others.",
-        f"`import numpy` takes {numpy:.3f} s of processor time. `import mcp`, the protocol's own Python package, "
-        f"takes {floor:.2f} s, {floor / numpy:.1f} times as much, and {held['pss']:.0f} MB (PSS): its `__init__` "
-        "always imports the client, the server, HTTP and the models of all versions of the protocol. Our start "
-        "cannot take less; the package's low-level server has the same cost.",
+        f"The file has {COUNT:,} passages. Figures are medians of {REPEATS} rounds, in which the servers start one "
+        "after the "
+        f"other; less is better. Other programs caused a load average of {found['load']:.1f}. This affects processor "
+        "times "
+        "less than elapsed times.",
+        "Most of Monograph's start is the import of `mcp`, the protocol's own Python package. `import mcp` takes "
+        f"{floor:.2f} s "
+        f"of processor time and {held['pss']:.0f} MB (PSS). This is {floor / numpy:.1f} times the {numpy:.3f} s of "
+        "`import numpy`. The reason is its `__init__`, which always imports the client, the server, HTTP and the "
+        "models of "
+        "all versions of the protocol. Monograph's start cannot take less than this import. The package's low-level "
+        "server has the same cost.",
         table(["measure", *measured], cells),
     ]
 
@@ -363,8 +369,11 @@ def of_sessions(found: Results) -> list[str]:
             cells.append([f"{name}: {what}", *ends, form.format(sum(values)) if whole else "–"])
         cells.append([f"{name}: number of processes", "–", "–", "–", str(one["processes"])])
     return [
-        f"{SESSIONS} servers start at once on one file of {COUNT:,} passages and search once; less is better. PSS "
-        "divides shared memory, such as mapped pages of the file and of the word vectors, among the processes.",
+        f"{SESSIONS} servers start at the same time on one file of {COUNT:,} passages, and each searches once; less "
+        "is better. "
+        "RSS counts all of the shared memory in each process. PSS divides it among the processes that share it; "
+        "mapped pages "
+        "of the file and of the word vectors are shared.",
         table(["measure of each server", "minimum", "median", "maximum", "sum"], cells),
     ]
 
@@ -377,10 +386,11 @@ def of_killed(found: Results) -> list[str]:
     ]
     limits = (LIMIT_SECONDS, PATIENCE_SECONDS)
     return [
-        f"{SESSIONS} clients in their own processes, each with a server, are killed with `kill -9`, either while the "
-        "servers start or after each server's first answer. The time is counted from the kills; less is better. "
-        "`monograph mcp` notices that its client is gone, and ends. If it is starting or handling a call, it has two more "
-        "seconds; then it aborts and exits.",
+        f"{SESSIONS} clients, each in its own process and with its own server, are killed with `kill -9`. They are "
+        "killed "
+        "either while the servers start, or after each server's first answer. The time begins when the clients are "
+        "killed; less is better. `monograph mcp` ends when it notices that its client is gone. If it is starting or "
+        "handling a call at that moment, it may continue for two seconds; then it aborts and exits.",
         table(
             [
                 "server, and when its clients are killed",
@@ -395,8 +405,9 @@ def of_killed(found: Results) -> list[str]:
 def of_idle(found: Results) -> list[str]:
     cells = [[name, f"{one['cpu']:.2f}", f"{one['wakes']:,}"] for name, one in found.items()]
     return [
-        f"{SESSIONS} sessions search once, then get no request for {MINUTE:.0f} seconds. The table has the totals of "
-        "all sessions in this time; less is better.",
+        f"{SESSIONS} servers answer one search each, and then get no request for {MINUTE:.0f} seconds. The table "
+        "shows the "
+        f"totals of all {SESSIONS} servers in these {MINUTE:.0f} seconds; less is better.",
         table(["server", "processor time, s", "wake-ups of threads"], cells),
     ]
 
@@ -408,8 +419,9 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], Results], str, Callable
     "idle": (idle, "A minute without work", of_idle),
 }
 BESIDE = (
-    f" The rival is `{RIVAL}` from npm, the memory server of the protocol's own project, on Node.js. Each search "
-    "reads its file of JSON lines and scans it for the exact words: no vectors, no ranking."
+    f" Monograph is compared with `{RIVAL}` from npm, the memory server of the protocol's own project, which runs on "
+    "Node.js. For each search, that server reads its file of JSON lines and scans it for the exact words. It has no "
+    "vectors and no ranking."
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-NOISE = " Times on the same machine that differ by less than 1.5x are noise."
+NOISE = " Differences below 1.5x between times on the same machine are noise."
 
 
 def write_page(
@@ -37,7 +37,7 @@ def write_page(
     machines = list(dict.fromkeys(one["machine"] for one in results.values()))
     measured_on = f"Machine: {'; '.join(machines)}."
     if len(machines) > 1:
-        measured_on = f"Machines: {'; '.join(machines)}. Each section was measured on one of them, which the file of figures names."
+        measured_on = f"Machines: {'; '.join(machines)}. Each section was measured on one of these machines; the file of figures names it."
     seconds = sum(one["seconds"] for one in results.values())
     parts = [
         f"# {title}",
@@ -47,7 +47,7 @@ def write_page(
     for section, (heading, made) in sections.items():
         if section in results:
             limits = results[section]["limits"]
-            parts += [f"## {heading}", *([f"*Not a whole run: {limits}.*"] if limits else [])]
+            parts += [f"## {heading}", *([f"*This section is not from a complete run: {limits}.*"] if limits else [])]
             parts += made(results[section]["found"])
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     figures.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -253,42 +253,57 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], list[Row]], str, str]] 
     "first paint": (
         first_paint,
         "First paint",
-        f"10,000 passages; server and browser are running. Figures are medians of {REPEATS} fresh profiles a view, "
-        "which hold only the cookie. Transferred is all until the network is quiet, with headers and answers of the "
-        "API; 1 kB is 1,000 bytes.",
+        "The file has 10,000 passages, and the server and the browser are already running. Each figure is the median "
+        "of "
+        f"{REPEATS} loads of a view, each in a fresh browser profile with only the login cookie. *Transferred* is all "
+        "bytes "
+        "until the network is quiet, including headers and answers of the API; 1 kB is 1,000 bytes. *Shown before* is "
+        "a view that the same browser profile has already loaded.",
     ),
     "search": (
         searching,
         "Searching",
-        f"10,000 passages, {ASKED} questions of three sets, each asked once, after {ASKED} others. The page's time "
-        "is from the input event to the first frame with the hits, without its pause of 200 ms after a key. The "
-        "program asks other questions on a persistent connection.",
+        f"The file has 10,000 passages. {ASKED} questions of three sets are typed into the page, each once, after "
+        f"{ASKED} other "
+        "questions were asked. The time of the page begins with the input event and ends with the first frame that "
+        "shows the hits. It excludes the 200 ms for which the page waits after a keystroke. *program* sends other "
+        "questions to the same API on a persistent connection, without a browser.",
     ),
     "document": (
         document,
         "A long document",
-        f"The document is opened at {PLACES - 1} places, each in a new tab. Time is from the click on the source's "
-        "link, or from the start of navigation, to the first frame with the marked span in the window.",
+        f"A long document is opened at {PLACES - 1} different places, each in a new tab. The time begins with the "
+        "click on the source's "
+        "link, or with the start of the navigation to the address of the place. It ends with the first frame that "
+        "shows the "
+        "marked span.",
     ),
     "neighbourhood": (
         neighbourhood,
         "A neighbourhood",
-        "The most frequent name in 10,000 passages that has 300 others around it, the most that the page draws. The "
-        "picture is laid out in one go and drawn again in each frame while it moves. Chromium draws without a "
-        "graphics card, at most 60 frames a second.",
+        "The page draws the graph around one name, with at most 300 other names. The benchmark uses the most "
+        "frequent name in "
+        "10,000 passages that has 300 other names around it. The layout is computed once; while the user zooms, the "
+        "picture is drawn again in each frame. Chromium draws without a graphics card, at most 60 frames a second.",
     ),
     "clients": (
         clients,
         "Many clients",
-        f"10,000 passages; searches and answers (without a model) have a server each. One client asks {ASKED} "
-        f"questions one after the other; {CLIENTS} clients ask {ROUNDS} each, every {EVERY:.0f} seconds, from random "
-        "moments on. No server is asked a question twice. The goal of p95 is five times that of one client.",
+        "The file has 10,000 passages. Searches (`/search`) and answers without a language model (`/ask`) are "
+        "measured on "
+        f"separate servers. First, one client asks {ASKED} questions, one after the other. Then {CLIENTS} clients "
+        "start at "
+        f"random moments, and each asks {ROUNDS} questions, one every {EVERY:.0f} seconds. No question is repeated on "
+        "a server. "
+        f"The goal for the p95 of {CLIENTS} clients is five times the p95 of one client.",
     ),
     "memory": (
         server_memory,
         "Memory of the server",
-        "100,000 passages. RSS includes mapped pages of the file, once for each of the server's threads; the system "
-        "reclaims them when needed. Anonymous memory is the server's own.",
+        "The file has 100,000 passages. *RSS* includes mapped pages of the file, which the system reclaims when "
+        "needed. Each "
+        "thread of the server maps the file itself, so RSS counts the pages once for each thread. *Anonymous* memory "
+        "is the private memory of the server.",
     ),
 }
 

@@ -36,20 +36,26 @@ PROSE = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 PAGE = ROOT / "docs" / "benchmarks" / "reading.md"
 WORDS = 300
 TEXTS = (
-    "Texts are files of real prose. End to end, they are embedded with static word vectors, names are found by "
-    "patterns, and all is indexed and stored in one file. PDF pages are from samples with a text layer."
+    "The texts are files of real prose. *End to end* means that Monograph reads the files, embeds them with static "
+    "word vectors, finds names by patterns, and indexes and stores everything in one file. The PDF pages are from "
+    "samples with a text layer. *Watch* is `archive.files.watch`, which stores changes of a folder as they happen."
 )
 EXPECTED = (
-    "How many expected strings of each sample were read (more is better), and seconds of the faster of two tries. "
-    "Monograph reads in a separate process and recognises text in images. The others run in this process with their "
-    "defaults, without recognition. RAGdb stores what it reads, so its whole file is searched. txtai is not measured, "
-    "because it needs gigabytes of torch."
+    "For each sample file, the table shows how many of its expected strings each reader finds in the text (more is "
+    "better), and the seconds of the faster of two tries. Monograph reads in a separate process and recognises text in "
+    "images. The other readers run in the process of the benchmark with their defaults, without text recognition. "
+    "RAGdb stores what it reads, so its whole file is searched for the strings. txtai is not measured, because it "
+    "needs gigabytes of torch."
 )
 HEADINGS = (
-    "Recall@5 in percent (more is better), with static word vectors, if a chunk is embedded with its title alone, or "
-    "also with the headings above it. SQuAD's paragraphs, eight articles a Markdown file."
+    "Recall@5 in percent, with static word vectors; more is better. *title alone* embeds each chunk together with the "
+    "title of its document. *with headings* also adds the headings above the chunk. The texts are SQuAD's paragraphs, "
+    "with eight articles in each Markdown file."
 )
-CITATIONS = "The place that a citation names for each string."
+CITATIONS = (
+    "A citation names the place of a string in its file: a page, slide, sheet, row or JSON path. The table shows the "
+    "citation of one string in each file, and whether it is correct."
+)
 
 
 def at(folder: Path) -> Root:
@@ -295,7 +301,11 @@ def page(found: dict[str, Any]) -> str:
         ("one of them changed, additional seconds", f"{max(0.0, many['one'] - many['nothing']):.2f}", "0.2"),
         ("watch, seconds until a change is stored", f"{found['reaction']:.2f}", "1"),
     ]
-    head = f"`make bench-reading` on {found['machine']}. Load of other work on the machine: {found['load']:.1f}."
+    head = (
+        f"Machine: {found['machine']}. Written by `make bench-reading`. The load average at the start, from other "
+        "programs, "
+        f"was {found['load']:.1f}."
+    )
     recalls = [
         [mode, *(f"{100 * found['headings'][one][mode]:.1f}" for one in ("without", "with"))]
         for mode in found["headings"]["with"]

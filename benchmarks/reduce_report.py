@@ -21,42 +21,54 @@ HALF_NAMES = {"chosen on": "training half", "others": "held-out half"}
 """Labels of the halves of SQuAD, by their keys in the results."""
 
 CURVES = """\
-The gold passages of each question are reduced: whole passages, or for LiHuaWorld and NQ the chunks of the gold documents
-that hold an answer. *Cut* is the share of the passages' tokens that is removed. *Kept* is the share of questions whose
-answer is still complete within one span; more is better. The parameter `cut` requests a cut; from relevant passages
-Monograph removes less than requested. Word vectors are static. The paper's windows have three sentences and overlap by
-two; the best window is kept with one more sentence on both sides."""
+Each method reduces the gold passages of a question. Gold passages are the evidence documents; for LiHuaWorld and NQ,
+they are the chunks of the evidence documents that contain an answer.
+
+- *Cut* is the share of the passages' tokens that the reduction removes.
+- *Kept* is the share of questions whose answer is still complete within one span after the reduction; more is better.
+- *Monograph* is Monograph's reduction. Its parameter `cut` requests a cut. From relevant passages, it removes less than
+  requested.
+- *The paper's windows* is the method of MobileRAG (SCR). A window is three sentences, and overlaps the next window by
+  two. The best window of a passage is kept, with one more sentence on each side.
+
+Embeddings are static word vectors."""
 CUTS = """\
-The first columns show the answers that Monograph keeps at six measured cuts, interpolated between settings; a dash
-marks a cut that no setting reaches. Then follow Monograph's default (`cut=0.42`) and the paper's windows, each with the
-cut that they make. The last column shows the answers that Monograph keeps at the windows' cut."""
+The columns *answers kept at … cut* belong to Monograph. Each is interpolated between the measured settings of `cut`; a
+dash means that no setting removes so many tokens. *Monograph's default* is `cut=0.42`. The last column shows the
+answers that Monograph keeps when it removes as many tokens as the paper's windows do."""
 HALVES = """\
-The weights were chosen on a training half of SQuAD, the questions whose id has an even SHA-256, and on the dev halves
-of four other sets. On the held-out half of SQuAD, Monograph keeps as many answers:"""
+Monograph's weights were chosen on a training half of SQuAD (the questions whose id has an even SHA-256) and on the dev
+halves of four other sets. The table shows that Monograph keeps about as many answers on the held-out half of SQuAD as
+on the training half:"""
 PROTOTYPE = """\
-A simpler method, for comparison. The score of a sentence is the cosine of its embedding to the question, plus twice its
-overlap with the question's words (weighted by idf), smoothed over the neighbouring sentences. A sentence is kept if its
-score is within a distance of the passage's best score. Each column has the cut and the answers kept at one distance:"""
+The next table shows a simpler method, for comparison. It scores each sentence by the cosine between the embeddings of
+the sentence and the question, plus twice the overlap of the sentence with the question's words (weighted by idf).
+Scores are smoothed over the neighbouring sentences. The method keeps a sentence if its score is at most a given
+distance below the best score in the passage. Each column has the cut and the answers kept at one distance:"""
 EMBEDDERS = """\
-The paper's windows, chosen with two embedders, and Monograph at its default, on at most 100 questions per set. The
-embedders are the static word vectors and all-MiniLM-L6-v2 (int8, ONNX); the paper uses GTE-small. Each cell has the cut
-and the answers kept. Sentence embeddings of both embedders were also tried as features of Monograph's own model; they
-did not improve it."""
+Do the paper's windows become better with another embedder? The table compares windows that are chosen with static word
+vectors, windows that are chosen with all-MiniLM-L6-v2 (int8, ONNX), and Monograph at its default; the paper itself uses
+GTE-small. Each cell has the cut and the answers kept, on at most 100 questions per set. Monograph's own model was also
+tried with sentence embeddings of both embedders as features; they did not improve it."""
 RANKS = """\
-Mean reciprocal rank (MRR, 0 to 1) of the first gold document among ten hits; more is better. The same hits are in the
-order of the search, in the order of Monograph's reduction (by the best sentence), or in that of the paper's windows (by
-the best window). At most 100 questions per set."""
+Does the reduction order documents better than the search? Each search returns ten hits, and three methods order the
+same ten hits: the search itself, Monograph's reduction (by the best sentence of each hit), and the paper's windows (by
+the best window of each hit). MRR is the mean reciprocal rank of the first gold document (0 to 1); more is better. At
+most 100 questions per set are asked."""
 BUDGETED = """\
-Percent of questions whose answer is in a context of at most 250, 500, 1,000 or 2,000 tokens, headings included; more is
-better. At most 100 questions per set. The methods:
+The table shows the percent of questions whose answer is in a context of at most 250, 500, 1,000 or 2,000 tokens,
+including headings; more is better. At most 100 questions per set are asked. The methods are:
 
-- *reduce and pack*: Monograph's context. With `cut=0.42` it can end before the budget is spent: its mean length is in
-  the cell.
-- *truncated*: the hits in order until the budget is spent. The last hit ends after a sentence.
-- *the paper's windows*: the best window of each hit, best windows first, until the budget is spent.
-- *chunks x 0.6* to *chunks x 0.9*: *truncated*, from a file whose chunks are smaller by this factor, with more hits.
+- *reduce and pack*: the context that Monograph makes.
+- *reduce and pack, cut 0.42*: the same with `cut=0.42`. This context can end before the budget is spent, so its mean
+  length is in parentheses.
+- *truncated*: the hits in the order of the search until the budget is spent. The last hit is cut after a sentence.
+- *the paper's windows*: the best window of each hit, in the order of the windows' scores, until the budget is spent.
+- *chunks x 0.6* to *chunks x 0.9*: the method *truncated* on a file with smaller chunks. The number is the factor by
+  which the chunks are smaller. The search returns more hits accordingly.
 
-All methods except the last use the same ten hits. No cross-encoder was available offline."""
+All methods except those with smaller chunks use the same ten hits. A cross-encoder was not measured, because none was
+available offline."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
@@ -109,7 +121,8 @@ def curves(found: Results) -> list[str]:
         "answers that Monograph keeps at the windows' cut, %",
     )
     marks = [
-        f"- {name} with {100 * cut:.0f} % of the tokens cut: {percent(at_cut(found[name]['ours'], cut))} % of the answers kept;"
+        f"- {name} with {100 * cut:.0f} % of the tokens cut: {percent(at_cut(found[name]['ours'], cut))} % of the "
+        "answers kept;"
         f" required {floor:.0f} %" + (f", goal {goal:.0f} %." if goal else ".")
         for name, (cut, floor, goal) in FLOORS.items()
         if name in found
@@ -139,8 +152,10 @@ def curves(found: Results) -> list[str]:
         "![Kept against cut, of every set](reduce.png)",
         HALVES,
         table(("half of SQuAD", *KEPT_AT), halves),
-        "Mean tokens of a question's gold passages before and after the reduction; fewer is better. MobileRAG's Table 4 "
-        "has 155 before and 90 after for SQuAD, and 309 and 287 for HotpotQA.",
+        "The next table shows the mean number of tokens of a question's gold passages before and after the reduction; "
+        "fewer after it is better. For comparison, MobileRAG's Table 4 has 155 tokens before and 90 after for SQuAD, "
+        "and "
+        "309 before and 287 after for HotpotQA.",
         table(("set", "tokens before", "tokens after Monograph's default", "tokens after the paper's windows"), tokens),
         PROTOTYPE,
         table(("set", *(f"distance {distance}" for distance in DISTANCES)), prototype),
@@ -166,8 +181,11 @@ def shapes(found: Results) -> list[str]:
         for place, (window, overlap) in enumerate(keys)
     ]
     note = (
-        "Cut and answers kept by windows of other sizes and overlaps, each with one more sentence on both sides (the "
-        "paper's Fig. 12), on at most 400 questions per set."
+        "The table varies the size and the overlap of the paper's windows, as the paper's Fig. 12 does. Each row "
+        "gives the "
+        "sentences in a window, then the sentences that it shares with the next window. The best window is kept with "
+        "one "
+        "more sentence on each side. Cells have the cut and the answers kept, on at most 400 questions per set."
     )
     return [note, table(("sentences per window, of overlap", *found), rows)]
 
@@ -182,8 +200,10 @@ def facts(found: Results) -> list[str]:
         for one in found["ways"]
     ]
     return [
-        f"MultiHop-RAG marks evidence sentences: {found['facts']} of them are in complete articles. The chunks with "
-        "these sentences are reduced. A sentence is kept if one span contains all of it.",
+        f"MultiHop-RAG marks the sentences that are evidence for a question. {found['facts']} of these sentences are "
+        "in "
+        "articles that the set contains completely. Each method reduces the chunks with these sentences. A sentence "
+        "counts as kept if one span of the result contains all of it.",
         table(("method", "tokens cut, %", "evidence sentences kept, %"), rows),
     ]
 
@@ -208,10 +228,14 @@ def budgets(found: Results) -> list[str]:
 
 def speed(found: Results) -> list[str]:
     return [
-        f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if most words are new to the "
-        f"process, which caches their tokens, else {found['words known']:.1f} ms, of which {found['processor']:.1f} "
-        "ms are processor time. Medians of 60 such groups, each the best of five; the goal is 5 ms. If other "
-        "programs use the processor, only processor time is reliable."
+        f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if the process has not seen most of "
+        "their "
+        "words before. The process caches the tokens of each word: if it has seen the words, the reduction takes "
+        f"{found['words known']:.1f} ms, of which {found['processor']:.1f} ms are processor time. The goal is 5 ms. "
+        "60 groups of ten documents are reduced several times each. The first figure is the median of the first "
+        "runs. The "
+        "other figures are medians over the groups, and each group counts with the best of its five further runs. If "
+        "other programs use the processor, only processor time is reliable."
     ]
 
 

@@ -185,13 +185,19 @@ def told(found: Results) -> list[str]:
         for how in ("graph", "hybrid")
     ]
     return [
-        f"{found['passages']:,} passages in {found['bytes'] / 1e6:,.0f} MB. {len(questions())} questions of three "
-        f"sets, {K} hits, each asked once after as many others; less is better. Private memory at the end: "
-        f"{found['memory']:,.0f} MB.",
+        f"The file has {found['passages']:,} passages and {found['bytes'] / 1e6:,.0f} MB. For each mode, the file is "
+        "opened "
+        f"and {len(questions())} questions of three sets are asked for {K} hits. Each of these questions is new; as "
+        "many "
+        f"other questions are asked before the measurement. Less is better. The process has {found['memory']:,.0f} MB "
+        "more "
+        "private memory at the end than at its start.",
         table(["mode", "p50, ms", "p95, ms"], rows),
-        "Opening the file and the first question of a process, with none of its pages cached; imports count:",
+        "Time to open the file and answer the first question of a process, when no page of the file is cached. "
+        "Imports of "
+        "modules during this time are included; less is better:",
         table(["mode", "ms"], first_rows),
-        "Questions a second; more is better:",
+        "Questions answered per second by one thread and by two threads, each with new questions; more is better:",
         table(["mode", "one thread", "two threads", "two/one"], thread_rows),
     ]
 

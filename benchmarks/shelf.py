@@ -234,22 +234,37 @@ def told_work(found: Results) -> list[str]:
         for one in found["build"]
     ]  # fmt: skip
     return [
-        f"{found['passages']:,} passages, {found['questions']} questions of three sets, {K} hits; each question is "
-        "asked once, after others. A round asks all shards, or those with the wanted data, at once; `out` and `back` "
-        "are the pickled bytes. Times are CPU time: `coordinator` of the asking process (for one file, all of it), "
-        "`shard` of one shard on average, `longest` of each round's slowest shard, summed over the rounds. Less is "
-        "better. With a core for each shard, a question takes about coordinator + longest + rounds x the overhead of "
-        "a round.",
+        f"{found['passages']:,} passages are in one file or divided among shards. {found['questions']} questions of "
+        "three "
+        f"sets are asked for {K} hits, each question once, after other questions. All figures are means per question; "
+        "less "
+        "is better.\n\n"
+        "- *rounds*: in a round, the coordinator (the process that searches) sends one request to each shard that "
+        "has the "
+        "wanted data, and waits for all replies.\n"
+        "- *out* and *back*: bytes of the pickled requests and replies.\n"
+        "- *coordinator*: CPU time of the coordinator without its shards. For one file, it is the CPU time of the "
+        "whole "
+        "search.\n"
+        "- *shard*: mean CPU time of one shard.\n"
+        "- *longest*: CPU time of the slowest shard in each round, summed over the rounds.\n\n"
+        "If each shard has its own processor core, a question takes about *coordinator* + *longest* + *rounds* x the "
+        "overhead of a round.",
         table(
             ["files", "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms"], rows
         ),
-        "Questions with the same ten hits as one file, in the same order; more is better. Hits differ only because "
-        "files with so many vectors search their own clusters and may find other neighbours. Lexical hits are equal; "
-        "tests check that all modes are equal to the bit if every vector is compared.",
+        "The next table counts the questions for which the shelf returns the same ten hits in the same order as one "
+        "file; "
+        "more is better. Lexical hits are always equal. Hybrid and graph hits can differ, because each shard with this "
+        "many vectors searches its own clusters of vectors and may find other nearest vectors. Tests check that the "
+        "hits "
+        "of all modes are equal to the bit if every vector is compared.",
         table(["files", *HOW], same),
-        "Build time in CPU seconds, with the ratio to one file; less is better. Publishing decides which names of "
-        "all shards are one entity, and stores that; `again` replaces one document, which rebuilds its shard, and "
-        "publishes.",
+        "The next table shows the build time in CPU seconds; less is better. `ratio` is the time to write divided by "
+        "that of "
+        "one file. Publishing decides which names of all shards are the same entity, and stores this decision. "
+        "`again` is "
+        "the time to replace one document, which rebuilds its shard, and to publish the shelf.",
         table(["files", "write, s", "ratio", "publish, s", "again, s", "MB"], costs),
     ]  # fmt: skip
 
@@ -263,10 +278,13 @@ def told_million(found: Results) -> list[str]:
         for how, one in found["found"].items()
     ]  # fmt: skip
     return [
-        f"{found['documents']:,} documents, in {found['chunks']:,} chunks with {found['entities']:,} entities, "
-        f"{found['bytes'] / 1e9:.1f} GB in {MILLION_SHARDS} shards and their catalogue. One build took "
-        f"{found['written']:,.0f} CPU seconds to write, {found['published']:,.0f} to publish, and "
-        f"{found['seconds'] / 60:.0f} minutes of wall time beside other programs.",
+        f"The shelf has {found['documents']:,} documents, in {found['chunks']:,} chunks with {found['entities']:,} "
+        "entities. "
+        f"Its {MILLION_SHARDS} shards and their catalogue take {found['bytes'] / 1e9:.1f} GB. "
+        f"Writing took {found['written']:,.0f} CPU seconds and publishing {found['published']:,.0f}. The build took "
+        f"{found['seconds'] / 60:.0f} minutes in all, while other programs used the machine. The columns are those of "
+        "the "
+        "first table; `p50` is the median time of a question.",
         table(
             [
                 "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
@@ -309,7 +327,8 @@ def told_model(found: Results) -> list[str]:
         for how, one in found["found"].items()
     ]  # fmt: skip
     return [
-        f"Calculated, not measured: 100 million passages, a million on each of {found['machines']} machines.",
+        f"These figures are calculated, not measured: 100 million passages, a million on each of {found['machines']} "
+        "machines. Less is better.",
         table(
             [
                 "mode", "coordinator, ms", "rounds", "waiting for rounds, ms", "slowest shard, ms", "total, ms",
@@ -317,13 +336,18 @@ def told_model(found: Results) -> list[str]:
             ],
             rows,
         ),
-        "The model assumes that the coordinator's time grows with the number of shards as from 1 to 16 (a straight "
-        "line); that a round costs what Ray's costs on one machine, plus the measured increase for each further "
-        f"shard ({found['a_round']:.0f} ms for all); that no shard takes longer than one file of a million passages "
-        "for the whole question (docs/benchmarks/search.md); that shards wait only for their own processor; and that "
-        "the network is no limit (a gigabit a second would add 8 ms for each megabyte of the last column). The "
-        "catalogue grows with the names of all shards: some 100 million names, 20 GB on the coordinator's disk. This "
-        "limits the design first. Nobody has tried it.",
+        "The model makes these assumptions:\n\n"
+        "- The coordinator's time grows linearly with the number of shards, as it does from 1 to 16 shards.\n"
+        "- A round has the overhead of a round over Ray on one machine, plus the measured increase for each further "
+        "shard: "
+        f"{found['a_round']:.0f} ms in all.\n"
+        "- Each shard needs as much time for a question as one file of a million passages needs "
+        "(docs/benchmarks/search.md).\n"
+        "- A shard waits for nothing but its own processor.\n"
+        "- The network takes no time. At a gigabit a second, it would add 8 ms for each megabyte of the last "
+        "column.\n\n"
+        "The catalogue grows with the names of all shards. It would have about 100 million names and take 20 GB on the "
+        "coordinator's disk, so it is the first limit of this design. A shelf of this size has not been tried.",
     ]  # fmt: skip
 
 

@@ -195,17 +195,24 @@ def told_ray(found: Results) -> list[str]:
     ]
     while_asked = found["while asked"]
     return [
-        f"{found['passages']:,} passages in {found['shards']} shards, each in its own process ({found['memory']:.0f} "
-        "MB), on three machines that are simulated on this one, without a network. The machines started in "
-        f"{found['cluster']:.1f} s; the shards opened in {found['opened']:.1f} s more.",
-        "Median milliseconds of a small round, then of a question; less is better:",
+        f"{found['passages']:,} passages are in {found['shards']} shards. Each shard has its own process, which takes "
+        f"{found['memory']:.0f} MB of memory. The processes run on three machines that are simulated on one machine, "
+        "without "
+        f"a network. The simulated machines started in {found['cluster']:.1f} s, and the shards then opened in "
+        f"{found['opened']:.1f} s.",
+        "The first table shows the median time of a small round, and the second that of a question; less is better. "
+        "*threads* "
+        "is the default engine, which opens all shards in one process and calls them in threads:",
         table(["engine, shards asked", "ms"], calls),
         table(["mode", "threads, ms", "Ray, ms"], waits),
-        "Seconds from the death of a process, or of a machine with all its processes, to the next right answer; less "
-        "is better. With two replicas the other one answers. Ray notices a dead machine after some fifteen seconds.",
+        "One process, or one machine with all its processes, is killed. The next table shows the seconds until the "
+        "next "
+        "right answer; less is better. With two replicas of each shard, the other replica answers. Without "
+        "replicas, the answer waits until Ray notices the death; for a dead machine, this takes about fifteen seconds.",
         table(["what died", "no replica, s", "two replicas, s"], deaths),
-        f"While three processes were killed, {while_asked['right']} of {while_asked['asked']} rounds were right; the "
-        f"longest took {while_asked['longest']:.1f} s.",
+        f"In another test, three processes were killed in the course of {while_asked['asked']} rounds. "
+        f"{while_asked['right']} rounds returned the right answer; the longest round took "
+        f"{while_asked['longest']:.1f} s.",
     ]
 
 

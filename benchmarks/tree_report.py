@@ -8,43 +8,71 @@ from typing import Any
 
 Results = dict[str, Any]
 GROWTH = """\
-Chunks of long texts and short passages in random order, one document each. The file starts with half of them and grows
-in ten steps of 5 %; then a fifth is deleted and a tenth edited. *Tokens* are those that a summarizer reads; less is
-better. This summarizer is extractive, so they cost nothing. Rebuilds are ours, from nothing, at every step. Seconds
-are those of `add()`, alone and with a rebuild after it."""
+The documents are chunks of long texts and short passages, in random order, one chunk per document. A file starts with
+half of them and grows in ten steps of 5 %. Then a fifth of the documents is deleted and a tenth is edited. A second
+file gets the same documents, and its tree is rebuilt from nothing at every step. Less is better in all columns except
+*chunks*.
+
+- *summaries* is the number of summaries that a step makes.
+- *tokens* is the number of tokens that the summarizer reads for them. The summarizer is extractive, so these tokens
+  cost nothing; a language model would charge for them.
+- *seconds* is the time of `add()`, which also updates the tree.
+- *rebuild summaries*, *rebuild tokens* and *rebuild seconds* are the same figures for the second file. *rebuild
+  seconds* includes `add()` and the rebuild."""
 SINGLE = """\
-Fifty chunks are inserted and fifty deleted, one at a time; less is better. *Chunks* are those from above; *sentences*
-are single sentences of all sets. The share compares with the tokens that our rebuild reads. The plan is `plan()` of
-one new file."""
+Fifty documents are inserted and fifty are deleted, one at a time, in two files; less is better. The documents of the
+first file are the *chunks* of the section above. The documents of the second file are single *sentences* of all sets.
+*Summaries* are those that one change makes, and *tokens* are those that the summarizer reads for them. *Share of
+rebuild* divides the mean tokens by the tokens that a rebuild of the tree would read: the tokens of all documents, and a
+hundred tokens for each summary. *Median ms* is the time of a change."""
 RECALL = """\
-Recall@5 in percent, by document; more is better. A summary counts for its nearest chunk's document. Static word
-vectors."""
+Recall@5 in percent, counted by document; more is better. If a hit is a summary, it counts for the document of the chunk
+that is nearest to it. Embeddings are static word vectors. *tree* searches chunks and summaries together; *tree, detail
+0.7* takes 70 % of the hits from chunks and the rest from summaries."""
 ROUGE = """\
-ROUGE-L recall (and F) of the packed context against the reference, in percent, by rouge-score; more is better.
-{questions} questions about {documents} long documents, one file each. *flat* packs chunks by cosine, the others chunks
-and summaries (*detail*: share of chunks), each up to that number of tokens."""
+Do summaries help to answer questions whose answer is a summary? {questions} questions about {documents} long documents
+have a reference summary; each document is in its own file. Each method fills a context with hits up to a number of
+tokens. A cell has the ROUGE-L recall of the context against the reference, and ROUGE-L F in parentheses, both in
+percent; more is better. *flat* uses chunks only, ranked by cosine. *tree* uses chunks and summaries, *tree, detail 0.5*
+uses half of the tokens for chunks, and *summaries alone* uses no chunks. The scores are computed by the package
+rouge-score."""
 CONTEXTS = """\
-`context(question, budget)` from one file a set, without a tree and with it (also with `how="tree"`). ROUGE-2 recall is
-that of the context against the reference; evidence is the share of the right documents that the context quotes. Both
-are in percent; more is better. Documents and tokens are means. For longdoc-summary a filter names the document. Broad
-questions of ultradomain-mix, books and multihop-rag have no references; their documents show how wide a context is,
-not how good."""
+The table compares `context(question, budget)` from a file without a tree and from the same file with a tree. One column
+uses `how="tree"` with the second file. Each set is one file; *whole* marks questions about a whole document or the
+whole file.
+
+- *budget* is the maximum number of tokens in the context.
+- *ROUGE-2* is the recall of the context against the reference answer, in percent; more is better.
+- *evidence* is the share of the evidence documents that the context quotes, in percent; more is better.
+- *documents* and *tokens* are the mean numbers of documents that a context quotes and of its tokens.
+
+Questions of longdoc-summary are worded alike, so a filter selects the right document. The questions of ultradomain-mix,
+and those about a whole in books, have no reference and no evidence. For these questions, the number of documents shows
+how many documents a context covers, but not how good the context is."""
 TOLD = """\
-The search recognises these questions as about a whole: {counts}. We checked them by hand. Of longdoc-summary they
-include every question about a whole and no other. Of quality-sample they ask which option best summarizes the story,
-of books for the whole story. All questions of ultradomain-mix are broad; those that do not mention the dataset are
-missed. No question of the other sets is recognised."""
+A search recognises questions about a whole by patterns. It recognises: {counts}. We checked the recognised questions by
+hand. In longdoc-summary, they are exactly the questions about a whole. In quality-sample, they ask which option best
+summarizes the story, and in books they ask for the whole story. All questions of ultradomain-mix are broad, but the
+search misses those that do not mention the dataset. No question of the other sets is recognised."""
 COVERAGE = """\
-The first build has a share of MultiHop-RAG, ten steps add the rest (the paper's Table IV: accuracy 41 to 63 with the
-share). Recall is in percent; more is better. With random planes the trees are equal. Learned planes come from the
-chunks present at 64, 512 and 4,096, so planes and trees differ; each tree equals a fresh build with its planes."""
+Does it matter how much of the corpus the first build has? The first build has a share of MultiHop-RAG, and ten steps
+add the rest. Recall is in percent; more is better. *cosine* is the mean cosine inside a segment. For comparison, in the
+paper's Table IV the accuracy rises from 41 to 63 with the share.
+
+With random planes, all trees are equal. Learned planes are learned from the chunks that are present when a file reaches
+64, 512 and 4,096 chunks. These chunks depend on the share, so the planes and trees differ. Each tree equals a new tree
+that is built at once with its planes."""
 TOLERANCE = """\
-Segment bounds around the same middle, on QuALITY, half and ten steps (the paper's Table V). Ours are hard; the upper
-must be at least twice the lower minus one."""
+The table varies the bounds of a segment's size around the same middle (the paper's Table V), on QuALITY. The first
+build has half of the chunks, and ten steps add the rest. Recall is in percent; more is better. Fewer summaries and
+tokens are better. In Monograph the bounds are strict, so the upper bound must be at least twice the lower bound minus
+one."""
 RAPTOR = """\
-Monograph and RAPTOR on the first {chunks} chunks from above, half and ten steps; less is better.
-llama-index-packs-raptor (UMAP, Gaussian mixtures, three levels) builds from nothing at steps 1, 5 and 10. Both use
-static word vectors and the same extractive summaries."""
+Monograph is compared with RAPTOR (llama-index-packs-raptor: UMAP, Gaussian mixtures, three levels) on the first
+{chunks} chunks of the section on growth; less is better. Both start with half of the chunks, and ten steps add the
+rest. Monograph updates its tree at every step. RAPTOR cannot update a tree: it builds a new one, which is measured at
+steps 1, 5 and 10. Both use static word vectors and the same extractive summaries. *Calls* are calls of the summarizer,
+and *tokens* are those that it reads."""
 
 
 def write(results: Results, folder: Path) -> None:
@@ -80,13 +108,18 @@ def _growth(found: Results) -> str:
                 ["step", "chunks", *spent, *(f"rebuild {one}" for one in spent)],
                 rows,
             ),
-            f"The ten steps read {share:.0%} of the tokens of their rebuilds, in {seconds:.0%} of the time. Deleting"
-            f" {found['removed']['chunks']:,} chunks made {found['removed']['calls']:,} new summaries, editing"
-            f" {found['edited']['chunks']:,} made {found['edited']['calls']:,}.",
-            f"At the end the tree {'equals' if found['equal'] else '**differs from**'} a fresh build with the same "
-            f"planes, in keys and texts; faults found by `check` in both: {found['faults']}. Summaries a layer: "
-            f"{found['layers']}. Segments by size (nodes: segments): {sizes}. Mean cosine inside a segment: "
-            f"{found['cosine']:.2f}.",
+            f"Together, the ten steps read {share:.0%} of the tokens that the ten rebuilds read, in {seconds:.0%} of "
+            "their"
+            f" time. Deleting {found['removed']['chunks']:,} chunks made {found['removed']['calls']:,} new summaries, "
+            "and"
+            f" editing {found['edited']['chunks']:,} chunks made {found['edited']['calls']:,}.",
+            f"After the deletes and edits, the tree {'equals' if found['equal'] else '**differs from**'} a new tree "
+            "of the "
+            f"same documents with the same planes, in the keys and texts of all nodes. `check` finds {found['faults']} "
+            f"faults in the two files. The tree has these numbers of summaries in its layers, the lowest layer first: "
+            f"{found['layers']}. A segment is a group of nodes that one summary covers. Segments by their number of "
+            "nodes "
+            f"(nodes: segments): {sizes}. Mean cosine inside a segment: {found['cosine']:.2f}.",
             "![Tokens read at each step, and by a rebuild](tree.png)",
         ]
     )
@@ -107,9 +140,10 @@ def _single(found: Results) -> str:
             )  # fmt: skip
     headings = ["change", "layers", "mean summaries", "most summaries", "mean tokens", "share of rebuild", "median ms"]
     told = [
-        f"{one['chunks']:,} {name}: indexed in {one['index seconds']:.1f} s (without extraction), the tree built in "
-        f"{one['build seconds']:.1f} s, a plan in {one['plan seconds']:.2f} s, {one['faults']} faults, summaries a "
-        f"layer {one['layers']}."
+        f"Indexing the {one['chunks']:,} {name} took {one['index seconds']:.1f} s, without the extraction of names. "
+        f"Building the tree took {one['build seconds']:.1f} s, and `plan()` of one new file took "
+        f"{one['plan seconds']:.2f} s. After the changes, `check` finds {one['faults']} faults. The new tree had these "
+        f"numbers of summaries in its layers, the lowest layer first: {one['layers']}."
         for name, one in ((name, found[name]) for name in ("chunks", "sentences"))
     ]
     return "\n\n".join(
@@ -206,8 +240,9 @@ def _raptor(found: Results) -> str:
     spent = ("calls", "tokens", "seconds")
     headings = ["step", *(f"{one} {what}" for one in ("Monograph", "RAPTOR") for what in spent)]
     told = (
-        f"Monograph's ten steps read {found['share']:.0%} of RAPTOR's tokens (its unmeasured steps at the mean of "
-        f"the three), and one new passage of two sentences {found['share of one']:.1%} of its last build."
+        f"Monograph's ten steps read {found['share']:.0%} of the tokens of ten builds by RAPTOR, if each of the builds "
+        f"that were not measured reads the mean of the three that were. Adding one more passage of two sentences reads "
+        f"{found['share of one']:.1%} of the tokens of RAPTOR's last build."
     )
     return "\n\n".join(["## Compared with RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
 

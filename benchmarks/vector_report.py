@@ -35,9 +35,9 @@ def write(results: Results, folder: Path) -> None:
     (folder / "vectors.json").write_text(json.dumps(results, indent=1))
     parts = [
         "# The vector index, measured",
-        f"Machine: {results['machine']}. Each index has its own process, is built first, then opened from its files; "
-        "one Python thread sends one query at a time. Written by `make bench-vectors`; the figures are in "
-        "[vectors.json](vectors.json). Differences below 1.5x are noise on this machine.",
+        f"Machine: {results['machine']}. Each index is built first; then a new process opens its files, and one "
+        "Python thread sends one query at a time. Written by `make bench-vectors`; the figures are in "
+        "[vectors.json](vectors.json). Differences below 1.5x between times are noise on this machine.",
     ]
     if any(section in results for section in SETS):
         parts.append(COLUMNS)
@@ -79,7 +79,11 @@ def beside_rivals(results: Results, folder: Path) -> list[str]:
     parts = []
     for section, title in SETS.items():
         if section in results:
-            parts += [f"## {title}", f"{results['recipes'][section]}.", rivals_table(results[section])]
+            parts += [
+                f"## {title}",
+                f"Vectors and queries: {results['recipes'][section]}.",
+                rivals_table(results[section]),
+            ]
             earlier = sorted({one["machine"] for one in results[section].values() if one.get("earlier")})
             if earlier:
                 parts.append(f"\\* Measured in an earlier run: {'; '.join(earlier)}.")
@@ -90,11 +94,14 @@ def beside_rivals(results: Results, folder: Path) -> list[str]:
 
 SETS = {"real": "Real embeddings", "synthetic": "A million easy vectors", "million": "A million real vectors"}
 COLUMNS = (
-    "*p50* is the median time of a query, with the index set to that recall@10, or to its best recall if that is "
-    "lower. A dash means that the index does not reach recall 0.99; its best recall@10 is in parentheses. *Anonymous "
-    "memory* is the private memory of the index. *File pages* are parts of its files in memory, which the system may "
-    "reclaim. *Cold start* is the time to open the index and run one query, with nothing cached. Less is better, "
-    "except recall."
+    "The next sections compare indexes on several sets of vectors. The first line of a section says how its vectors "
+    "were made, and how many queries were asked. *The shared texts* are the texts of the question sets. Later sections "
+    "call the vectors of the first section real vectors. Each index has settings that trade recall for time. *p50* is "
+    "the median time of a query, with the setting that reaches the recall@10 in the heading. If no setting reaches it, "
+    "the column for recall 0.95 has the time at the best recall, and *recall@10 reached* shows this recall. The column "
+    "for recall 0.99 then has a dash, with the best recall@10 in parentheses. *Anonymous memory* is the private memory "
+    "of the index. *File pages* are parts of its files that are in memory and that the system may reclaim. *Cold "
+    "start* is the time to open the index and run one query when nothing is cached. Less is better, except for recall."
 )
 STOPPING_HEADINGS = (
     "stop condition",
@@ -104,24 +111,31 @@ STOPPING_HEADINGS = (
     "easy set, loads to ranked recall 0.95",
 )
 STOPPING = (
-    "Mean number of clusters that a query reads (*loads*) until its recall@10 is 0.95, and until its recall@10 weighted "
-    "by rank is 0.95; fewer is better. If 160 clusters do not reach 0.95, the target is 0.002 below their recall. Each "
-    "condition has the window or budget that reaches the target; `Never` reads all clusters. Each set has 100,000 "
-    "vectors of unit length. The index has the `graph` design and ranks results by their codes."
+    "A query reads clusters one after the other until a stop condition ends it. The table shows the mean number of "
+    "clusters that a query reads (*loads*) if each condition is set to reach the same recall; fewer is better. "
+    "*Recall* is recall@10, and *ranked recall* is recall@10 weighted by rank. The target of both is 0.95. If 160 "
+    "clusters do not reach 0.95, the target is 0.002 below the recall of 160 clusters. `RankAware` and `VBase` decide "
+    "by the last loads; their window, the number of these loads, is set to reach the target. `Budget` stops after a "
+    "fixed number of loads, and `Never` reads all clusters. The real set is a part of the real embeddings above, and "
+    "the easy set a part of the million easy vectors; each has 100,000 vectors of unit length. The index has the "
+    "`graph` design and ranks results by their codes."
 )
 CHANGING = (
-    "An index of 40,000 real vectors gets 40,000 more in batches of 1,000. Then 30 % of all vectors are deleted, also in "
-    "batches. After each of the two steps, the index is compared with a new index that is built from the same vectors "
-    "at once. All searches are for ten results, at the calibrated recall. Less is better, except recall."
+    "An index of 40,000 real vectors gets 40,000 more vectors in batches of 1,000. Then 30 % of all vectors are "
+    "deleted, also in batches. After the inserts and after the deletes, the changed index is compared with a new index "
+    "that is built from the same vectors at once. All searches are for ten results, at the calibrated recall. Less is "
+    "better, except for recall and for the results of a query."
 )
 PUBLIC = (
-    "Sentences with static word vectors of 256 values. With a vector, `Monograph.search` returns ten hits with texts; "
-    "hnswlib's call has the same recall. With a question, `Monograph.search` embeds the question and returns five hits: "
-    "their recall is recall@5."
+    "The vectors are static word vectors of sentences, with 256 values. The first two rows search by a vector for ten "
+    "results: `Monograph.search` also returns the texts of the hits, and hnswlib is set to the same recall. In the "
+    "last row, `Monograph.search` gets a question, embeds it, and returns five hits; its recall is recall@5."
 )
 FILTERED = (
-    "Ten results from Monograph's stores for two frameworks, with a metadata filter that allows a share of the nodes; "
-    "recall@10 counts only the allowed nodes. In the last column, every question filters by another value."
+    "The next table shows searches for ten results in Monograph's vector stores for LlamaIndex and LangChain. A "
+    "metadata filter allows a share of the nodes, and recall@10 counts only the allowed nodes. All questions of a row "
+    "use the same filter value, except in the last column: there, each question uses another value than the question "
+    "before it."
 )
 PUBLIC_HEADINGS = ("search", "p50, µs", "recall@10, or @5 for a question", "p50 / hnswlib's p50")
 FILTERED_HEADINGS = (
@@ -145,33 +159,38 @@ COSTS = {
 }
 """Labels of the rows of :func:`changing_tables`, by their keys in the results."""
 FILTERING = (
-    "100,000 real vectors, searched for ten results at the calibrated recall of 0.95. A filter allows a share of the "
-    "vectors; recall@10 counts only the allowed ones."
+    "The index has 100,000 real vectors. Searches are for ten results, at the calibrated recall of 0.95. A filter "
+    "allows a share of the vectors, and recall@10 counts only the allowed vectors. The smallest share is searched by "
+    "comparing all allowed vectors, so no cluster is read."
 )
 SIZING = (
-    "60,000 real vectors in clusters of different sizes, searched for ten results at the calibrated recall of 0.95, "
-    "with the clusters in memory."
+    "The table shows 60,000 real vectors in clusters of different sizes. Searches are for ten results, at the "
+    "calibrated recall of 0.95, with all clusters in memory."
 )
 EXPECTED = (
-    "MobileRAG's cost models (errata corrected), compared with measurements on the real set; less is better. The "
-    "models predict the memory of an index, and the time and energy of a query on the paper's phone. Measured memory "
-    "is anonymous memory. Measured time is p50 on this machine, at a recall of 0.95 or the best reached. EcoVector "
-    "follows the paper literally (an hnswlib file per cluster); its model omits the library's cost of loading a file."
+    "MobileRAG has cost models of vector indexes; this table compares them with measurements on the real set, with the "
+    "models' errata corrected. Less is better. The models predict the memory of an index, and the time and energy of a "
+    "query on the paper's phone. Measured memory is anonymous memory. Measured time is p50 on this machine, at recall "
+    "0.95 or at the best recall reached. EcoVector is measured as the paper describes it literally, with one hnswlib "
+    "file per cluster. Its model omits the time that hnswlib needs to load a file."
 )
 
 
 TRIED = """\
-- **A query, against HNSW in memory.** Kept: the cache lines of the next cluster are prefetched, and the calibration
-  chooses between reading more clusters and comparing more results by value. Rejected: codes of one bit a value (no
-  gain, since more results must be compared by value); clusters of 50, 64 and 200 vectors instead of 100; each vector in
-  one cluster instead of two (half the codes, but two and a half times the clusters to load).
-- **Queries of many Python threads.** Kept: searches share no lock, each thread has its own connection, and one native
-  call runs without the interpreter's lock. Python and SQLite still hold that lock for two thirds of a query.
-- **Inserting and deleting.** Kept: arrays record which vectors moved, a cluster's newest entries stay decoded within a
-  batch, and deleted entries are marked in place. The remaining time is spent on three things: coding each vector once
-  for each of its clusters, SQLite, and rewriting the newest entries of half of all clusters for a thousand vectors.
-- **A dense search through the public class.** Tried: two SQL statements for all hits, instead of two for each hit. This
-  made no difference at ten hits."""
+- **A query, compared with HNSW in memory.** Kept: a query prefetches the next cluster into the processor's cache, and
+  the calibration chooses between reading more clusters and comparing more results by their values. Rejected: codes of
+  one bit a value, because more results must then be compared by their values; clusters of 50, 64 or 200 vectors instead
+  of 100; each vector in one cluster instead of two, because this halves the codes but needs two and a half times the
+  loads of clusters.
+- **Queries of many Python threads.** Kept: searches share no lock, each thread has its own connection, and each search
+  makes one native call that runs without Python's global interpreter lock. Python code and SQLite still hold this lock
+  for two thirds of the time of a query.
+- **Inserting and deleting.** Kept: arrays record which vectors moved, the newest entries of a cluster stay decoded
+  within a batch, and deleted entries are marked in place. Three tasks take the remaining time: coding each vector once
+  for each of its clusters, the work of SQLite, and rewriting the newest entries of clusters. A batch of a thousand
+  vectors rewrites them in half of all clusters.
+- **A dense search through the public class.** Tried: two SQL statements for all hits, instead of two for each hit. At
+  ten hits, this made no difference."""
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -233,9 +252,11 @@ THREADS_HEADINGS = (
 
 def threads_said(found: Results) -> str:
     return (
-        f"{found['vectors']:,} real vectors of {found['dimension']} values, {found['processors']} processors, all "
-        "codes in memory: queries per second of one and of eight Python threads; more is better. With Monograph each "
-        "thread has its own connection. Both take turns in one process; the best of three rounds counts."
+        "The table shows the queries per second of one Python thread and of eight; more is better. Both indexes have "
+        f"{found['vectors']:,} real vectors of {found['dimension']} values. The machine has {found['processors']} "
+        "processors. Monograph keeps all codes in memory and gives each thread its own connection. Monograph and "
+        "hnswlib "
+        "are searched in the same process, in turn, for three rounds; the best round of each counts."
     )
 
 
@@ -310,9 +331,10 @@ def stopping_table(found: Results) -> str:
     for data in ("real", "easy"):
         two, own = found[data]["the paper's X = 2"], found[data]["calibrated"]
         lines.append(
-            f"On the {data} set the paper's X = 2 stops after {two['loads']:.1f} loads at recall "
-            f"{two['reached']:.3f}; the window calibrated for 0.95, {own['window']}, stops after {own['loads']:.1f} "
-            f"loads at recall {own['reached']:.3f}."
+            f"On the {data} set, the paper's window X = 2 stops after {two['loads']:.1f} loads on average, at recall "
+            f"{two['reached']:.3f}. The window that Monograph calibrates for recall 0.95 is {own['window']}. It stops "
+            "after "
+            f"{own['loads']:.1f} loads on average, at recall {own['reached']:.3f}."
         )
     return "\n\n".join(lines)
 
@@ -342,7 +364,7 @@ def changing_tables(found: Results) -> list[str]:
     ]
     return [
         search_table(searched, "index"),
-        "Cost of a change, with its commit; less is better:",
+        "The next table shows the time of each change, including its commit; less is better:",
         table(["change", "median", "mean", "worst"], costs),
     ]
 

@@ -49,10 +49,12 @@ FAMILIES: tuple[tuple[tuple[str, bool], ...], ...] = (
 )
 """Sets that are left out together, as (name, with titles)."""
 INTRODUCTION = (
-    "Recall@5 of documents and mean reciprocal rank (MRR, 0 to 1) of mode `graph`; more is better. The weights in use are "
-    "those of `graph/evidence.py`. The left-out weights were chosen in the same way, but without the set. The variants "
-    "of a set with and without titles are left out together, and so are the last five sets. Word vectors are static. "
-    "These searches count each copy of a text, so a set may differ by half a point from [what is found](graph.md)."
+    "Do the graph's weights fit sets that they were not chosen on? The table compares mode `graph` with two sets of "
+    "weights, by recall@5 of documents and by mean reciprocal rank (MRR, 0 to 1); more is better. The weights in use "
+    "are those of `graph/evidence.py`. The left-out weights of a set were chosen in the same way, but without this "
+    "set. Two variants of one set (with and without titles) are left out together. The last five sets are also left "
+    "out together. Embeddings are static word vectors. These searches count each copy of a text, so a figure can "
+    "differ by half a point from the same figure in [what is found](graph.md)."
 )
 MOST_QUESTIONS = {"squad": 400}
 STARTS = 24

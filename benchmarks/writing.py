@@ -35,28 +35,33 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
 STAGES = """\
-Processor microseconds for a text of 300 words; less is better. Each stage gets texts that it has not seen. The first
-rows are parts; those with = are whole steps, which include the parts; the last is the sum of the steps."""
+Processor time in microseconds for a text of 300 words; less is better. No text of a stage was seen before. Rows marked
+with = are the steps that derive data from a text. The rows without it are parts of these steps, measured separately.
+The last row is the sum of the steps."""
 FOLDERS = """\
-2,000 texts of 300 words, synced into a new file with all derived data: vectors, words, the graph. RAGdb makes no
-vectors and no graph. More texts a second are better, and less of the other measures."""
+A folder of 2,000 texts of 300 words is synced into a new file. Monograph derives vectors, words and the graph. RAGdb
+makes no vectors and no graph. More texts a second are better; of the other measures, less is better."""
 RAGDBS = """\
-The 1,000 documents of RAGdb's own experiment, generated again: some 200 words each, some with codes."""
+The same comparison with the 1,000 documents of RAGdb's own experiment, which were generated again. A document has about
+200 words, and some documents contain a code."""
 GROWTH = """\
-Processor microseconds for a passage of 80 words with all derived data, over the last 2,000 passages, added 1,000 at a
-time; less is better. The passages come from four question sets in a fixed random order. After the first 25,000 they
-repeat with a number, so their names are known."""
+Passages of 80 words are added to one file, 1,000 at a time, with all derived data. Each row shows the processor time in
+microseconds per passage, over the last 2,000 passages; less is better. The passages come from four question sets in a
+fixed random order. After the first 25,000 passages they repeat, each with a serial number added, so the file knows
+their names already."""
 GRAPH = """\
-Processor microseconds a passage, for 10,000 passages of 80 words; less is better. The file first stores vectors and
-words, and builds the graph and the trigrams of substring search when requested."""
+Processor time in microseconds per passage, for 10,000 passages of 80 words; less is better. The file first stores only
+vectors and words. On request, it then builds the graph and the trigrams with which substring search finds parts of
+words."""
 BYTES = """\
-Bytes by table, with its indexes; fewer is better. *A node* has 80 words and a given vector of 384 dimensions, in a
-framework's store without a graph. *A chunk* is from the folder of texts above, with all derived data. [The file
-format](../reference/store-format.md) says what each table holds."""
+Bytes that each table and its indexes take per node or per chunk; fewer is better. *A node* is a text of 80 words with a
+given vector of 384 dimensions, in the vector store of a framework, without a graph. *A chunk* is from the folder of
+2,000 texts above, with all derived data. [The file format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
-Passages of 80 words, composed of random sentences of four question sets, in one file with all derived data; less is
-better. Then the file is opened again for a hundred questions of HotpotQA, one after the other. The memory is the
-writer's own, without mapped pages of the file."""
+Passages of 80 words are written into one file with all derived data; less is better. They are composed of random
+sentences of four question sets. *Memory* is the private memory of the process that writes, without mapped pages of the
+file. Then the file is opened again, and a hundred questions of HotpotQA are asked one after the other. *First* is the
+time of the first question, and *p50* is the median."""
 LEAST_BYTES = 20
 """The page omits tables with fewer bytes a node."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
@@ -283,8 +288,10 @@ def growth_told(found: Results) -> list[str]:
     return [
         GROWTH,
         table(("passages", "µs a passage"), rows),
-        f"The median of the last five parts is {late / early:.2f} times that of the second to sixth. Whenever the "
-        "vector index has doubled, it is calibrated again. That part costs at least half more, but this becomes rarer.",
+        "A part is 2,000 passages; the table omits most of the parts. The median time of the last five parts is "
+        f"{late / early:.2f} times the median of the second to the sixth part. Whenever the vector index has doubled, "
+        "it is "
+        "calibrated again, and this part costs at least half more. Calibrations become rarer as the file grows.",
     ]
 
 

@@ -54,7 +54,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 OF_A_MODEL = "raised by the model "
-"""Beginning of the note that :func:`calling_model` adds to an error."""
+"""Beginning of the note that :func:`calling_model` adds to an error. The key of the model follows."""
 
 
 class MonographError(Exception):
@@ -118,7 +118,7 @@ class ClosedFile(FileError):
 class SourceError(MonographError):
     """A file or folder cannot be read as a source.
 
-    ``needs`` is the Python module whose absence causes the error; empty if the cause is another.
+    ``needs`` is the Python module that is missing, if that is the cause; otherwise it is empty.
     """
 
     needs: str = ""
@@ -164,7 +164,7 @@ class SourceTooSlow(SourceError):
 
 
 class SourceTooLarge(SourceError):
-    """The source is above a limit."""
+    """The source is larger than a limit allows."""
 
 
 class OutOfMemory(MonographError, MemoryError):
@@ -180,11 +180,11 @@ class InvalidFilter(InputError):
 
 
 class NotOnShelf(InputError, AttributeError):
-    """A shelf does not have the operation; a file does."""
+    """The operation works on a file, but not on a shelf."""
 
 
 class OutsideView(InputError):
-    """A view does not have the operation, or the operation would affect documents outside the view."""
+    """The operation does not work on a view, or it would affect documents outside the view."""
 
 
 class InvalidDocument(InputError):
@@ -234,7 +234,7 @@ class MissingExtra(ModelError):
 class ModelUnavailable(ModelError):
     """A model could not be loaded, or did not answer.
 
-    ``status`` is the HTTP status with which its server refused the request, 0 if the cause is another. ``reply`` is
+    ``status`` is the HTTP status with which the model's server refused the request; 0 for any other cause. ``reply`` is
     the beginning of the body of that response.
     """
 
@@ -256,7 +256,10 @@ class ModelMismatch(ModelError):
 
 @contextmanager
 def calling_model(key: str) -> Iterator[None]:
-    """Add a note with the model's key to any error raised in the block, so that it is not reported as a file error."""
+    """Add a note with the model's key to any error raised in the block.
+
+    The note keeps the error from being reported as an error of the file.
+    """
     try:
         yield
     except Exception as error:

@@ -9,7 +9,7 @@ from importlib import import_module
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a package.
+    """Return ``__getattr__`` and ``__dir__`` for a package that imports its public names at first use.
 
     `modules` maps each module to the names that the package exports from it, separated by spaces.
     """
@@ -30,7 +30,7 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str]
 
 @contextmanager
 def requires(framework: str, extra: str, package: str) -> Iterator[None]:
-    """Raise MissingExtra, with the name of the extra, if an import in the block fails for want of a framework."""
+    """Raise MissingExtra, with the name of the extra, if an import in the block fails for lack of ``framework``."""
     try:
         yield
     except ImportError as error:

@@ -14,22 +14,22 @@ from typing import Any, TypeAlias
 from monograph.errors import InputError
 
 LEAST_TOKEN = 16
-"""Fewest characters of a token."""
+"""Minimum number of characters of a token."""
 
 SAFE = ("GET", "HEAD")
-"""Methods that change nothing."""
+"""HTTP methods that change no data."""
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
-"""An application as ASGI defines it."""
+"""Application as ASGI defines it."""
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on a loopback address; port 0 takes a free port.
+    """Return a socket that listens on a loopback address. With port 0, the system chooses a free port.
 
-    Raises InputError if the host is no loopback address, or the port cannot be used.
+    Raises InputError if the host is not a loopback address, or the port cannot be used.
     """
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
@@ -62,11 +62,11 @@ def address_of(listening: socket.socket) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Secrets of a server: its token, and the cookie that is derived from it.
+    """Secrets of a server: its token, and a cookie that is derived from the token.
 
-    Requests have the token as ``Authorization: Bearer TOKEN``. A browser sends cookies to all ports of a host, so the
+    A request has the token as ``Authorization: Bearer TOKEN``. A browser sends cookies to all ports of a host, so the
     cookie's name contains the server's port. Raises InputError if the token has fewer than :data:`LEAST_TOKEN`
-    characters, or others than printable ASCII.
+    characters, or characters that are not printable ASCII.
     """
 
     token: str = field(repr=False)
@@ -80,7 +80,7 @@ class Credentials:
 
     @property
     def cookie_name(self) -> str:
-        """Name of the cookie."""
+        """Name of the cookie, which contains the port of the server."""
         return f"monograph_{self.port}"
 
     @property
@@ -90,7 +90,7 @@ class Credentials:
 
     @property
     def hosts(self) -> frozenset[str]:
-        """Allowed values of the ``Host`` header."""
+        """Allowed values of the ``Host`` header: the names of this machine with the server's port."""
         names = ("127.0.0.1", "localhost", "[::1]")
         return frozenset(f"{name}:{self.port}" for name in names) | (frozenset(names) if self.port == 80 else set())
 
@@ -119,10 +119,12 @@ class Refusal:
 
 
 class Guarded:
-    """ASGI application that answers a request only if it has the token, is for this machine, and is from no other site.
+    """ASGI application that checks each request and refuses it if a check fails.
 
-    With ``cookies``, the cookie is accepted instead of the token, as for a page. ``is_open`` returns whether a (method,
-    path) needs neither: one whose answer contains nothing from a Monograph file.
+    A request must have the token, must be for this machine, and must not come from another site. With ``cookies``, the
+    cookie is accepted instead of the token, as for a page in a browser. ``is_open`` is called with the method and the
+    path of a request. It returns whether the request needs neither token nor cookie, because its answer contains
+    nothing from a Monograph file.
     """
 
     def __init__(

@@ -12,10 +12,16 @@ from monograph.values import Chunk, Extraction, Float32, Float64, SummaryText, a
 TextKind: TypeAlias = Literal["document", "query"]
 
 Allow: TypeAlias = Callable[[str], None]
-"""Called with an address before a model that is loaded from a spec opens it. Raises if the address is not allowed."""
+"""Function that a loader calls with an address before a model that is loaded from a spec opens the address.
+
+It raises if the address is not allowed.
+"""
 
 Trusted: TypeAlias = Collection[str] | Callable[[str, str], bool]
-"""Addresses that the models named in a file may open: a collection, or a predicate of the file's id and an address."""
+"""Addresses that the models named in a file may open.
+
+It is a collection of addresses, or a predicate that gets the file's id and an address.
+"""
 
 
 class Keyed(Protocol):
@@ -23,12 +29,18 @@ class Keyed(Protocol):
 
     @property
     def key(self) -> str:
-        """Name of the model with every setting that changes its output. It is part of the memo key of each output."""
+        """Name of the model, including every setting that changes its output.
+
+        It is part of the memo key of each output.
+        """
         ...
 
 
 class Specified(Keyed, Protocol):
-    """Model with a key, and a spec from which a file loads it again. The spec of your own model may be any text."""
+    """Model with a key, and with a spec from which a file loads the model again.
+
+    The spec of your own model may be any text.
+    """
 
     @property
     def spec(self) -> str:
@@ -43,10 +55,12 @@ class Embedder(Specified, Protocol):
     :func:`monograph.derive.loading.load_embedder` loads an embedder from its ``spec``, so that the command line can
     open a file.
 
-    Two attributes are optional. An embedder that reads words in their context, as transformers do, may set
-    ``contextual`` to True: graph searches then embed three more texts, and find more
-    (:func:`monograph.search.graph.feedback`). An embedder that may cost money for every text may set ``paid`` to True:
-    its vectors are then stored in the memo a few texts at a time, and prices are computed without calling it.
+    Two attributes are optional:
+
+    - ``contextual``: set it to True if the embedder reads words in their context, as transformers do. Graph searches
+      then embed three more texts, and find more (:func:`monograph.search.graph.feedback`).
+    - ``paid``: set it to True if the embedder may cost money for every text. Its vectors are then stored in the memo a
+      few texts at a time, and prices are computed without calling it.
     """
 
     @property
@@ -78,16 +92,16 @@ def is_paid(embedder: Embedder) -> bool:
 
 
 def is_given(embedder: Embedder) -> bool:
-    """Return whether an embedder computes no vectors: the caller gives them with chunks and queries."""
+    """Return whether an embedder computes no vectors itself, because the caller gives them with chunks and queries."""
     return getattr(embedder, "given", False) is True
 
 
 @runtime_checkable
 class LearnsDimension(Protocol):
-    """Embedder that learns the dimension of its vectors from the first vector."""
+    """Embedder that learns the dimension of its vectors from the first vector that it returns."""
 
     def expect(self, dimension: int) -> None:
-        """Accept only vectors of this dimension, which the vectors stored in the file have."""
+        """Accept only vectors of this dimension from now on. It is the dimension of the vectors stored in the file."""
         ...
 
 
@@ -97,8 +111,8 @@ class Reranker(Specified, Protocol):
 
     :func:`monograph.derive.loading.load_reranker` loads a reranker from its ``spec``.
 
-    An optional attribute ``weight``, 0 or more, weighs its scores relative to those of the search. The default is 1:
-    both count the same (:mod:`monograph.search.rerank`).
+    The attribute ``weight`` is optional. It is the weight of the reranker's scores relative to the scores of the
+    search, 0 or more. With the default, 1, both have the same weight (:mod:`monograph.search.rerank`).
     """
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
@@ -127,7 +141,7 @@ def weight_of(reranker: Reranker) -> float:
 
 @runtime_checkable
 class Extractor(Specified, Protocol):
-    """Model that finds the named things of a chunk, and the relations between them.
+    """Model that finds the named things in a chunk, and the relations between them.
 
     :func:`monograph.derive.loading.load_extractor` loads an extractor from its ``spec``.
     """
@@ -135,7 +149,8 @@ class Extractor(Specified, Protocol):
     def extract(self, chunks: Sequence[Chunk]) -> Iterable[Extraction]:
         """Return one extraction per chunk, in the order of ``chunks``. Each is stored as soon as it is yielded.
 
-        A chunk that the model fails on still gets an extraction (see :attr:`~monograph.values.Extraction.failure`).
+        If the model fails on a chunk, the chunk still gets an extraction, with the reason in
+        :attr:`~monograph.values.Extraction.failure`.
         """
         ...
 
@@ -160,9 +175,9 @@ class Summarizer(Specified, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Text that a language model wrote, and the numbers of tokens it read and wrote.
+    """Text that a language model wrote, and the numbers of tokens that the model read and wrote.
 
-    Half a surrogate pair, which JSON can express but UTF-8 cannot, is replaced by a question mark.
+    JSON can express half a surrogate pair, and UTF-8 cannot. In ``text``, each half is replaced by a question mark.
     """
 
     text: str
@@ -221,7 +236,7 @@ class StreamingModel(LanguageModel, Protocol):
     """Language model that can stream its answer."""
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Yield the pieces of the answer as the model writes them, then the whole :class:`Completion`.
+        """Yield the pieces of the answer as the model writes them, then one :class:`Completion` with the whole answer.
 
         Raises
         ------

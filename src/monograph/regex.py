@@ -7,7 +7,10 @@ from typing import Any, AnyStr, cast
 
 
 class _Uncompiled:
-    """Stand-in for a compiled expression. It compiles when an attribute is first used, and caches each attribute."""
+    """Stand-in for a compiled regular expression.
+
+    It compiles the expression when one of its attributes is first used, and caches each attribute.
+    """
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
         self._pattern = pattern

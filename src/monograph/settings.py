@@ -25,24 +25,24 @@ class Settings:
     Parameters
     ----------
     chunk_tokens:
-        Most tokens of a chunk, including its overlap.
+        Maximum number of tokens of a chunk, including its overlap.
     chunk_overlap:
-        Most tokens that a chunk repeats from the end of the previous one.
+        Maximum number of tokens that a chunk repeats from the end of the previous chunk.
     segment_least, segment_most:
-        Fewest and most texts that one summary is built from.
+        Minimum and maximum number of texts that one summary is built from.
     summary_tokens:
-        Most tokens of a summary.
+        Maximum number of tokens of a summary.
     summary_layers:
-        Most layers of summaries.
+        Maximum number of layers of summaries.
     planes:
-        Planes that put similar texts into one segment: ``learned`` from the file's own vectors, or ``random`` as in
-        EraRAG.
+        Hyperplanes that put similar texts into one segment: ``learned`` from the file's own vectors, or ``random`` as
+        in EraRAG.
     history:
-        Keep the previous versions of documents that are replaced or removed, with the times when each was valid: see
+        Keep the previous versions of documents that are replaced or removed, and when each version was current: see
         docs/how-to/time.md.
     graph:
-        Build each document's part of the graph and of the trigram index when it is stored. False suits a file that is
-        used as a vector store only. ``archive.graph.build()`` builds both later, and sets this to True.
+        Build each document's part of the graph and of the trigram index when the document is stored. False suits a file
+        that is used as a vector store only. ``archive.graph.build()`` builds both later, and sets this to True.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Model calls that are not in a file's ledger yet: their number, and the tokens that they took."""
+"""Model calls that are not in a file's ledger yet: their number, and the tokens that the models read and wrote."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Purpose: TypeAlias = Literal["embed", "extract", "summarize", "describe", "rewri
 
 @dataclass(frozen=True, slots=True, order=True)
 class CallKey:
-    """Key of a ledger entry: the day in UTC as ``2026-11-23``, the model and the purpose."""
+    """Key of a ledger entry: the day in UTC as ``2026-11-23``, the model's key, and the purpose of the calls."""
 
     day: str
     model: str
@@ -25,7 +25,7 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Number of calls of a model, and the tokens that it read and wrote."""
+    """Number of calls of a model, and numbers of tokens that the model read and wrote."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -39,14 +39,14 @@ class Spent:
 
 
 class Noted:
-    """Model calls for a file that are not in its ledger yet. Safe for use by many threads."""
+    """Counter of model calls for a file that are not in the file's ledger yet. Safe for use by many threads."""
 
     def __init__(self) -> None:
         self.spent: dict[CallKey, Spent] = {}
         self._lock = threading.Lock()
 
     def add(self, asked: CallKey, spent: Spent) -> None:
-        """Add calls to those of a key."""
+        """Add calls and tokens to those counted for a key."""
         with self._lock:
             self.spent[asked] = self.spent.get(asked, Spent()) + spent
 
@@ -56,7 +56,7 @@ class Noted:
             return dict(self.spent)
 
     def drop(self, written: Mapping[CallKey, Spent]) -> None:
-        """Subtract calls that are in the ledger now."""
+        """Subtract calls that have been written to the ledger."""
         with self._lock:
             for key, spent in written.items():
                 remaining = self.spent.pop(key) - spent
@@ -65,13 +65,14 @@ class Noted:
 
 
 NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
-"""Counter of model calls for the file that is in use; None outside of any work on a file."""
+"""Counter of model calls for the file that is in use. It is None while no file is in use."""
 
 
 def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) -> None:
-    """Count a call that a model has answered, for the file that is in use, if there is one.
+    """Count a call that a model has answered, for the file that is in use. Do nothing if no file is in use.
 
-    ``model`` is the model's key. The tokens that it read and wrote are 0 if nobody counted them.
+    ``model`` is the model's key. ``tokens_in`` and ``tokens_out`` are the tokens that the model read and wrote; 0 if
+    they were not counted.
     """
     noted = NOTED.get()
     if noted is not None:
@@ -79,9 +80,9 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
 
 
 def noting_pieces(noted: Noted, pieces: Iterator[T]) -> Iterator[T]:
-    """Yield the items of an iterator, and count the model calls that they take for a file.
+    """Yield the items of an iterator, and count in ``noted`` the model calls that producing the items takes.
 
-    Calls that the caller makes between the items are not counted there.
+    Calls that the caller makes between the items are not counted in ``noted``.
     """
     context = copy_context()
     context.run(NOTED.set, noted)

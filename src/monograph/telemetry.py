@@ -2,7 +2,8 @@
 
 Only OpenTelemetry's API is used, and only after the program itself has imported it. If no provider is set up, nothing
 is recorded. Prompts and answers are recorded only if ``OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`` is
-``true``, as in other instrumentation of models. The same holds for the message of an error, which may quote them.
+``true``, as in other instrumentation of models. Error messages may quote prompts and answers. They are recorded under
+the same condition.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 NONE: Attributes = MappingProxyType({})
 
 DURATIONS: tuple[float, ...] = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 300)
-"""Bounds of the buckets for durations, in seconds."""
+"""Boundaries of the histogram buckets for durations, in seconds."""
 
 TOKENS: tuple[float, ...] = tuple(4.0**power for power in range(14))
-"""Bounds of the buckets for tokens, as in the conventions for generative AI."""
+"""Boundaries of the histogram buckets for token counts, as in OpenTelemetry's conventions for generative AI."""
 
 _created: dict[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Recorded period of work. ``told`` is OpenTelemetry's span; if it is None, nothing is recorded."""
+    """Recorded period of work. ``told`` is OpenTelemetry's span object. If it is None, nothing is recorded."""
 
     told: Any = None
 
@@ -47,12 +48,12 @@ class Span:
             self.told.set_attributes(attributes)
 
     def text(self, name: str, value: str) -> None:
-        """Add a text that a user wrote or read, if such texts are to be recorded."""
+        """Add a text that a user wrote or read to the span. Do nothing if such texts may not be recorded."""
         if self.told is not None and self.told.is_recording() and captures():
             self.told.set_attribute(name, value)
 
     def fail(self, error: BaseException) -> None:
-        """Mark the work as failed, with the type of the error."""
+        """Mark the work as failed. The type of the error is recorded."""
         if self.told is not None and self.told.is_recording():
             trace = sys.modules["opentelemetry.trace"]
             message = str(error) if captures() else None
@@ -64,15 +65,15 @@ _NO_SPAN = nullcontext(Span())
 
 
 def captures() -> bool:
-    """Return whether texts that users write and read may be recorded."""
+    """Return whether prompts, answers and other texts that users write and read may be recorded."""
     return os.environ.get(CAPTURE, "").lower() == "true"
 
 
 def span(name: str, attributes: Attributes = NONE, *, holds: bool = True) -> AbstractContextManager[Span]:
-    """Return a context manager that records a period of work as a span of this name with these attributes.
+    """Return a context manager that records a period of work as a span with this name and these attributes.
 
-    With ``holds``, spans that begin in this thread before it ends are its children. They are not if a generator yields
-    pieces, since its caller does other work between them.
+    With ``holds``, spans that begin in this thread before the period ends become children of this span. Without it,
+    they do not. That is for a generator that yields pieces, because its caller does other work between the pieces.
     """
     if "opentelemetry.trace" not in sys.modules or (tracer := _get_provider("trace", "get_tracer")) is None:
         return _NO_SPAN
@@ -111,21 +112,21 @@ def traced(name: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 
 def took(name: str, since: float, attributes: Attributes = NONE) -> None:
-    """Record a duration: the seconds since ``since``, a value of ``time.perf_counter``."""
+    """Record the duration of work that began at ``since``, a value of ``time.perf_counter``, and ends now."""
     histogram = _get_instrument("create_histogram", name, "s", DURATIONS)
     if histogram is not None:
         histogram.record(time.perf_counter() - since, attributes)
 
 
 def used(name: str, tokens: int, attributes: Attributes = NONE) -> None:
-    """Record a number of tokens."""
+    """Record how many tokens a model call used."""
     histogram = _get_instrument("create_histogram", name, "{token}", TOKENS)
     if histogram is not None:
         histogram.record(tokens, attributes)
 
 
 def count(name: str, number: int, unit: str, attributes: Attributes = NONE) -> None:
-    """Add a number to a counter. ``unit`` is the thing that is counted, such as ``{document}``."""
+    """Add a number to a counter. ``unit`` names what is counted, such as ``{document}``."""
     counter = _get_instrument("create_counter", name, unit)
     if counter is not None and number:
         counter.add(number, attributes)
@@ -146,7 +147,10 @@ def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] =
 
 
 def _get_provider(part: str, maker: str) -> Any:
-    """Return OpenTelemetry's tracer or meter, for the provider set up now or later; None if it is not loaded."""
+    """Return OpenTelemetry's tracer or meter, or None if OpenTelemetry is not loaded.
+
+    It works with the provider that is set up now or later.
+    """
     if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

@@ -6,18 +6,21 @@ A ``where`` is a JSON-like object. If it has several keys, all of their conditio
     {"or": [{"tags": {"contains": "draft"}}, {"not": {"lang": {"in": ["de", "es"]}}}]}
 
 The operators have the same meaning as in LlamaIndex: ``==  !=  >  >=  <  <=  in  nin  any  all  contains  text_match
-text_match_insensitive  is_empty``. LangChain's spellings (``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not``) are
-accepted too, as are its ``$between`` (inclusive at both ends), ``$exists`` (null counts as missing), ``$not`` below a
-key, and ``$like`` with a text between two ``%``.
-A key that is missing, or null, matches only ``!=``, ``nin`` and ``is_empty``. ``>``, ``>=``, ``<`` and ``<=`` never
-match values of different types. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's document id, chunk id,
-uri and title.
+text_match_insensitive  is_empty``.
 
-``$date`` is the date of a hit's document. It accepts ``>``, ``>=``, ``<``, ``<=``, ``==``, ``!=`` and ``is_empty``,
-with times in ISO 8601: a year, a month, a day or an instant. ``{"since": "2026-03"}`` and ``{"as_of": "2026-03-01"}``
-are short for ``$date`` with ``>=`` and ``<=``. With an operator of their own, ``since`` and ``as_of`` are ordinary
-metadata keys. If only the day, month or year of a document is known, the document matches if it may be from the
-requested time.
+LangChain's spellings ``$eq $ne $gt $gte $lt $lte $in $nin $and $or $not`` are accepted too. So are four other operators
+of LangChain: ``$between`` (inclusive at both ends), ``$exists`` (a key that is null counts as missing), ``$not`` below
+a key, and ``$like`` with a text between two ``%``.
+
+A key that is missing, or null, matches only ``!=``, ``nin``, ``is_empty``, and ``==`` with null. ``>``, ``>=``, ``<``
+and ``<=`` never match values of different types. ``$document``, ``$chunk``, ``$uri`` and ``$title`` are a hit's
+document id, chunk id, uri and title.
+
+``$date`` is the date of a hit's document. It accepts ``>``, ``>=``, ``<``, ``<=``, ``==``, ``!=`` and ``is_empty``.
+Times are in ISO 8601: a year, a month, a day or an instant. ``{"since": "2026-03"}`` is short for ``$date`` with
+``>=``, and ``{"as_of": "2026-03-01"}`` for ``$date`` with ``<=``. With an operator, as in ``{"since": {"==": 3}}``,
+``since`` and ``as_of`` are ordinary metadata keys. If only the day, month or year of a document is known, the document
+matches if it may be from the requested time.
 """
 
 from __future__ import annotations
@@ -61,10 +64,11 @@ TIMES: dict[str, Operator] = {"since": ">=", "as_of": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of one key with a value: ``value`` is a scalar, or a tuple of scalars for in, nin, any and all.
+    """Comparison of one key with a value.
 
-    For ``$date``, ``value`` is a number of seconds since 1970. It is compared with the last second that the document
-    may be from for ``>=`` and ``>``, and with the first for ``<=`` and ``<``.
+    ``value`` is a tuple of scalars for the operators ``in``, ``nin``, ``any`` and ``all``, otherwise a scalar. For the
+    key ``$date``, it is a number of seconds since 1970. ``>=`` and ``>`` compare it with the last second that the
+    document may be from, ``<=`` and ``<`` with the first such second.
     """
 
     key: str
@@ -74,7 +78,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """Several conditions of which all (and), at least one (or) or none (not) must hold."""
+    """Several conditions. With ``and`` all of them must hold, with ``or`` at least one, and with ``not`` none."""
 
     combiner: Combiner
     parts: tuple[Condition, ...]
@@ -86,13 +90,17 @@ Condition: TypeAlias = Comparison | Combination
 def parse(where: Mapping[str, Any] | None) -> Condition | None:
     """Parse a ``where``: return the condition, or None if ``where`` is None or empty.
 
-    Raises InvalidFilter if an operator or a value is not understood; the message names it. A filter is never ignored.
+    Raises InvalidFilter, with the operator or value in its message, if one of them is not understood. No part of a
+    filter is ever ignored.
     """
     return _parse_object(where, 0) if where else None
 
 
 def keys_of(where: Mapping[str, Any] | None) -> list[str]:
-    """Return the metadata keys that a ``where`` names, without repeats. Raises like :func:`parse`."""
+    """Return the metadata keys that a ``where`` names, without repeats and without ``$`` fields.
+
+    Raises as :func:`parse`.
+    """
     keys: dict[str, None] = {}
     waiting = [] if (condition := parse(where)) is None else [condition]
     while waiting:
@@ -135,7 +143,7 @@ def _parse_entry(key: Any, value: Any, depth: int) -> Condition:
 
 
 def _parse_operation(key: str, spelled: Any, value: Any, depth: int) -> Condition:
-    """Return the condition for one operator of a key. Some operators of LangChain are expressed by others."""
+    """Return the condition for one operator of a key. Some operators of LangChain are translated to other operators."""
     name = spelled.removeprefix("$").lower() if isinstance(spelled, str) else ""
     if name == "not":
         if not isinstance(value, Mapping):
@@ -183,7 +191,10 @@ def _make_date_condition(operator: Operator, value: Any) -> Condition:
 
 
 def time_of(moment: Moment, name: str) -> TimeSpan:
-    """Return the span of seconds that a moment may mean. Raises InputError, with ``name``, if it is not a time."""
+    """Return the span of seconds that a moment may mean.
+
+    Raises InputError if it is not a time. The message calls the value ``name``.
+    """
     if isinstance(moment, datetime):
         aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
         when = span.parse(aware.astimezone(UTC).isoformat())
@@ -251,7 +262,7 @@ def _check_text(value: str, name: str) -> str:
 
 
 def _normalise_value(value: Any) -> Any:
-    """Return a metadata value as filters compare it: an integer of more than 64 bits becomes a float."""
+    """Return a metadata value in the form that filters compare: an integer of more than 64 bits becomes a float."""
     if not isinstance(value, int) or -(2**63) <= value < 2**63:
         return value
     try:
@@ -261,7 +272,7 @@ def _normalise_value(value: Any) -> Any:
 
 
 def exact_values(condition: Condition) -> dict[str, Scalar]:
-    """Return the value that a condition requires of each key, if it is a conjunction of ``==`` on metadata keys.
+    """Return the value that a condition requires of each key. All its parts must be ``==`` on metadata keys.
 
     Raises OutsideView if the condition has another operator, compares a key with null, names a ``$`` field, or requires
     two values of one key.
@@ -287,8 +298,9 @@ def exact_values(condition: Condition) -> dict[str, Scalar]:
 def matches(condition: Condition | None, metadata: Mapping[str, Any]) -> bool:
     """Return whether metadata meets a condition. This is the reference for the meaning of every operator.
 
-    The store compiles the same conditions to SQL, and tests compare the two. ``metadata`` may contain the ``$`` fields
-    too, with ``$date`` as a :class:`~monograph.dates.span.TimeSpan`.
+    The store compiles conditions to SQL, and tests compare the SQL with this function. ``metadata`` may also contain
+    the ``$`` fields, with ``$date`` as a :class:`~monograph.dates.span.TimeSpan`. A ``condition`` of None is always
+    met.
     """
     if condition is None:
         return True

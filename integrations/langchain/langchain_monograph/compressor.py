@@ -17,9 +17,9 @@ from monograph_tools import SPANS, reduce_texts
 class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     """Reduces documents to the sentences that a question needs, and ranks the documents that answer it best first.
 
-    The documents can come from any retriever. Each keeps its id and metadata, its remaining sentences are verbatim, and
-    the given documents are not modified. Documents without text come last. No model is called. The file is read for the
-    frequencies of words.
+    The documents can come from any retriever. Each returned document has the id and metadata of the given document, and
+    its sentences are verbatim. The given documents are not modified. Documents without text come last. No model is
+    called. The file is read only to get the frequencies of words.
     """
 
     cut: float = DEFAULT_CUT
@@ -28,7 +28,10 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> list[Document]:
-        """Return the documents reduced to the needed sentences, best first; InputError if ``cut`` is not 0 to 1."""
+        """Return the documents, reduced to the sentences that the query needs, best first.
+
+        Raises InputError if ``cut`` is not 0 to 1.
+        """
         reduced = reduce_texts(self._file, query, [document.page_content for document in documents], self.cut)
         kept = []
         for index, text, spans in reduced:

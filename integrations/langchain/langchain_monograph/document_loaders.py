@@ -13,8 +13,8 @@ from monograph_tools import AnyArchive, FileHandle, whole_documents
 class MonographLoader(BaseLoader):
     """Loads whole documents from a .mono file, with their ids.
 
-    The metadata have the title as ``title``, and the uri, or the id if there is no uri, as ``source``, unless a
-    document has these keys itself.
+    Two keys are added to the metadata of each document, unless the document has these keys itself. ``title`` is its
+    title. ``source`` is its uri, or its id if it has no uri.
 
     Parameters
     ----------
@@ -29,7 +29,10 @@ class MonographLoader(BaseLoader):
         self._names = None if names is None else list(names)
 
     def lazy_load(self) -> Iterator[Document]:
-        """Yield documents one by one, ordered by uri, then id. Raises NotFound unless each name finds one document."""
+        """Yield documents one by one, ordered by uri, then id.
+
+        Raises NotFound if one of ``names`` matches no document, or more than one.
+        """
         for document in whole_documents(self._file, self._names):
             own = {"title": document.title, "source": document.uri or document.id}
             yield Document(id=document.id, page_content=document.text, metadata={**own, **document.metadata})

@@ -24,7 +24,7 @@ _BLANK = "monograph_blank"
 
 
 def plain(value: Any) -> Any:
-    """Return a value with the dates and times in it as ISO 8601 text."""
+    """Return a value in which dates and times are replaced by ISO 8601 text, also within lists and mappings."""
     try:
         return _plain(value)
     except RecursionError:
@@ -44,8 +44,9 @@ def _plain(value: Any) -> Any:
 def store_documents(
     archive: Archive, documents: Sequence[Document], ids: Sequence[str | None] | None = None
 ) -> list[str]:
-    """Store documents, and return their ids: the given ones, else the documents' own, else new UUIDs.
+    """Store documents, and return their ids, in order.
 
+    The id of a document is the one in ``ids``; if that is missing, the document's own id; if it has none, a new UUID.
     Raises InputError if the numbers of ids and documents differ.
     """
     if ids is not None and len(ids) != len(documents):
@@ -59,7 +60,10 @@ def store_documents(
 
 
 def _as_passage(document: Document, identifier: str) -> library.Document:
-    """Convert a document to a document of a single passage; both have the id of the LangChain document."""
+    """Convert a LangChain document to a document of Monograph that consists of one passage.
+
+    ``identifier`` is the id of the document and of the passage.
+    """
     text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
         # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.
@@ -69,11 +73,11 @@ def _as_passage(document: Document, identifier: str) -> library.Document:
 
 
 def as_document(found: Hit | StoredChunk) -> Document:
-    """Convert a chunk, or the summary of a hit, to a document that does not depend on the query.
+    """Convert a stored chunk or a hit (a chunk or a summary) to a LangChain document that does not depend on the query.
 
-    A document stored from LangChain is returned as it was stored. For other chunks, ``title`` and ``source`` (the uri)
-    are added if the chunk's document has them, and its id and the chunk's span under keys that begin with
-    ``monograph_``. The stored metadata take precedence.
+    A chunk that was stored from LangChain is returned as it was stored. For other chunks, metadata are added: ``title``
+    and ``source`` (the uri) if the chunk's document has them, and the id of this document and the span of the chunk
+    under keys that begin with ``monograph_``. Stored metadata of the same key are kept.
     """
     summary = getattr(found, "summary", None)
     if summary is not None:
@@ -93,7 +97,11 @@ def as_document(found: Hit | StoredChunk) -> Document:
 
 
 def accepted(k: int, accepts: Callable[[Found], bool], search: Callable[[int], list[Found]], limit: int) -> list[Found]:
-    """Return the k best results that a function accepts; raise the search's limit until they suffice or run out."""
+    """Return the k best results of a search that ``accepts`` accepts; fewer if there are not so many.
+
+    ``search`` is called with the number of results to return. This number is raised until k results are accepted, the
+    search has no further results, or ``limit`` is reached.
+    """
     while k > 0:
         found = search(limit)
         chosen = [result for result in found if accepts(result)][:k]

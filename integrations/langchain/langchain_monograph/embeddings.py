@@ -8,7 +8,7 @@ from monograph.models import Embedder
 from monograph_tools import BorrowedEmbedder, require_vectors
 
 _MODEL = ("model", "model_name", "model_id", "repo_id", "deployment")
-"""Attributes in which LangChain's classes keep the name of their model."""
+"""Names of the attributes that have the name of the model in LangChain's embeddings classes."""
 
 
 class LangChainEmbedder(BorrowedEmbedder):
@@ -19,9 +19,10 @@ class LangChainEmbedder(BorrowedEmbedder):
     embeddings:
         Embeddings of LangChain.
     name:
-        Identifies the model and every setting that changes its vectors. The default is its class and the name of its
-        model, or its module and class if it has no such name. ``CacheBackedEmbeddings`` get the name of their
-        underlying embeddings. Pass a name if two models of one class differ in another setting.
+        Text that identifies the model and every setting that changes its vectors. The default is the class of the
+        embeddings and the name of their model, or their module and class if the model has no name. For
+        ``CacheBackedEmbeddings``, the default is the name of their underlying embeddings. Pass a name if two models of
+        one class differ in another setting.
     dimension:
         Length of its vectors. If None, it is measured by embedding one word.
     """
@@ -33,7 +34,7 @@ class LangChainEmbedder(BorrowedEmbedder):
 
 
 def _model_key(embeddings: Embeddings) -> str:
-    """Name a model by its class and its model's name; a cache is named by its underlying embeddings."""
+    """Return the default name of embeddings: see ``name`` of :class:`LangChainEmbedder`."""
     while isinstance(wrapped := getattr(embeddings, "underlying_embeddings", None), Embeddings):
         embeddings = wrapped
     kind = type(embeddings)
@@ -44,7 +45,10 @@ def _model_key(embeddings: Embeddings) -> str:
 
 
 def as_embedder(embeddings: Embeddings) -> Embedder:
-    """Return LangChain's embeddings as an embedder of Monograph; unwrap :class:`MonographEmbeddings`."""
+    """Return LangChain's embeddings as an embedder of Monograph.
+
+    For :class:`MonographEmbeddings`, the embedder of Monograph that they wrap is returned.
+    """
     return embeddings.embedder if isinstance(embeddings, MonographEmbeddings) else LangChainEmbedder(embeddings)
 
 

@@ -28,22 +28,23 @@ ENTITIES = "monograph_entities"
 
 _COMBINERS = ("and", "or", "not", "$and", "$or", "$not")
 _NAMED = 1_000
-"""Maximum number of chunks that an edge along one entity leads to."""
+"""Maximum number of chunks to which the edges of one entity lead."""
 
 
 class MonographAdapter(Adapter):
     """Lets ``GraphRetriever`` traverse an ``EcoVectorStore``: ``GraphRetriever(store=MonographAdapter(store), …)``.
 
-    In a filter a value matches an equal value and a list that contains it, as in that package. A mapping of operators
-    is a ``where`` filter of Monograph. A dot in a key also refers to a key of a nested mapping.
+    In a filter, a value matches metadata that equal it, and lists in metadata that contain it, as in
+    langchain-graph-retriever. A mapping of operators, such as ``{">=": 2020}``, is a ``where`` filter of Monograph. A
+    key with a dot, such as ``a.b``, also matches the key ``b`` of a mapping under the key ``a``.
 
     Parameters
     ----------
     store:
         The store, which the caller closes.
     entities:
-        Add the entities of each document to its metadata as ``monograph_entities``, from all of its chunks. They come
-        from the file's graph, which is built here if the file has none.
+        Whether to add the entities that each document names to its metadata, as ``monograph_entities``. The entities
+        come from the file's graph, which is built here if the file has none.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
@@ -62,9 +63,10 @@ class MonographAdapter(Adapter):
         return embedding, self.search(embedding, k, filter)
 
     def search(self, embedding: list[float], k: int = 4, filter: dict[str, Any] | None = None) -> list[Content]:
-        """Return at most ``k`` documents nearest to a vector, nearest first.
+        """Return at most ``k`` documents nearest to a vector, nearest first; with ``filter``, only matching documents.
 
-        Raises InputError if the vector has another dimension than the file's, and InvalidFilter for an unknown filter.
+        Raises InputError if the vector has another dimension than the file's, and InvalidFilter if the filter cannot be
+        understood.
         """
         where, meets = self._split_filter(filter)
         # The store's filter also matches parts of texts, which are removed here.
@@ -74,7 +76,10 @@ class MonographAdapter(Adapter):
         return self._contents([document.id for document in documents if document.id is not None])
 
     def get(self, ids: Sequence[str], filter: dict[str, Any] | None = None) -> list[Content]:
-        """Return the stored documents with these ids that match the filter, each once; errors as of :meth:`search`."""
+        """Return the stored documents that have one of these ids and match the filter, each once.
+
+        Raises as :meth:`search`.
+        """
         where, meets = self._split_filter(filter)
         return self._contents(list(dict.fromkeys(ids)), where, meets)
 
@@ -100,7 +105,10 @@ class MonographAdapter(Adapter):
     def _split_filter(
         self, query_filter: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
-        """Split a filter into a ``where``, which may match too much, and a predicate that checks each document."""
+        """Split a filter into a ``where`` filter for the search and a function that checks each found document.
+
+        The ``where`` filter may match more documents than the filter does. Together, the two match the same ones.
+        """
         parts: list[dict[str, Any]] = []
         values: list[tuple[str, Any]] = []
         for key, value in (query_filter or {}).items():
@@ -136,7 +144,7 @@ _MISSING = object()
 
 
 class _EdgeFilter(dict[str, Any]):
-    """Filter together with the edge that must lead to the results."""
+    """A filter of metadata, with an edge in addition: results must be reached along this edge."""
 
     def __init__(self, conditions: Mapping[str, Any], edge: MetadataEdge) -> None:
         super().__init__(conditions)
@@ -144,7 +152,7 @@ class _EdgeFilter(dict[str, Any]):
 
 
 def _is_supported(key: str, value: Any) -> bool:
-    """Whether a ``where`` can express the condition; others are checked document by document."""
+    """Whether a ``where`` filter can express a condition on metadata. Other conditions are checked on each document."""
     if "." in key or key.startswith("$"):
         return False
     if isinstance(value, float):
@@ -153,7 +161,10 @@ def _is_supported(key: str, value: Any) -> bool:
 
 
 def _matches(document: Document, key: str, value: Any) -> bool:
-    """Whether the value under a key, or under the nested keys that its dots separate, equals or contains a value."""
+    """Whether the metadata of a document have ``value`` under a key: as an equal value, or in a list.
+
+    A key with a dot, such as ``a.b``, also means the key ``b`` of a mapping under the key ``a``.
+    """
     nested: Any = document.metadata
     for part in key.split("."):
         nested = nested.get(part, _MISSING) if isinstance(nested, Mapping) else _MISSING

@@ -22,17 +22,22 @@ class FileFields(ClosesFile, BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     monograph: Reader | Shelf | EcoVectorStore | Path | str
-    """An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-    shelf, which is opened by the first use and closed by :meth:`close`.
+    """An open file or shelf, a store over a file or shelf, the path of a file, or the address of a shelf.
+
+    The caller closes an open file, shelf or store. A path or an address is opened by the first use, and closed by
+    :meth:`close`.
     """
     key: SecretStr | None = None
-    """Key of an encrypted file; only with a path. It is never serialized."""
+    """Key of an encrypted file. Give it only with a path. It is never serialized."""
     _file: FileHandle = PrivateAttr()
 
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """Return the archive of a store, and a string as a path unless it is the address of a bucket."""
+        """Convert the field ``monograph``: a store to its archive, and a string to a path.
+
+        A string that is the address of a bucket stays a string.
+        """
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     @property
@@ -44,7 +49,7 @@ class OverFile(FileFields, Serializable):
     """Component over a file or shelf. LangChain's ``dumps`` and ``loads`` serialize it with the file's path."""
 
     collection: str | None = None
-    """Read only the documents of this collection."""
+    """Name of a collection: only its documents are read. None: all documents are read."""
     _reads_only: ClassVar[bool] = True
 
     def model_post_init(self, context: Any, /) -> None:
@@ -69,12 +74,15 @@ class OverFile(FileFields, Serializable):
 
     @property
     def lc_secrets(self) -> dict[str, str]:
-        """Environment variable that has the key when the component is deserialized."""
+        """{name of the field: environment variable} for the key: the variable has it when ``loads`` is called."""
         return {"key": "MONOGRAPH_KEY"}
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Path of the file, or address of the shelf. Raises InputError for a view or snapshot, which has neither."""
+        """Fields to serialize: the path of the file or the address of the shelf.
+
+        Raises InputError for a view or a snapshot, because it cannot be opened by a path.
+        """
         if isinstance(self.monograph, Reader) and not isinstance(self.monograph, Monograph):
             raise InputError("a view cannot be serialized as a path", "give the file and a collection")
         return {"monograph": self._file.address}

@@ -12,10 +12,11 @@ _SCORES = ("relevance_score", "score")
 
 
 class LangChainReranker(BorrowedReranker):
-    """A cross-encoder or a reranking compressor: ``Monograph.open(path, reranker=LangChainReranker(model, "name"))``.
+    """A cross-encoder or a reranking compressor of LangChain as the reranker of a file.
 
-    A compressor must return every document, with a score in its metadata as ``relevance_score`` or ``score``. ``name``
-    and ``weight`` are the ``key`` and ``weight`` of :class:`monograph_tools.BorrowedReranker`.
+    Use it as ``Monograph.open(path, reranker=LangChainReranker(model, "name"))``. A compressor must return every
+    document, with a score in its metadata as ``relevance_score`` or ``score``. ``name`` and ``weight`` are the ``key``
+    and ``weight`` of :class:`monograph_tools.BorrowedReranker`.
     """
 
     def __init__(self, model: BaseCrossEncoder | BaseDocumentCompressor, name: str, weight: float = 1.0) -> None:

@@ -25,19 +25,21 @@ from monograph.models import Embedder
 from monograph_tools import build_graph, in_thread, to_write, warn_of_problems
 
 SEARCH_EVENT = "monograph_search"
-"""Name of the custom event of LangChain that each search sends. It has the query, and the id, relevance (0 to 1,
-descending), own score and explanation of each hit.
+"""Name of the custom event of LangChain that each search sends.
+
+The event has the query, and for each hit its id, its relevance (0 to 1, descending), its own score and its explanation.
 """
 
 
 class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     """Base of retrievers that return chunks of a file or shelf.
 
-    A document depends on the stored chunk only, so that the results of several queries can be merged: it has the
-    chunk's id, text and metadata, ``title`` and ``source`` (the uri), and ``monograph_document_id``,
-    ``monograph_start`` and ``monograph_end``. Scores and explanations are in the custom event ``monograph_search``,
-    which callbacks and ``astream_events`` receive; ``EcoVectorStore.similarity_search_with_score`` returns scores.
-    ``k``, ``filter`` and the fields of the subclass can be overridden in each call of ``invoke``.
+    A returned document depends on the stored chunk only, not on the query, so that the results of several queries can
+    be merged. It has the chunk's id, text and metadata. Its metadata also have ``title``, ``source`` (the uri),
+    ``monograph_document_id``, ``monograph_start`` and ``monograph_end``. Scores and explanations are not in the
+    document but in the custom event ``monograph_search``, which callbacks and ``astream_events`` receive.
+    ``EcoVectorStore.similarity_search_with_score`` returns scores. ``k``, ``filter`` and the fields of the subclass can
+    be overridden in each call of ``invoke``.
     """
 
     k: int = 5
@@ -45,7 +47,8 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     filter: dict[str, Any] | None = None
     """Return only chunks whose metadata match this filter."""
     embedding: Embeddings | None = None
-    """Computes the vectors of queries, if it computed the file's vectors or the caller gave them to the file."""
+    """Model that computes the vectors of queries: the model that computed the file's vectors, or the model of the
+    vectors that the caller gave to the file. None: the file's own embedder."""
     as_of: str | None = None
     """Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``."""
     reranker: str | Reranker | None = None
@@ -53,7 +56,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Serialized form of the file (its path or address) and of the reranker (its spec)."""
+        """Fields to serialize: the file by its path or address, and the reranker by its spec."""
         reranker = self.reranker
         attributes = {} if reranker is None else {"reranker": reranker if isinstance(reranker, str) else reranker.spec}
         return super().lc_attributes | attributes
@@ -75,7 +78,7 @@ class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
         return [as_document(hit) for hit in hits]
 
     def _search(self, query: str, **changed: Any) -> list[Hit]:
-        """Return the hits for a query, best first, with the options that a call of ``invoke`` changes."""
+        """Return the hits for a query, best first. ``changed`` are the fields that a call of ``invoke`` overrides."""
         own = {"k", "filter"} | type(self).model_fields.keys() - FileRetriever.model_fields.keys()
         if unknown := sorted(changed.keys() - own):
             raise TypeError(f"{type(self).__name__}.invoke() got an unexpected keyword argument {unknown[0]!r}")
@@ -117,7 +120,7 @@ class HybridRetriever(FileRetriever):
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
-        """Serialized form of the file (its path or address) and of the search mode (its text form)."""
+        """Fields to serialize: those of :class:`FileRetriever`, and the search mode by its text form."""
         return super().lc_attributes | {"how": str(self.how)}
 
     def _strategy(self) -> str | Strategy:
@@ -161,7 +164,7 @@ class TreeRetriever(FileRetriever):
 
 
 class EraRAGRetriever(TreeRetriever):
-    """:class:`TreeRetriever` that also adds and deletes documents; the tree is updated (Zhang et al., EraRAG).
+    """A :class:`TreeRetriever` that can also add and delete documents, which updates the tree (Zhang et al., EraRAG).
 
     The file must have a tree: ``Monograph.open(path, summarizer=...)``.
     """
@@ -173,7 +176,7 @@ class EraRAGRetriever(TreeRetriever):
         return store_documents(self._file.monograph, documents, ids)
 
     def delete(self, ids: Sequence[str]) -> bool:
-        """Delete documents. Always returns True, because an id that is not stored is no failure."""
+        """Delete documents by id. Ids that are not stored are skipped. Always returns True."""
         warn_of_problems(to_write(self._file.monograph).remove_chunks(ids))
         return True
 

@@ -33,8 +33,8 @@ _COMPARATORS = {
 class MonographTranslator(Visitor):
     """Translates the filters of LangChain's ``SelfQueryRetriever`` for an ``EcoVectorStore``.
 
-    It supports all comparators except ``like``. ``contain`` matches a list that contains the value, and a text that
-    contains it. Dates and times are compared as the texts that are stored for them.
+    It supports all comparators except ``like``. ``contain`` matches lists and texts that contain the value. Dates and
+    times are stored as text, and are compared as text.
     """
 
     allowed_comparators = tuple(_COMPARATORS)
@@ -71,7 +71,7 @@ def _translate(translator: MonographTranslator, directive: FilterDirective) -> d
 
 
 def _scalar(value: Any) -> Any:
-    """Return a value of a filter, with dates and times, which a structured query has as objects, as text."""
+    """Return a value of a structured query; if it is a date or time object, return it as text."""
     if isinstance(value, dict) and value.get("type") in ("date", "datetime"):
         return value[value["type"]]
     return plain(value)

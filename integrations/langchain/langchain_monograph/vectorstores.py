@@ -33,34 +33,38 @@ How: TypeAlias = "str | Strategy"
 class EcoVectorStore(tools.FileStore, VectorStore):
     """Documents and their vectors in one file, with an inverted index.
 
-    Any string can be an id and is kept. Adding a document replaces the stored one with the same id. ``filter`` is a
-    ``where`` of Monograph (``{"year": {">=": 2020}}``, also with LangChain's ``$`` spellings) or a function of the
-    document. ``how`` is any search mode that returns documents, so that one store can search lexically, densely, by
-    both, or along the graph. The store is safe to use from several threads. A copy shares the open file, which only the
-    original closes. An unpickled store opens the file at the same path again.
+    Any string can be an id, and ids are kept as given. Adding a document replaces the stored document with the same id.
+
+    ``filter`` of the methods is a ``where`` filter of Monograph (``{"year": {">=": 2020}}``, also with LangChain's
+    ``$`` spellings), or a function that gets a document and returns whether to return it. ``how`` of the methods is any
+    search mode that returns documents: lexical, dense, hybrid or graph search, and others.
+
+    The store is safe to use from several threads. A copy shares the open file, which only the original closes. An
+    unpickled store opens the file at the same path again.
 
     Parameters
     ----------
     monograph:
-        An open file, which the caller closes; or the path of a file. A path is opened here, created if it does not
-        exist, and closed by :meth:`close`. A shelf or its address can only be searched: methods that list, store or
-        delete documents raise InputError.
+        An open file, which the caller closes; or the path of a file. The file at a path is opened here, created if it
+        does not exist, and closed by :meth:`close`. A shelf or its address can be given too, but can only be searched:
+        methods that list, store or delete documents raise InputError.
     embedding:
-        Computes the vectors; only with a path. If it is None, the file's own embedder is used.
+        Model that computes the vectors. Give it only with a path. If it is None, the file's own embedder is used.
     how:
-        Default search mode. If it is None: ``hybrid`` if no ``embedding`` is given and the file's embedder is
-        ``static``, else ``dense``. A new file has a graph only if this is ``graph`` or ``tfidf``; then a missing graph
-        of an existing file is built here, too. ``archive.graph.build()`` builds it later.
+        Default search mode. None means ``hybrid`` if no ``embedding`` is given and the file's embedder is ``static``,
+        else ``dense``. If it is ``graph`` or ``tfidf``, a new file gets a graph, and a missing graph of an existing
+        file is built here. Otherwise a new file has no graph; ``archive.graph.build()`` builds it later.
     collection:
-        Search, list and delete only documents of this collection, and add new documents to it. An id is unique in the
-        whole file: adding a document with the id of a document in another collection is refused.
+        Name of a collection. Only its documents are searched, listed and deleted, and new documents are added to it. An
+        id is unique in the whole file: adding a document with the id of a document in another collection is refused.
     key:
         Key of an encrypted file; only with a path.
     vector_index:
         Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
     scores:
-        Scores of ``similarity_search_with_score``: relevances (:mod:`monograph_tools.scores`), or distances as in other
-        stores. ``similarity_search_with_relevance_scores`` and thresholds always use relevances.
+        Kind of the scores that ``similarity_search_with_score`` returns: relevances, or distances as in other stores
+        (see :mod:`monograph_tools.scores`). ``similarity_search_with_relevance_scores`` and thresholds always use
+        relevances.
 
     Raises
     ------
@@ -148,7 +152,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         ids: Sequence[str | None] | None = None,
         batch_size: int | None = None,
     ) -> list[str]:
-        """Store texts; see :meth:`add_documents`. Raises InputError if there is not one of ``metadatas`` for each."""
+        """Store texts as documents, and return their ids: see :meth:`add_documents`.
+
+        Raises InputError if ``metadatas`` is given and does not have one item for each text.
+        """
         text_list = list(texts)
         for name, values in (("metadatas", metadatas), ("ids", ids)):
             if values is not None and len(values) != len(text_list):
@@ -183,9 +190,9 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def delete(  # type: ignore[override]  # an unknown argument is an error
         self, ids: list[str] | None = None, *, filter: Filter | None = None
     ) -> bool:
-        """Delete documents by id, by a filter, or both; if neither is given, everything in the collection.
+        """Delete documents by id, by a filter, or both. If neither is given, delete all documents of the collection.
 
-        Always returns True: an id that is not stored is no failure.
+        Ids that are not stored are skipped. Always returns True.
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
@@ -209,10 +216,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Document]:
-        """List documents: those of ``ids`` in their order, or all that match a filter, in reading order.
+        """List documents: those with these ids, in the order of ``ids``, or all that match a filter, in reading order.
 
-        Skips the first ``offset`` of them, and returns at most ``limit``. Raises InputError if a number is below 0, and
-        InvalidFilter if the filter cannot be understood.
+        The first ``offset`` documents are skipped, and at most ``limit`` are returned. Raises InputError if a number is
+        below 0, and InvalidFilter if the filter cannot be understood.
         """
         from monograph.values import arguments
 
@@ -296,7 +303,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def max_marginal_relevance_search(  # type: ignore[override]  # an unknown argument is an error
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, *, filter: Filter | None = None
     ) -> list[Document]:
-        """Return documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest."""
+        """Return k documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest.
+
+        See :meth:`max_marginal_relevance_search_by_vector`.
+        """
         vector = self.query_vector(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
 
@@ -309,7 +319,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         *,
         filter: Filter | None = None,
     ) -> list[Document]:
-        """Choose documents as :meth:`max_marginal_relevance_search` does, but near to a vector.
+        """Return k documents that are near to a vector and unlike each other, chosen from the ``fetch_k`` nearest.
 
         ``lambda_mult``: 1 ranks by relevance only, 0 by diversity only. Raises InputError if it is not in [0, 1], or if
         the vector has another dimension than the file's.

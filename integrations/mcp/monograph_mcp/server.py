@@ -74,8 +74,9 @@ class FileServer(MCPServer[Any]):
 def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
     """Return an MCP server over an open file or shelf, which the caller closes.
 
-    ``notes`` offers the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of
-    ``add_note``. Raises InputError if notes are requested for a shelf or a snapshot, which agents can only read.
+    ``notes`` is whether to offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note``, which
+    work only on notes that ``add_note`` stored. Raises InputError if ``notes`` is True for a shelf or a snapshot, which
+    can only be read.
     """
     server = FileServer(monograph, [_as_served_tool(tool) for tool in offered(monograph, notes=notes)])
 
@@ -98,7 +99,10 @@ def make_server(monograph: Archive, *, notes: bool = False) -> FileServer:
 
 
 def serve_stdio(monograph: Archive, *, notes: bool = False) -> None:
-    """Serve until standard input ends and the calls in progress have returned."""
+    """Serve a file or shelf over standard input and output, until the input ends and all calls have returned.
+
+    Parameters are as for :func:`make_server`.
+    """
     anyio.run(make_server(monograph, notes=notes).run_stdio_async)
 
 
@@ -111,16 +115,16 @@ def serve_http(
     notes: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve streamable HTTP at ``/mcp`` until interrupted, to clients that send the token.
+    """Serve a file or shelf over streamable HTTP at ``/mcp`` until interrupted, to clients that send the token.
 
     Parameters
     ----------
     monograph, notes:
         As for :func:`make_server`.
     token:
-        Required in the header ``Authorization: Bearer``; at least 16 characters.
+        Secret that clients must send in the header ``Authorization: Bearer``; at least 16 characters.
     host, port:
-        A loopback address, and a port; 0 takes a free one.
+        A loopback address, and the number of the port. Port 0 means any free port.
     ready:
         Called with the server's address as soon as clients can connect.
 
@@ -142,7 +146,10 @@ def serve_http(
 
 
 class UncheckedArguments(FuncMetadata):
-    """Arguments of a tool that validates them itself, because the library's own validation drops unknown arguments."""
+    """Passes arguments to a tool without validation, because the tool validates its arguments itself.
+
+    The validation of the MCP library would drop unknown arguments.
+    """
 
     def validate_arguments(self, arguments_to_validate: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments as they were sent; parse objects that were sent as JSON text."""

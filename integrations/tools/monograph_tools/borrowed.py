@@ -20,7 +20,7 @@ _ANSWERS = "check that it answers outside of Monograph"
 
 @contextmanager
 def _failing(model: str, hint: str) -> Iterator[None]:
-    """Raise ModelUnavailable if a model raises any exception in the block."""
+    """Translate any exception that is raised within the context into ModelUnavailable, with a hint."""
     try:
         yield
     except ModelUnavailable:
@@ -32,8 +32,8 @@ def _failing(model: str, hint: str) -> Iterator[None]:
 class BorrowedEmbedder:
     """A framework's embedding model as the embedder of a file.
 
-    ``documents`` and ``query`` compute the vectors of texts, and the vector of a question. If ``dimension`` is None, it
-    is measured by embedding one word.
+    ``documents`` is a function that returns the vectors of texts, and ``query`` a function that returns the vector of a
+    question. ``dimension`` is the length of the vectors; if it is None, it is measured by embedding one word.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class BorrowedEmbedder:
         return len(self._query("length")) if self._dimension is None else self._dimension
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Return the vectors of texts: float32 (len(texts), dimension), rows of unit length; zeros for a zero vector.
+        """Return the vectors of texts: float32 (len(texts), dimension), rows of unit length. A zero vector stays zero.
 
         Raises ModelUnavailable if the model raises any exception.
         """
@@ -69,9 +69,10 @@ class BorrowedEmbedder:
 
 
 def require_vectors(embedder: Embedder, place: str) -> None:
-    """Raise InputError if an embedder computes no vectors, so that a framework would store and search zeros.
+    """Raise InputError if an embedder computes no vectors, because the caller gives all vectors of its file.
 
-    ``place`` names the framework's parameter for the model that computed the file's vectors.
+    Without this check, a framework would store and search zeros. ``place`` names the framework's parameter for the
+    model that computed the file's vectors, for the message.
     """
     if is_given(embedder):
         raise InputError(
@@ -81,10 +82,11 @@ def require_vectors(embedder: Embedder, place: str) -> None:
 
 
 class BorrowedReranker:
-    """A framework's reranker, whose ``score`` returns one for each text, higher is better: see monograph.Reranker.
+    """A framework's reranker as a reranker of Monograph (``monograph.Reranker``).
 
-    ``key`` identifies the model and every setting that changes its scores, which are stored under it. ``weight`` is the
-    weight of its scores relative to the scores of the search.
+    Its method ``score`` returns one score for each text; a higher score is better. ``key`` identifies the model and
+    every setting that changes its scores. The file stores the scores under this key. ``weight`` is the weight of these
+    scores relative to the scores of the search.
     """
 
     def __init__(self, key: str, score: Callable[[str, list[str]], Sequence[float]], weight: float = 1.0) -> None:
@@ -93,15 +95,19 @@ class BorrowedReranker:
         self._score = score
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
-        """Return float64 (len(texts),). Raises ModelUnavailable if the reranker raises any exception."""
+        """Return the score of each text for a question, float64 (len(texts),), in order; a higher score is better.
+
+        Raises ModelUnavailable if the reranker raises any exception.
+        """
         with _failing(f"the reranker {self.key!r}", "check its own settings"):
             return np.asarray(self._score(question, list(texts)), dtype=np.float64)
 
 
 def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
-    """Return the scores of texts 0 to ``count`` - 1 as a list.
+    """Return the scores of all ``count`` texts as a list. ``found`` is {index of text, from 0: its score}.
 
-    Raises ModelUnavailable if a text has no score: incomplete scores give no order, and must not be stored.
+    ``key`` names the reranker in the message. Raises ModelUnavailable if a text has no score, because incomplete scores
+    give no order and must not be stored.
     """
     scores = {index: score for index, score in found.items() if isinstance(score, Real) and not isinstance(score, bool)}
     if len(scores) != count:
@@ -113,10 +119,11 @@ def all_scores(key: str, found: Mapping[int, Any], count: int) -> list[float]:
 
 
 class BorrowedModel(ABC):
-    """A framework's language model as :meth:`monograph.Monograph.ask` takes it.
+    """Base of adapters that make a framework's language model usable in :meth:`monograph.Monograph.ask`.
 
-    ``key`` identifies the model and every setting that changes its answers, which the memo stores under it. ``limit``
-    is the model's parameter for the maximum number of tokens of an answer; empty to pass no limit.
+    ``key`` identifies the model and every setting that changes its answers. The file stores the answers under this key.
+    ``limit`` is the name of the model's parameter for the maximum number of tokens of an answer; if it is empty, no
+    limit is passed to the model.
     """
 
     called = "the model"
@@ -131,7 +138,7 @@ class BorrowedModel(ABC):
             return self._whole(prompt, self._limits(max_tokens))
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Yield the answer to a prompt in pieces, then all of it: see :class:`monograph.models.StreamingModel`."""
+        """Yield the answer to a prompt in pieces, then the whole one: see :class:`monograph.models.StreamingModel`."""
         text, read, written = "", 0, 0
         with _failing(self.called, _ANSWERS):
             for piece in self._pieces(prompt, self._limits(max_tokens)):

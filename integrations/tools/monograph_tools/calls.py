@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ClosesFile:
-    """A component over a file, which is closed at the end of a ``with`` block."""
+    """Base of components over a file. Used in a ``with`` block, a component is closed at the end of the block."""
 
     _file: FileHandle
 
@@ -33,7 +33,7 @@ class ClosesFile:
 
 
 class FileStore(ClosesFile):
-    """A store over a file, which is open from the start.
+    """Base of stores over a file. The file is open from the creation of the store.
 
     A copy shares the open file, which only the original closes. An unpickled store opens the file at the same path
     again, and closes it.
@@ -49,7 +49,7 @@ class FileStore(ClosesFile):
 
     @property
     def monograph(self) -> Archive:
-        """The open file or shelf, or the view of the collection."""
+        """The open file or shelf; if the store has a collection, the view of this collection."""
         return self._file.monograph
 
 
@@ -63,7 +63,10 @@ def warn_of_problems(report: Report) -> Report:
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise InputError, which names ``call``, for arguments that are not known: to ignore a filter is an error."""
+    """Raise InputError if one of the given arguments is not known, because an unknown argument may be a filter.
+
+    ``call`` names the method in the message.
+    """
     accepted = sorted(known)
     if unknown := sorted(set(given).difference(accepted)):
         raise InputError(

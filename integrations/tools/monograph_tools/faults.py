@@ -40,7 +40,10 @@ MESSAGES: dict[type[MonographError], str] = {
 
 
 def for_agents(error: MonographError, place: Path | str) -> str:
-    """Return an error as a sentence without the place of the file or shelf, with its hint if an agent can follow it."""
+    """Return the message of an error for an agent, without ``place``, the path of the file or address of the shelf.
+
+    The hint of the error is added if an agent can follow it.
+    """
     if not isinstance(error, InputError):
         _LOG.warning("reported to an agent in other words: %s", error)
         return next(message for kind, message in MESSAGES.items() if isinstance(error, kind))

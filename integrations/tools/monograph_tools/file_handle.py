@@ -1,4 +1,4 @@
-"""Files and shelves as components take them: an open one, a store over one, or a path or address."""
+"""Handles of files and shelves for components, which take an open file or shelf, a store, a path or an address."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class Store(Protocol):
-    """A store over a file or shelf, restricted to its collection."""
+    """Interface of a store over a file or shelf. If it has a collection, only this collection is read and written."""
 
     @property
     def monograph(self) -> Archive:
-        """The open file or shelf, or the view of the store's collection."""
+        """The open file or shelf; if the store has a collection, the view of this collection."""
 
 
 AnyArchive: TypeAlias = "Archive | Store | str | os.PathLike[str]"
@@ -38,7 +38,10 @@ COLLECTION = "monograph_collection"
 
 
 def archive_of(source: AnyArchive) -> Archive | str | os.PathLike[str]:
-    """Return the archive of a store, and any other argument unchanged. Raises InputError for other types."""
+    """Return the archive of a store; return an archive, a path or an address unchanged.
+
+    Raises InputError if ``source`` has another type.
+    """
     if isinstance(source, Reader | str | os.PathLike):
         return source
     archive = cast("Archive", getattr(source, "monograph", source))
@@ -59,12 +62,12 @@ def opened(  # noqa: PLR0913 - each is a choice of its own
     graph: bool = False,
     vector_index: Literal["codes", "graph"] | None = None,
 ) -> FileHandle:
-    """Open the file or shelf of a store, and return the handle that closes it unless it was open before.
+    """Open a file or shelf for a store, and return its handle. The handle closes it unless it was open before.
 
-    A path is created if it does not exist; a shelf must exist. If ``graph`` is True, a missing graph is built;
-    otherwise a new file has none. ``borrowed`` converts the framework's embedding model to an embedder. A handle is
-    returned unchanged. Raises InputError if a model, a key or a ``vector_index`` is given with an open file, or a key
-    or a ``vector_index`` with a shelf.
+    If ``source`` is a handle, it is returned unchanged. A file that does not exist is created; a shelf must exist. If
+    ``graph`` is True, a missing graph is built; if it is False, a new file has no graph. ``borrowed`` converts
+    ``model``, the framework's embedding model, to an embedder. Raises InputError if a model, a key or a
+    ``vector_index`` is given with an open file, or a key or a ``vector_index`` with a shelf.
     """
     if isinstance(source, FileHandle):
         return source
@@ -134,27 +137,29 @@ def _open_existing(
 
 
 class FileHandle:
-    """A file or shelf that is already open, or that is opened at its first use by its path or address; it must exist.
+    """Handle of an existing file or shelf, which is open already, or is opened at the first use.
 
-    A copy of a handle shares an open file, which it does not close, but opens a path for itself. An unpickled handle
-    opens the path again, and closes it. A handle with a key can be copied, but not pickled.
+    If the handle was made from an open file, a copy of the handle shares this file and does not close it. If it was
+    made from a path, a copy opens the path for itself. An unpickled handle opens the path again, and closes it. A
+    handle with a key can be copied, but not pickled.
 
     Parameters
     ----------
     source:
-        An open file or shelf, or a store over one, which the caller closes; or the path of a file or the address of a
-        shelf, which is opened by the first use and closed by :meth:`close`.
+        An open file or shelf, a store over a file or shelf, the path of a file, or the address of a shelf. The caller
+        closes an open file, shelf or store. A path or an address is opened by the first use, and closed by
+        :meth:`close`.
     read_only:
         Whether a path is opened for reading only.
     key:
-        Key of an encrypted file. Raises InputError with an open file or a shelf.
+        Key of an encrypted file. Raises InputError if it is given with an open file or a shelf.
     collection:
-        Read only the documents of this collection.
+        Name of a collection: only its documents are read. None: all documents are read.
     embedder:
-        Computes the vectors of queries. Raises ModelMismatch if an open archive was built with another embedder, unless
-        its vectors are given by the caller.
+        Model that computes the vectors of queries. Raises ModelMismatch if an open archive was built with another
+        embedder, unless its vectors are given by the caller.
     owned:
-        Whether the handle closes an open archive, too.
+        Whether :meth:`close` also closes an archive that was open before.
     """
 
     def __init__(
@@ -208,10 +213,10 @@ class FileHandle:
 
     @property
     def monograph(self) -> Archive:
-        """The open file or shelf, or the view of the collection; a path is opened if it is closed.
+        """The open file or shelf; with a collection, the view of this collection. A path is opened if necessary.
 
-        Raises FileError or ShelfError if it cannot be read, and InputError if the collection is no name, or the archive
-        is a shelf, which has no collections.
+        Raises FileError or ShelfError if the file or shelf cannot be read. Raises InputError if the collection is not a
+        valid name, or is given for a shelf, which has no collections.
         """
         with self._opening:
             if self._view is None:
@@ -232,9 +237,10 @@ class FileHandle:
     def query_vector(
         self, text: str, how: str | Strategy, vector: Sequence[float] | None = None, argument: str = "embed_model"
     ) -> Sequence[float] | Float32 | None:
-        """Return the given vector of a query, else one computed by ``embedder``, or None if the archive computes it.
+        """Return the vector of a query: ``vector`` if it is given, else the vector that ``embedder`` computes.
 
-        Raises InputError, which names ``argument``, if the search mode needs a vector that nothing can compute.
+        Returns None if the archive computes the vector itself. ``how`` is the search mode. Raises InputError, which
+        names ``argument``, if the search mode needs a vector and no model can compute it.
         """
         if vector is not None:
             return vector
@@ -276,10 +282,10 @@ def dense_hits(
     where: Mapping[str, Any] | None,
     vector: Sequence[float] | Float32 | None,
 ) -> list[Hit]:
-    """Return the k hits nearest to a vector, or else to the vector of a text.
+    """Return the k hits nearest to ``vector``; if it is None, nearest to the vector of ``text``.
 
-    Without a query, or for a zero vector, return at most k chunks that match ``where``, if it has conditions, in
-    reading order, with relevance 0.
+    If both are None, or the vector is zero, there is nothing to compare. Then at most k chunks that match ``where`` are
+    returned, in reading order, with relevance 0; without conditions in ``where``, no chunk is returned.
     """
     asks = text is not None or vector is not None
     hits = archive.search(text or "", k, how="dense", where=where, vector=vector) if asks else []
@@ -294,10 +300,11 @@ def dense_hits(
 def reduce_texts(
     handle: FileHandle, question: str, texts: Sequence[str], cut: float
 ) -> list[tuple[int, str, list[list[int]]]]:
-    """Reduce texts of any origin to the sentences that a question needs. Raises InputError if ``cut`` is not in [0, 1].
+    """Reduce texts, which need not be from the file, to the sentences that a question needs.
 
-    Return (place among the texts, kept text, [start, end] of each kept span) of every text that is not blank, best
-    first.
+    Returns (index of the text in ``texts``, kept text, [start, end] of each kept span) for every text that is not
+    blank, best first. ``cut`` is the approximate share of the tokens to remove. Raises InputError if it is not in [0,
+    1].
     """
     hits = [
         Hit(Chunk(f"{index}", f"{index}", text, 0, len(text), 0), 0.0, index, "", "", {}, ())
@@ -309,7 +316,7 @@ def reduce_texts(
 
 
 def _is_given(archive: Archive) -> bool:
-    """Whether all vectors of an archive are given by the caller; False if its model cannot be loaded."""
+    """Whether all vectors of an archive are given by the caller. Returns False if its embedder cannot be loaded."""
     try:
         return is_given(archive.embedder)
     except ModelError:

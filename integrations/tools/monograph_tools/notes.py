@@ -23,7 +23,7 @@ Title = Annotated[str, Field(max_length=500, description="Title of the note")]
 
 
 class Notes:
-    """The notes of agents in one open file, which stays the caller's to close."""
+    """The tools that write notes into one open file. The caller closes the file."""
 
     def __init__(self, monograph: Monograph | View) -> None:
         self.monograph = monograph

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Effect: TypeAlias = Literal["reads", "adds", "takes out"]
 
 MOST_MISTAKES, LONGEST_NAME = 5, 100
-"""Maximum number of mistakes in one error, and of characters of an argument's name in it."""
+"""Limits of an error message: the number of mistakes in it, and the characters of an argument's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,9 @@ class Tool:
 
 
 def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
-    """Return the tools for a file or shelf: ``outline`` if it has a tree, and with ``notes`` those that write.
+    """Return the tools for a file or shelf. ``outline`` is among them only if the file has a tree of summaries.
+
+    ``notes`` is whether to add the tools that write notes.
 
     Raises InputError if notes are requested for a shelf or a snapshot.
     """
@@ -100,7 +102,7 @@ def offered(archive: Archive, *, notes: bool = False) -> list[Tool]:
 
 
 def wrong_arguments(error: ValidationError) -> str:
-    """Return a message for the agent that names each wrong argument of a tool and its mistake."""
+    """Return a message for an agent that names each wrong argument of a tool call, and says what is wrong with it."""
     errors = error.errors()
     messages = [
         f"{'.'.join(map(str, item['loc']))[:LONGEST_NAME]!r}: "

@@ -51,11 +51,12 @@ def most_diverse(
 ) -> list[Found]:
     """Choose k candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), in order of choice.
 
-    ``found`` has the candidates by their chunks' ids; those without a vector are left out. ``vector`` is the query's,
-    of any length. ``relevance``: 1 ranks by similarity to the query only, 0 by dissimilarity to the chosen only.
+    ``found`` is {chunk id: candidate}; candidates without a vector are left out. ``vector`` is the vector of the query;
+    it need not have unit length. ``relevance`` is a weight: 1 ranks by similarity to the query only, 0 by dissimilarity
+    to the chunks that are chosen already.
 
-    A candidate is compared with every chosen chunk. LlamaIndex's own function compares it with the last chosen chunk
-    only, so that it can choose two of three identical chunks.
+    A candidate is compared with every chunk that is chosen already. LlamaIndex's own function compares it with the last
+    chosen chunk only, so it can choose two of three identical chunks.
     """
     vectors = {
         stored.chunk.id: stored.vector

@@ -35,7 +35,7 @@ Item = TypeVar("Item", bound=BaseModel)
 
 LEAST_TOKENS, MOST_TOKENS = 200, 8_000
 OVERHEAD = 120
-"""Tokens reserved for the parts of a reply around a text."""
+"""Number of tokens that are reserved for the parts of a reply other than its text."""
 
 CITED = 2
 """Maximum number of citations of one link."""
@@ -48,7 +48,7 @@ Name = Annotated[str, Field(min_length=1, description="A name as the texts write
 
 
 class Reading:
-    """The tools that read one open file or shelf, which stays the caller's to close."""
+    """The tools that read one open file or shelf. The caller closes it."""
 
     def __init__(self, archive: Archive) -> None:
         self.archive = archive
@@ -226,12 +226,12 @@ def _link_item(link: Link, names: dict[str, str], stored: dict[str, StoredChunk]
 
 
 def weight(item: BaseModel) -> int:
-    """Return the number of tokens of an item in the reply."""
+    """Return the number of tokens that an item takes in a reply."""
     return count_tokens([item.model_dump_json()])[0]
 
 
 def fitting(items: Iterable[Item], room: int) -> tuple[list[Item], int]:
-    """Return the leading items that fit into ``room`` tokens together, and the number of the remaining items."""
+    """Return the first items that together have at most ``room`` tokens, and the number of items left out."""
     fitted: list[Item] = []
     omitted = 0
     for item in items:

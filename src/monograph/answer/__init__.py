@@ -1,1 +1,1 @@
-"""The way from hits to an answer: reduce them, pack them, ask a model."""
+"""From hits to an answer: reduce the hits, pack them into a context, ask a model."""

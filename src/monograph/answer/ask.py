@@ -41,13 +41,13 @@ _BLANKS = regex(r"[ \t]+(?=[.,;:!?]|$)", re.MULTILINE)
 
 
 class AnswerCache:
-    """Answers of models, stored in a file until it is compacted or something is forgotten."""
+    """Answers of models, stored in a file until the file is compacted or a removed text is erased from it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def recall(self, key: bytes) -> Completion | None:
-        """Return a stored answer, or None."""
+        """Return the stored answer with this key, or None if there is none."""
         with self._database.read() as connection:
             rows = memo.rows(connection, memo.ANSWER, [key])
             values = memo.values(connection, rows.values())
@@ -76,10 +76,12 @@ def stream(
 ) -> Iterator[str | Answer]:
     """Yield the answer to a context's question in pieces, then the whole answer.
 
-    The answer is an abstention if the confidence is below ``threshold``, by default LEAST_FOR_A_MODEL, or LEAST without
-    a model. Otherwise the model is called, unless ``memory`` has its answer to the same prompt. A new answer is stored
-    there when it is complete. Without a model the answer is the best sentence and passages. Raises ModelUnavailable if
-    the model does not answer, or stops in between.
+    The answer is an abstention if the context's confidence is below ``threshold``. The default is LEAST_FOR_A_MODEL
+    with a model, and LEAST without one.
+
+    ``memory`` caches answers by prompt. If it has an answer to the same prompt, the model is not called. A new answer
+    is stored in ``memory`` when it is complete. Without a model, the answer consists of the best sentence and the best
+    passages. Raises ModelUnavailable if the model does not answer, or stops before the end.
     """
     prompt = context.prompt()
     default = LEAST if model is None else LEAST_FOR_A_MODEL
@@ -117,7 +119,7 @@ def stream(
 
 
 def after(before: Timings, asked: Timings) -> Timings:
-    """Return the timings of a whole answer: those of its context (``before``) and of the model (``asked``) combined."""
+    """Return the timings of a whole answer: ``before``, of its context, combined with ``asked``, of the model."""
     waited = before.retrieval + before.reduction if asked.first_token else 0.0
     return replace(before, first_token=waited + asked.first_token, generation=asked.generation)
 
@@ -125,7 +127,8 @@ def after(before: Timings, asked: Timings) -> Timings:
 def answered(context: Context, made: Completion, model: str) -> Answer:
     """Return a model's text as an answer, with its citations checked against the context.
 
-    The first ``<think>`` block is removed. Citation numbers that the context does not have are removed from the text.
+    The first ``<think>`` block is removed. If the text cites a number that no piece of the context has, the number is
+    removed from the text.
     """
     text = _THOUGHT.sub("", made.text, count=1).strip()
     citations = {citation.number: citation for citation in context.citations}
@@ -151,7 +154,10 @@ def answered(context: Context, made: Completion, model: str) -> Answer:
 
 
 def quoted(context: Context, *, abstained: bool) -> Answer:
-    """Return the answer without a model: the best sentence and passages that fit the budget, or an abstention."""
+    """Return the answer that is given without a model: the best sentence, and the passages that fit the budget.
+
+    It is an abstention if ``abstained`` is True, or if the context has neither a best sentence nor a passage.
+    """
     if abstained or (context.best is None and not context.citations):
         return Answer(ABSTENTION, (), context, abstained=True)
     for number in range(min(QUOTED, len(context.citations)), -1, -1):
@@ -164,9 +170,9 @@ def quoted(context: Context, *, abstained: bool) -> Answer:
 
 
 def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tuple[str, ...]:
-    """Return the types of the answer that a model predicts (MiniRAG, Sec. 3.2), likeliest first; cached in ``memory``.
+    """Return the entity types that a model predicts for the answer (MiniRAG, Sec. 3.2), likeliest first.
 
-    Raises ModelUnavailable if the model does not answer.
+    The prediction is cached in ``memory``. Raises ModelUnavailable if the model does not answer.
     """
     prompt = _PROMPT.format(question=" ".join(question.split()))
     key = content_hash(memo.ANSWER, model.key, prompt, MOST_TOKENS)
@@ -181,14 +187,14 @@ def answer_types(model: LanguageModel, memory: AnswerCache, question: str) -> tu
 
 
 TURNS = 3
-"""Number of last turns that a model is shown."""
+"""Number of turns of a conversation, the latest, that a model reads to rewrite a question."""
 
 MOST_NAMES = 3
 QUESTION_TOKENS = 80
 SHOWN_CHARACTERS = 400
 
 FEW_WORDS = 3
-"""A question with fewer content words than this depends on the previous turns."""
+"""Number of content words below which a question is treated as depending on the previous turns."""
 
 _NAMES = frozenset(("person", "organisation", "place", "work", "event", "name", "code"))
 
@@ -208,8 +214,9 @@ _REWRITE = (
 def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
     """Return a question that is understandable without the conversation.
 
-    A model rewrites it; the question is unchanged if the model's text is of no use. Without a model, the names of the
-    previous turn are added if they are needed. Raises ModelUnavailable if the model does not answer.
+    A model rewrites the question. If the rewritten text is unusable, the question is returned unchanged. Without a
+    model, names of the previous turns are appended if the question depends on them. Raises ModelUnavailable if the
+    model does not answer.
     """
     if model is None:
         return carried(question, spoken_of(turns[-1]))
@@ -225,7 +232,11 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
 
 
 def carried(question: str, names: Sequence[str]) -> str:
-    """Return a question with names of previous turns, most important first, if it depends on them and lacks them."""
+    """Append names of previous turns to a question that depends on the previous turns.
+
+    ``names`` are ordered by importance, highest first. Names that the question contains already are not appended. A
+    question that does not depend on previous turns is returned unchanged.
+    """
     small = FUNCTION_WORDS[language_of(question)]
     telling = [word for word in words_of(question) if word not in small]
     if len(telling) >= FEW_WORDS and not _POINTS_BACK.search(question):

@@ -2,19 +2,20 @@
 
 :func:`confidence` calls no model. It computes two features and combines them by a logistic model:
 
-- Coverage: for each content word of the question, the similarity of the nearest word in one passage. The feature is
-  the geometric mean of these, weighted by the words' rarity in the file, so that one missing rare word lowers it
-  strongly. Two passages are combined, with a lower weight, if the graph led to one of them. For yes-or-no questions,
-  which often compare two statements, any two passages are combined with full weight.
+- Coverage of the question by one passage. Each content word of the question has a similarity: that of the nearest word
+  in the passage. The feature is the geometric mean of these similarities, weighted by the words' rarity in the file. So
+  one missing rare word lowers it strongly. Two passages are combined, with a lower weight, if the graph led to one of
+  the two. Yes-or-no questions often compare two statements. For them, any two passages are combined with full weight.
 - Wording: the number of different triples of consecutive words of the question that occur in one passage.
 
 The weights were chosen once on the dev halves of question sets, with one unanswerable question for each answerable one
 (docs/how-to/answering.md).
 
 :func:`best_sentence` ranks the sentences of the best hits by a linear model. Its weights were chosen once, by a softmax
-over the sentences of each question, on SQuAD's questions whose id has an even SHA-256 and the dev halves of three other
-sets (docs/how-to/answering.md). It uses the features of :class:`monograph.answer.reading.Reading` and compares hits
-with each other, which :mod:`monograph.answer.reduce` does not.
+over the sentences of each question (docs/how-to/answering.md). The questions were SQuAD's questions whose id has an
+even SHA-256, and the dev halves of three other sets. The model uses the features of
+:class:`monograph.answer.reading.Reading`. It compares the sentences of different hits with each other;
+:mod:`monograph.answer.reduce` does not.
 """
 
 from __future__ import annotations
@@ -36,34 +37,40 @@ from monograph.values import BestSentence, Hit, Mention, Span
 from monograph.values.answer import TokenCounter
 
 RANKED = (0.4, 4.29, 1.88, 2.68, 1.58, 5.46, 2.55, -0.48)
-"""Weights of the features of a sentence, in this order:
+"""Weights of the features by which the best sentence is chosen.
 
-- its log-odds within its passage;
-- mean similarity of its passage, or the title, to the words of the question, weighted by their rarity in the file;
-- its hit's relevance, divided by the best hit's;
-- share of the question's pairs of consecutive words that it contains;
+The features of a sentence, in this order (each "mean similarity" is weighted by the rarity of the words in the file):
+
+- log-odds that it holds the answer, from its passage alone: see :data:`monograph.answer.reading.SENTENCE`;
+- mean similarity of its whole passage to the question's words; for words that the title contains, the similarity is 1;
+- relevance of its hit, divided by the relevance of the best hit;
+- share of the question's pairs of consecutive words that the sentence contains;
 - whether it contains a name of the requested kind;
-- mean similarity of the sentence, or the title, to the words of the question, weighted as above;
-- share of the question's words that the previous sentence adds;
-- whether it is the first of its passage.
+- mean similarity of the sentence to the question's words; for words that the title contains, the similarity is 1;
+- share of the question's words that the previous sentence contains, and the sentence and the title lack;
+- whether it is the first sentence of its passage.
 """
 
 HOLDS = Model(-1.09, (0.68,))
-"""Model of the probability that the best sentence contains the answer, if any sentence does. Its feature is the
-log-odds of the sentence's share in the softmax.
+"""Logistic model of the probability that the best sentence contains the answer, if any sentence does.
+
+Its one feature is the log-odds of the best sentence's share in the softmax over all sentences.
 """
 
 MARK = "» "
-"""Prefix of the sentence most likely to answer, in answers without a model."""
+"""Prefix of the sentence that is most likely the answer, in answers without a model."""
 
 WANTED = 1.5
-"""Value of a word of the requested name, date or number; a word of the question has the value 1."""
+"""Value of each word of the requested name, date or number when an excerpt is chosen. A word of the question has value
+1.
+"""
 
 BREAK = 0.3
-"""Value of a stretch's beginning, or end, at a clause boundary."""
+"""Value added to a stretch of words if it begins at a clause boundary, and again if it ends at one."""
 
 AWAY = 0.05
-"""Value subtracted for each word of distance between the middle of a stretch and the middle of the valued words."""
+"""Value subtracted from a stretch of words for each word between its middle and the middle of the words with a value.
+"""
 
 _WORD = regex(r"\w+")
 _WRITTEN = regex(r"\S+")
@@ -76,10 +83,11 @@ _NARROW = frozenset(("person", "place", "date", "quantity"))
 def best_sentence(
     reading: Reading, hits: Sequence[Hit], named: Mapping[int, Sequence[Mention]], confidence: float
 ) -> BestSentence | None:
-    """Return the sentence most likely to answer; None if no hit is a chunk with text, or the question has no words.
+    """Return the sentence that is most likely the answer.
 
-    Summaries among the hits are skipped, because they are not in a document. ``named`` has the mentions of the
-    requested kind in each hit, by the hit's place; ``confidence`` is the probability that the hits answer at all.
+    Return None if no hit is a chunk with text, or the question has no words. Summaries among the hits are skipped,
+    because their text is in no document. ``named`` maps the index of a hit to the mentions in it that have the kind
+    that the question asks for. ``confidence`` is the probability that any of the hits answers the question.
     """
     looked_at = [index for index, hit in enumerate(hits[:LOOKED_AT]) if hit.summary is None and hit.text.strip()]
     if not looked_at or not reading.question.words:
@@ -111,9 +119,10 @@ def best_sentence(
 def features(
     reading: Reading, hits: Mapping[int, Hit], named: Mapping[int, Sequence[Mention]]
 ) -> tuple[list[tuple[int, int, int]], Float64]:
-    """Return (place, start, end) of all sentences of the hits, in order, and the features of each.
+    """Return (index of the hit, start, end) of each sentence of the hits, and the features of each sentence.
 
-    ``hits`` and ``named`` are by place. The features are float64 (sentences, len(RANKED)).
+    ``hits`` and ``named`` have the index of a hit as key. The sentences are in the order of ``hits`` and of the text.
+    The features are float64 (sentences, len(RANKED)), in the order that :data:`RANKED` describes.
     """
     sentences = reading.sentences([titled(hit) for hit in hits.values()])
     positions = [(index, *span) for index, spans in zip(hits, sentences.spans, strict=True) for span in spans]
@@ -140,9 +149,10 @@ def features(
 
 
 def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCounter) -> BestSentence | None:
-    """Return the best sentence without headings, or a stretch of it that fits the budget; None if no word fits.
+    """Return the best sentence without headings, shortened to fit the budget; None if not even one word fits.
 
-    The stretch contains the requested name, date or number if there is one and it fits.
+    If the sentence does not fit, a stretch of its words is returned. The stretch contains the requested name, date or
+    number if there is one and it fits.
     """
     inner = best.within
     target = None if inner is None else (inner.start - best.span.start, inner.end - best.span.start)
@@ -156,7 +166,7 @@ def fitted(asked: QueryTerms, best: BestSentence, budget: int, count: TokenCount
 
 
 def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], inside: Sequence[Mention]) -> Span | None:
-    """Return the mention in a sentence that is nearest to the question's words in it."""
+    """Return the mention in a sentence that is nearest to the question's words in it; None if there is none."""
     if question.kind not in _NARROW or not inside:
         return None
     if len(inside) == 1:
@@ -180,7 +190,7 @@ def _find_mention(question: QueryTerms, hit: Hit, sentence: tuple[int, int], ins
 
 
 def may_answer(one: Mention, text: str) -> bool:
-    """Return whether a name may be an answer. A single word of unknown kind at the start of a sentence may not."""
+    """Return whether a mention may be an answer. A single word of unknown kind at the start of a sentence may not."""
     if one.kind != "name" or " " in one.name:
         return True
     before = text[: one.start].rstrip(" \t\"'“")
@@ -192,8 +202,9 @@ def excerpt(
 ) -> tuple[int, int]:
     """Return (start, end) of the best stretch of at most ``budget`` tokens; (0, 0) if not even one word fits.
 
-    It is the paragraph with the highest value, or the best whole words of it that fit. A heading is chosen only if
-    there is nothing else. ``wanted`` is (start, end) of the part of the text that is most likely the answer.
+    Each paragraph has a value: that of its words that occur in the question or in ``wanted``. The best paragraph is
+    returned, or the best run of whole words in it that fits. A heading is returned only if the text contains nothing
+    else. ``wanted`` is (start, end) of the part of the text that is most likely the answer, or None.
     """
     words = [match.span() for match in _WRITTEN.finditer(text)]
     if not words:
@@ -227,7 +238,10 @@ def excerpt(
 def _find_stretch(
     text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """Return (first, last) of the words with the highest value that fit, counting the tokens of each word alone."""
+    """Return (first, last) of the run of words with the highest value that fits the budget: words[first:last].
+
+    The tokens of each word are counted separately. ``value`` has the value of each word.
+    """
     costs = np.maximum(count([text[start:end] for start, end in words]), 1)
     spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
     valued = np.flatnonzero(value)
@@ -243,23 +257,26 @@ def _find_stretch(
 
 
 CONFIDENCE = Model(-4.65, (6.32, 0.89))
-"""Probability that a file answers a question. Features: coverage of its words by a passage, 0 to 1; number of its
-triples of consecutive words in one passage (up to 3, divided by 3). The prior probability of an answer is one half.
+"""Logistic model of the probability that a file answers a question.
+
+Features: coverage of the question's words by a passage, 0 to 1; number of the question's triples of consecutive words
+that occur in one passage (up to 3, divided by 3). The prior probability of an answer is one half.
 """
 
 LEAST = 0.22
-"""Confidence below which a question counts as not answered by the file. In most sets one in twenty of the answerable
-questions is below it (docs/how-to/answering.md).
+"""Confidence below which a question counts as not answered by the file.
+
+In most question sets, one in twenty of the answerable questions has a lower confidence (docs/how-to/answering.md).
 """
 
 LEAST_FOR_A_MODEL = 0.06
-"""Confidence below which no model is called; answerable questions of all dev sets are far above it."""
+"""Confidence below which no model is called. In all dev sets, the confidence of answerable questions is far higher."""
 
 LOOKED_AT = 10
-"""Number of hits that are examined, from the best."""
+"""Number of hits that are examined, the best first. Further hits are ignored."""
 
 LED = 0.75
-"""Weight of a coverage that combines two passages of which the graph led to one."""
+"""Factor of a coverage by two passages together, if the graph led to one of the two."""
 
 MOST_RUNS = 3
 
@@ -278,7 +295,7 @@ def check(threshold: float) -> None:
 
 
 def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
-    """Return the probability that the hits answer a question, 0 to 1; 0 if there are no hits or no words."""
+    """Return the probability that the hits answer a question, 0 to 1; 0 without hits or without content words."""
     looked_at = hits[:LOOKED_AT]
     if not looked_at or not reading.question.words:
         return 0.0
@@ -286,7 +303,7 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 
 
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
-    """Return the features of a question and its first hits for the model: float64 (2,)."""
+    """Return the two features of a question and hits for :data:`CONFIDENCE`, (coverage, wording): float64 (2,)."""
     passages, question = list(map(titled, hits)), reading.question
     similarity = reading.nearness(passages)
     if _YES_OR_NO.match(question.text):
@@ -300,13 +317,16 @@ def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
 
 
 def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
-    """Return whether any content word of a question occurs in a hit or its title, in any inflected form."""
+    """Return whether a content word of a question occurs in a hit or its title, in any inflected form.
+
+    Only the first :data:`LOOKED_AT` hits are examined.
+    """
     stems = set(map(stem, telling_words(asked)))
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
 
 def _combine_rows(similarity: Float64, indices: Sequence[int]) -> Float64:
-    """Return the rows, and the maximum of each row with each of the rows ``indices``."""
+    """Append to the rows, for each of ``indices``, the maximum of every row and the row with this index."""
     return np.concatenate([similarity, *(np.maximum(similarity, similarity[index]) for index in indices)])
 
 

@@ -25,9 +25,10 @@ _WORD = regex(r"\w+")
 
 @telemetry.traced("monograph.pack")
 def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packing, over: Overview | None) -> Context:
-    """Return the context of the question ``text``; its ``relevance`` is the confidence that the hits answer it.
+    """Return the context of the question ``text``, built from its hits.
 
-    ``reader`` reads the state in which the hits were found; ``over`` has summaries for the context.
+    ``reader`` reads the state of the file in which the hits were found. ``over`` has the summaries for the context, if
+    any. The context's ``relevance`` is the confidence that the hits answer the question.
     """
     hits = hits if over is None else over.hits
     question = query_terms(reader, text)
@@ -46,7 +47,10 @@ def make_context(reader: Reader, text: str, hits: Sequence[Hit], packing: Packin
 
 
 def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
-    """Return the graph paths to the best hits as texts, each once; only paths with at least two entities."""
+    """Return the graph paths to the best hits as texts, without repeats.
+
+    Paths with fewer than two entities are skipped.
+    """
     paths = [
         " → ".join(dict.fromkeys(" ".join(node.name.split()) for node in hit.path.nodes[1:]))
         for hit in hits[:LOOKED_AT]
@@ -56,9 +60,10 @@ def relations(hits: Sequence[Hit]) -> tuple[str, ...]:
 
 
 def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[int, list[Mention]]:
-    """Return the mentions of the kind that a question asks for, without names in the question, by the place of the hit.
+    """Return the mentions in each hit that have the kind that a question asks for, by the index of the hit.
 
-    Empty if the question's words do not indicate a kind, or the hits have no graph.
+    Names that occur in the question are left out. The result is empty if the question's words do not indicate a kind,
+    or the hits have no graph.
     """
     if not question.kinds:
         return {}
@@ -80,7 +85,8 @@ def of_kind(reader: Reader, question: QueryTerms, hits: Sequence[Hit]) -> dict[i
 def candidates(named: Mapping[int, Sequence[Mention]], hits: Sequence[Hit]) -> tuple[str, ...]:
     """Return at most CANDIDATES names that may answer the question, the most probable first.
 
-    ``named`` has the mentions of the kind that the question asks for, by the place of the hit: see :func:`of_kind`.
+    ``named`` maps the index of a hit to the mentions that have the kind that the question asks for: see
+    :func:`of_kind`.
     """
     weights: dict[str, float] = {}
     for index, mentions in named.items():

@@ -1,8 +1,9 @@
 """Summaries for a context: those above the hits, or those of whole documents for a question about a whole.
 
-If a file has a tree, summaries get a share of the context's budget. Passages contain the requested facts, and summaries
-their surroundings. A question such as "what is this document about" is not answered by the passages most similar to it.
-Its context has the summaries from the top of the tree down, and the beginning of the document.
+If a file has a tree, summaries get a share of the context's budget. Passages contain the requested facts. Summaries
+describe the text around the passages. A question such as "what is this document about" is a question about a whole. The
+passages most similar to such a question do not answer it. Its context has the summaries from the top of the tree down,
+and the beginning of the document.
 """
 
 from __future__ import annotations
@@ -25,37 +26,40 @@ SHARE = 0.2
 """Share of the budget for the summaries above the hits."""
 
 WHOLE_SHARE = 0.5
-"""Share of the budget for summaries if the question is about a whole."""
+"""Share of the budget for summaries if the question is about a whole document, or the whole file."""
 
 LAYERS = 2
-"""Number of layers above a hit from which its summaries are taken."""
+"""Number of layers of the tree above a hit whose summaries may be added to the context."""
 
 LEAST = 2
-"""Minimum number of hits under a summary that is included."""
+"""Minimum number of hits that must be under a summary for it to be included."""
 
 SCATTERED = 0.5
-"""Number of documents for each hit above which the hits are treated as unrelated."""
+"""Number of documents per hit above which the hits are treated as unrelated."""
 
 LOOKED_AT = 10
 MOST_NODES = 64
-"""Maximum number of summaries read for one context; more if the budget is large."""
+"""Maximum number of summaries that are read for one context. A large budget raises it."""
 
 SUMMARY_TOKENS = 16
-"""Low estimate of the tokens of a summary."""
+"""Low estimate of the number of tokens of a summary."""
 
 CHUNK_TOKENS = 48
-"""Low estimate of the tokens of a chunk, so that enough chunks are read to fill the budget."""
+"""Low estimate of the number of tokens of a chunk. It is low so that enough chunks are read to fill the budget."""
 
 _HEADS = ",:;–—|("
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """Summaries for a context, as hits in the order in which they are to be included.
+    """Summaries for a context, and the hits that they accompany.
 
-    ``hits`` are those of the search, or the beginnings of the documents that a question about a whole refers to, to be
-    read in order: then ``opening`` is True. ``share`` is the largest share of the budget for the summaries. If the
-    question is about a whole, ``whole`` is True, and the summaries come first.
+    ``summaries`` are hits in the order in which they are added to the context. ``share`` is the largest share of the
+    budget that summaries may take. ``whole`` is True if the question is about a whole document or the whole file.
+    Summaries then come before passages.
+
+    ``hits`` are usually the hits of the search. For a question about a whole, they may be the beginnings of the
+    documents that the question refers to. Then ``opening`` is True, and they are read in order, not ranked.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -83,7 +87,7 @@ def overview(
 
 
 def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
-    """Return the summaries above the hits, first those above the most and best hits."""
+    """Return the summaries above the hits. A summary above more hits, and above better hits, comes first."""
     looked_at = hits[:LOOKED_AT]
     if len({hit.chunk.document_id for hit in looked_at}) > SCATTERED * len(looked_at):
         return []  # Each hit has another subject, and needs the budget itself.
@@ -103,7 +107,11 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview:
-    """Return the overview of the named documents, or of the only one, with their beginnings; else of the whole file."""
+    """Return the overview of whole documents or of the whole file.
+
+    With ``named`` (row numbers), or if only one document matches the filter, it covers these documents and has their
+    beginnings. Otherwise it covers the whole file.
+    """
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(document_rows) > 1:
@@ -125,7 +133,7 @@ def _load_whole(
 def _load_hits(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
-    """Return summaries as hits, in order, each reduced to its quotable part: see :func:`quotable`."""
+    """Return summaries as hits, in the order of ``nodes``, each reduced to its permitted part: see :func:`quotable`."""
     permitted = quotable(connection, nodes, allowed, named)
     rows = store.load(connection, permitted)
     nearest = chunks.load(connection, (rows[node].nearest or 0 for node in permitted))
@@ -136,7 +144,11 @@ def _load_hits(
 
 
 def _find_documents(connection: Connection, question: str) -> dict[str, list[int]]:
-    """Return the documents that a question names, by the name that occurs in it but in no longer one."""
+    """Return the documents that a question names, as {name: row numbers of documents}.
+
+    A name is a title, the head of a title or a file name. It is skipped if the question contains it only as a part of a
+    longer name.
+    """
     question_text = f" {' '.join(words_of(question))} "
     rows_by_name: dict[str, list[int]] = {}
     words: dict[str, str] = {}
@@ -159,10 +171,11 @@ def _find_documents(connection: Connection, question: str) -> dict[str, list[int
 def quotable(
     connection: Connection, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
 ) -> dict[int, Summary]:
-    """Return by node the part of each summary that the filter (and ``documents``, if given) permits.
+    """Return the permitted part of each summary, by node. A summary without a permitted part is left out.
 
-    A summary that quotes its sources keeps the sentences of permitted chunks, and has these as its ``chunks``. A
-    summary in its own words is kept whole if all chunks under it are permitted, and dropped otherwise.
+    ``allowed`` and ``documents`` (None for all documents) say which chunks are permitted. A summary that quotes chunks
+    is cut down to the sentences that come from permitted chunks. Its ``chunks`` are then only those chunks. A summary
+    that a model wrote in its own words is kept whole if all chunks under it are permitted, and left out otherwise.
     """
     rows = store.load(connection, nodes)
     gists = summaries.texts_of(connection, rows.values())
@@ -198,7 +211,7 @@ STAND_IN = "this document"
 """Phrase that replaces a document's name in a question."""
 
 LONGEST = 500
-"""Maximum number of characters of a question about a whole; longer questions are more specific."""
+"""Maximum number of characters of a question about a whole. Longer questions are treated as more specific."""
 
 _NOUNS = (
     r"(?:documents?|texts?|files?|reports?|articles?|papers?|books?|stor(?:y|ies)|novels?|meetings?|transcripts?|minutes"
@@ -249,9 +262,10 @@ _BROAD = (
 
 
 def _compile_questions(whole: str, ganzes: str, todo: str, repeated: str) -> re.Pattern[str]:
-    """Return the expression for questions about a whole, given its expressions in English, German and Spanish.
+    """Return one regular expression for questions about a whole, in English, German and Spanish.
 
-    ``repeated`` is ``*`` or ``?``: how often a larger whole ("of this archive") may follow.
+    ``whole``, ``ganzes`` and ``todo`` are the expressions for a whole in these languages. ``repeated`` is ``*`` or
+    ``?``: how often a larger whole ("of this archive") may follow.
     """
     within = r"(?:of|in|from|across|within|throughout|covered (?:in|by)|discussed (?:in|at))"
     of = rf"(?:\s+{within}\s+{whole}){repeated}"
@@ -303,7 +317,7 @@ def _strip_marks(text: str) -> str:
 def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
     """Return whether a question is about the content of a whole document, or of the whole file.
 
-    ``names`` are names of documents that occur in it: each is replaced by "this document".
+    ``names`` are names of documents that occur in the question. Each is replaced by "this document" before the check.
     """
     if len(question) > LONGEST:
         return False
@@ -314,5 +328,5 @@ def is_about_a_whole(question: str, names: Iterable[str] = ()) -> bool:
 
 
 def may_be_about_a_whole(question: str) -> bool:
-    """Return whether a question is about a whole if some part of it is the name of a document."""
+    """Return whether a question is about a whole, assuming that some part of the question is the name of a document."""
     return len(question) <= LONGEST and _ASKED_OF_ANYTHING.search(_strip_marks(question)) is not None

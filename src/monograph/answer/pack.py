@@ -1,4 +1,4 @@
-"""Packing of hits into a token budget: no sentence twice, neighbours joined, each piece with its source."""
+"""Packing of hits into a token budget: no sentence twice, adjacent chunks joined, each piece with its source."""
 
 from __future__ import annotations
 
@@ -32,12 +32,14 @@ from monograph.values.answer import TokenCounter
 from monograph.values.arguments import BUDGET
 
 FAR = 4.0
-"""Difference from the best value above which a sentence is dropped even if the budget has room, unless the cut is 0.
-On the dev questions this removes a tenth of the tokens, and no answer.
+"""Largest difference between the best sentence's value and that of a kept sentence, unless the cut is 0.
+
+A sentence with a lower value is dropped even if the budget has room. On the dev questions this removes a tenth of the
+tokens, and no answer.
 """
 
 REPEATED = 24
-"""Characters of a sentence below which it may be repeated (Yes. Thank you!)."""
+"""Number of characters below which a sentence may be repeated in a context, such as "Yes." or "Thank you!"."""
 
 _FENCE = "=====0123abcd\n"
 _SHORTER = 7 / 8
@@ -47,9 +49,9 @@ _SHORTER = 7 / 8
 class Packing:
     """Options for packing a context.
 
-    ``budget`` is the largest number of tokens of its text, at least 1, as ``count`` counts them like the model that
-    will read it. ``cut`` is the approximate share of the hits' tokens to remove even if the budget has room, 0 to 1.
-    Raises InputError if a value is out of range.
+    ``budget`` is the largest number of tokens of the context's text, at least 1. ``count`` counts tokens; it should
+    count them as the model does that will read the context. ``cut`` is the approximate share of the hits' tokens to
+    remove, 0 to 1. They are removed even if the budget has room. Raises InputError if a value is out of range.
     """
 
     budget: int = BUDGET
@@ -68,7 +70,10 @@ DEFAULT_PACKING = Packing()
 
 
 class _Unit(NamedTuple):
-    """Sentence that may be kept: text[start:end] of a part of a piece. A summary's unit may be its whole text."""
+    """Sentence that may be included in a context: text[start:end] of one part of a piece.
+
+    A unit of a summary may be the summary's whole text.
+    """
 
     piece: int
     part: int
@@ -89,13 +94,13 @@ def pack(
     """Pack hits into a context.
 
     Chunks of a document that overlap or follow each other become one piece. The sentences of all pieces are scored
-    together, with a deduction for the rank of their hits, and the best are kept within the budget. No sentence is kept
-    twice; a summary whose sentences are all included already is left out. If not even one sentence fits, the best is
-    truncated at a word boundary.
+    together; a sentence loses value with the rank of its hit. The best sentences are kept within the budget. No
+    sentence is kept twice. A summary is left out if all its sentences are included already. If not even one sentence
+    fits, the best sentence is truncated at a word boundary.
 
-    ``relations`` and ``candidates`` are shown before the pieces if the budget has room; only candidates that occur in a
-    piece. The summaries of ``over`` get a share of the budget, and contribute only sentences that no passage here
-    contains.
+    ``relations`` (graph paths as texts) and ``candidates`` (names that may answer the question) are shown before the
+    pieces if the budget has room. Candidates that occur in no piece are left out. The summaries of ``over`` get a share
+    of the budget. They contribute only sentences that no passage of the context contains.
     """
     pieces = gather(hits)
     opening = over is not None and over.opening
@@ -130,7 +135,7 @@ def pack(
 
 
 def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> list[_Unit]:
-    """Return the sentences that are worth their tokens, best first."""
+    """Return the sentences of the pieces, best first, without those whose value is too low to be worth their tokens."""
     positions = [(number, part) for number, piece in enumerate(pieces) for part in range(len(piece.parts))]
     passages = [titled_part for piece in pieces for titled_part in titled_parts(piece)]
     units, least = [], least_value(cut)
@@ -153,7 +158,10 @@ def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> 
 
 
 def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return units without sentences of earlier units, ignoring white space; drop a summary that has nothing new."""
+    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison.
+
+    A summary is dropped if earlier units contain all of its sentences.
+    """
     seen: set[str] = set()
     result = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -171,7 +179,11 @@ def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[
 
 
 def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return all sentences in reading order; of several pieces the first sentence of each, then the second of each."""
+    """Return all sentences in reading order.
+
+    With several pieces, the first sentence of each piece comes first, then the second sentence of each piece, and so
+    on.
+    """
     positions = []
     for number, piece in enumerate(pieces):
         parts = ((part, *span) for part, piece_part in enumerate(piece.parts) for span in split(piece_part.text))
@@ -183,7 +195,10 @@ def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
 
 
 class _Room:
-    """Remaining token budget. Each text is counted by itself; the heading of a piece is counted once."""
+    """Remaining token budget.
+
+    The tokens of each unit are counted separately. The heading of a piece is counted once, with its first unit.
+    """
 
     def __init__(self, budget: int, pieces: Sequence[CitedPiece], count: TokenCounter) -> None:
         fence, *self._headings = count([_FENCE, *(f"{cite(piece, 10).heading}\n\n" for piece in pieces)])
@@ -192,7 +207,10 @@ class _Room:
         self._opened: set[int] = set()
 
     def take(self, units: Sequence[_Unit], most: int | None = None) -> list[_Unit]:
-        """Return the units that fit, in order, using at most ``most`` tokens for all of them."""
+        """Return the units that fit, in order.
+
+        All of them together take at most ``most`` tokens. With None, only the remaining budget limits them.
+        """
         counts = self._count([f"{unit.text} …" for unit in units])
         kept_back = 0 if most is None else max(0, self.left - most)
         chosen = []
@@ -206,14 +224,17 @@ class _Room:
 
 
 def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: Packing) -> list[_Unit]:
-    """Return the best units that fit the budget; at least one."""
+    """Return the best units that fit the budget, or the first unit if none fits."""
     return _Room(packing.budget, pieces, packing.count).take(units) or list(units[:1])
 
 
 def _add_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages."""
+    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages.
+
+    Return all pieces, with those of the summaries last, and the chosen units.
+    """
     all_pieces = [*pieces, *gather(overview.summaries)]
     room = _Room(packing.budget, all_pieces, packing.count)
     share = int(packing.budget * overview.share)
@@ -259,7 +280,10 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return units without the worst, for a token count ``excess`` times the budget; shorten a unit that is alone."""
+    """Return fewer units, or one shorter unit, because the chosen ones take ``excess`` times the budget.
+
+    With several units, the worst are dropped. A single unit is shortened; if it is a summary, it is dropped.
+    """
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     (unit,) = chosen
@@ -272,7 +296,7 @@ def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float
 
 
 def _cite_pieces(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: PassageOrder) -> tuple[Citation, ...]:
-    """Return the citations of the pieces with kept sentences, numbered in order."""
+    """Return a citation for each piece with chosen units, numbered in the given order of passages."""
     best = {unit.piece: unit.value for unit in reversed(chosen)}
     ranked = sorted(best, key=lambda number: (-best[number], number))
     if order == "edges":
@@ -290,7 +314,10 @@ def _cite_pieces(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], order: P
 def cite(
     piece: CitedPiece, number: int, value: float = 0.0, spans: Sequence[Sequence[tuple[int, int]]] = ()
 ) -> Citation:
-    """Return the citation of a piece, with the kept (start, end) of each of its parts in order."""
+    """Return the citation of a piece.
+
+    ``spans`` has, for each part of the piece, the (start, end) of its kept stretches.
+    """
     hit, summary = piece.hit, piece.hit.summary
     kept_spans = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])

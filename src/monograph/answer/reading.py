@@ -35,19 +35,26 @@ LONGEST_SENTENCE = 800
 """Maximum number of characters of a sentence; longer text without punctuation is split into parts of this length."""
 
 BRIEF = 80
-"""Average characters of a sentence below which a text is treated as brief (a chat, a table, code)."""
+"""A text whose sentences have fewer characters than this on average is treated as brief (a chat, a table, code)."""
 
 JOINED = 150
-"""Characters of a sentence of a brief text below which it is joined with the sentences that follow."""
+"""In a brief text, a sentence of fewer characters than this is joined with the sentences that follow."""
 
 WRAPPED = 400
-"""Characters of a sentence above which it is split at line breaks: it is a chat or code without punctuation."""
+"""A sentence of more characters than this is split at line breaks: it is a chat or code without punctuation."""
 
 TOLD, TOLD_OF_TEXT = 5, 1
-"""Columns of :func:`compare` for a stretch and for a text, in addition to two for each content word of the question."""
+"""Numbers of further columns of :func:`compare`, for a stretch and for a text.
+
+They come after the two columns for each content word of the question.
+"""
 
 DATE, AMOUNT, POINTER = 2, 4, 8
-"""Bits for the clues of a word; the compiled module has the same values."""
+"""Bits of the clues that a word gives: it belongs to a date or time, to an amount, or it is a pronoun or a similar
+word.
+
+The compiled module has the same values.
+"""
 
 _TIMES = """century centuries yesterday today tomorrow monday tuesday wednesday thursday friday saturday sunday januar
     january februar february march april may june july august september october november december"""
@@ -59,32 +66,40 @@ _CLUES = {
     **dict.fromkeys(_AMOUNTS.split(), AMOUNT),
     **dict.fromkeys(_POINTING.split(), POINTER),
 }
-"""Clues of lower-case words."""
+"""Clues that a word gives, by lower-case word: see :data:`DATE`."""
 
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
-"""Probability that a sentence holds the answer, or a step to it: a logistic model, chosen once on the dev halves of
-question sets (docs/how-to/answering.md). It uses words only; vectors of whole sentences were tried in addition and did
-not improve it.
+"""Logistic model of the probability that a sentence holds the answer, or a step to it.
 
-Features of a sentence, in this order (similarities are weighted by the words' rarity in the file):
+Its weights were chosen once on the dev halves of question sets (docs/how-to/answering.md). It uses words only. Vectors
+of whole sentences were tried in addition and did not improve it.
+
+Features of a sentence, in this order. Every "mean similarity" is a mean over words of the question, weighted by their
+rarity in the file:
 
 - share of the question's words that it contains, each weighted by its rarity in the passage;
 - mean similarity to the question's words that are not in the title;
 - mean similarity to all words of the question, minus its maximum over the sentences of the passage;
 - fraction of the passage's sentences with a higher mean similarity;
-- share of the question's words that the previous sentence adds;
-- ln(number of sentences);
-- whether it is the first;
+- share of the question's words that the previous sentence contains and this one lacks;
+- ln(number of sentences of the passage);
+- whether it is the first sentence of the passage;
 - whether it begins with a pronoun or a similar word;
 - maximum of the mean similarity over the sentences of the passage;
-- names that the question lacks (up to 3, divided by 3), if a person is asked for; the same, if a place is asked for;
-- a date or time, if asked for; an amount, if asked for;
-- names that the question lacks, and an amount, if the kind of the answer is unknown.
+- names that the question lacks (up to 3, divided by 3), if the question asks for a person, else 0;
+- the same number of names, if the question asks for a place, else 0;
+- whether it has a date or time, if the question asks for one, else 0;
+- whether it has an amount, if the question asks for one, else 0;
+- names that the question lacks, as above, if the kind of the answer is unknown, else 0;
+- whether it has an amount, if the kind of the answer is unknown, else 0.
 """
 
 MOST_WORDS = 64
 LIGHTEST = 0.3
-"""Minimum weight of a word, before normalization: even a word of every chunk helps a little to rank sentences."""
+"""Minimum weight of a word of the question, before normalization.
+
+It is above 0 because even a word that occurs in every chunk helps a little to rank sentences.
+"""
 
 _POSSESSIVE = regex(r"['’]s\b")
 _KINDS = (
@@ -99,10 +114,11 @@ _KINDS = (
 class QueryTerms:
     """Words of a question, their weights, and the kind of its answer.
 
-    ``words`` are its content words, folded, each once, in order, with their ``stems``; ``weights`` their inverse
-    document frequencies in the file, normalized to sum 1, float64 (words,). ``every`` has all its folded words, in
-    order. ``kinds`` are the kinds of entities that may be the answer, empty if no word indicates them; ``kind`` sums
-    them up: ``person``, ``place``, ``date``, ``quantity`` or ``other``.
+    - ``words``: the content words of the question, folded, without repeats, in order. ``stems`` are their stems.
+    - ``weights``: float64 (words,), the inverse document frequency of each word in the file, normalized to sum 1.
+    - ``every``: all words of the question, folded, in order.
+    - ``kinds``: the kinds of entities that may be the answer; empty if no word indicates a kind.
+    - ``kind``: one word for ``kinds``: ``person``, ``place``, ``date``, ``quantity`` or ``other``.
     """
 
     text: str
@@ -121,7 +137,7 @@ def query_terms(reader: Reader, text: str) -> QueryTerms:
 
 
 def telling_words(text: str) -> tuple[str, ...]:
-    """Return the folded content words of a question, without function words; all its words if none is left."""
+    """Return the content words of a question, folded. If it has only function words, return all its words."""
     all_words = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
     telling = [
@@ -133,7 +149,10 @@ def telling_words(text: str) -> tuple[str, ...]:
 
 
 def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
-    """Return the terms of a question, weighted by the number of chunks with each word, of ``total`` chunks."""
+    """Return the terms of a question, weighted by the rarity of its words.
+
+    ``frequency`` is the number of chunks that contain each word, of ``total`` chunks.
+    """
     words = telling_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
     kinds = answer_kinds(text)
@@ -150,7 +169,7 @@ def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[st
 
 @dataclass(frozen=True, slots=True)
 class PiecePart:
-    """Part of a document, or a summary's text: ``text`` begins at character ``start``."""
+    """Part of a document, or the text of a summary. ``start`` is the offset in the document where ``text`` begins."""
 
     start: int
     text: str
@@ -158,7 +177,7 @@ class PiecePart:
 
 @dataclass(frozen=True, slots=True)
 class CitedPiece:
-    """Parts of one document in reading order, or a summary; ``hit`` is the best of its hits."""
+    """Parts of one document in reading order, or a summary. ``hit`` is the best of the hits that form the piece."""
 
     hit: Hit
     chunks: tuple[str, ...]
@@ -175,14 +194,18 @@ class TitledText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sentences:
-    """Sentences of passages, in order, with their features; arrays are float64.
+    """Sentences of several passages, passage by passage, with their features. Arrays are float64.
 
-    ``spans`` has the (start, end) of each sentence, passage by passage, ``at`` the positions in the passages that have
-    any. ``near``, (sentences, words), is the similarity to each word of the question, 0 to 1; ``has`` is 1 where the
-    sentence contains the word; ``told`` are further features, (sentences, TOLD), as :func:`compare` returns them.
-    ``titles``, (passages, words), is 1 where a title contains the word. Of each sentence, ``shares`` is the share of
-    the question in it, weighted by the words' rarity in the passage, and ``odds`` the log-odds that it holds the
-    answer: see :data:`SENTENCE`.
+    In the shapes, ``sentences`` counts the sentences of all passages, and ``words`` the content words of the question.
+
+    - ``spans``: for each passage, the (start, end) of its sentences.
+    - ``at``: the passage of each sentence and its number there. Passages without sentences are not counted.
+    - ``near``, (sentences, words): similarity of the sentence to each word of the question, 0 to 1.
+    - ``has``, (sentences, words): 1 where the sentence contains the word, else 0.
+    - ``told``, (sentences, TOLD): further features, as :func:`compare` returns them.
+    - ``titles``, (passages with sentences, words): 1 where the passage's title contains the word, else 0.
+    - ``shares``, (sentences,): share of the question in the sentence, weighted by the words' rarity in the passage.
+    - ``odds``, (sentences,): log-odds that the sentence holds the answer: see :data:`SENTENCE`.
     """
 
     spans: Sequence[Spans]
@@ -198,7 +221,7 @@ class Sentences:
 class Reading:
     """Passages compared with a question. Safe for use by many threads.
 
-    ``passages`` are all those that the methods will be called with; duplicates are compared once.
+    ``passages`` must contain every passage that a method is called with later. Duplicates are compared once.
     """
 
     def __init__(self, question: QueryTerms, passages: Iterable[TitledText]) -> None:
@@ -217,9 +240,10 @@ class Reading:
         self._columns = self._compute_features(*self._slice_rows(range(len(distinct))))
 
     def nearness(self, passages: Sequence[TitledText]) -> Float64:
-        """Return the similarity of passages and their titles to each word of the question, float64 (passages, words).
+        """Return the similarity of passages to each word of the question, float64 (passages, words).
 
-        1 if a passage has the word, else the highest cosine of any of its words, at least 0.
+        It is 1 if the passage or its title contains the word. Otherwise it is the highest cosine of the word and any
+        word of the passage or title, at least 0.
         """
         indices, size = [self._index[passage] for passage in passages], len(self.question.words)
         near: Float64 = np.maximum(self._titles[indices], self._text_rows[indices])[:, :size]
@@ -239,13 +263,16 @@ class Reading:
         return Sentences(spans, layout, near, has, clues, titles, columns[:, 0], odds)
 
     def _row_numbers(self, indices: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Return the row numbers of the sentences of passages."""
+        """Return the row numbers, in the stored arrays, of the sentences of passages, which are given by index."""
         return np.concatenate(
             [np.zeros(0, np.int64), *(np.arange(self._ends[index], self._ends[index + 1]) for index in indices)]
         )
 
     def _slice_rows(self, indices: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return (similarities, contained words, further features, titles, positions) of the sentences of passages."""
+        """Return the stored values of the sentences of passages, which are given by index.
+
+        The result is (similarities, contained words, further features, contained words of titles, positions).
+        """
         size, rows = len(self.question.words), self._rows[self._row_numbers(indices)]
         non_empty = [index for index in indices if self._spans[index]]
         layout = Places(np.array([len(self._spans[index]) for index in non_empty], dtype=np.int64))
@@ -286,7 +313,10 @@ class Reading:
 
 
 class Places:
-    """Positions of sentences: the passage that each is ``of``, and its ``number`` there."""
+    """Positions of sentences: ``of`` is the index of the passage, ``number`` the index of the sentence in the passage.
+
+    ``counts`` is the number of sentences of each passage; none is 0. All indices are from 0.
+    """
 
     def __init__(self, counts: npt.NDArray[np.int64]) -> None:
         self.counts = counts
@@ -295,25 +325,28 @@ class Places:
         self.number = np.arange(int(counts.sum())) - self._starts[self.of]
 
     def most(self, values: Float64) -> Float64:
-        """Return for each sentence the maximum of a value in its passage."""
+        """Return, for each sentence, the maximum of ``values`` over the sentences of its passage."""
         result: Float64 = np.maximum.reduceat(values, self._starts)[self.of]
         return result
 
     def rarity(self, has: Float64) -> Float64:
-        """Return each word's rarity among the sentences of each passage, (passages, words); 0 if it does not occur."""
+        """Return the rarity of each word among the sentences of a passage, (passages, words); 0 for a missing word."""
         counts = np.add.reduceat(has, self._starts, axis=0)
         result: Float64 = np.where(counts > 0, np.log((self.counts[:, None] + 1) / (counts + 0.5)), 0.0)
         return result
 
     def rank(self, values: Float64) -> Float64:
-        """Return each sentence's rank in its passage by a value, highest first, divided by the number of sentences."""
+        """Return the rank of each sentence within its passage, divided by the number of sentences of the passage.
+
+        Sentences are ranked by ``values``, highest first, from 0.
+        """
         order = np.lexsort((-values, self.of))
         ranks = np.empty(len(values))
         ranks[order] = self.number
         return ranks / self.counts[self.of]
 
     def before(self, rows: Float64) -> Float64:
-        """Return for each sentence the row of the previous one in its passage; zeros for the first."""
+        """Return, for each sentence, the row of the previous sentence in its passage; zeros for the first sentence."""
         result = np.zeros_like(rows)
         result[1:] = rows[:-1]
         result[self.number == 0] = 0.0
@@ -321,7 +354,7 @@ class Places:
 
 
 def read_hits(question: QueryTerms, hits: Sequence[Hit]) -> Reading:
-    """Compare hits, and the pieces that they form, with a question."""
+    """Compare hits with a question, and also the pieces that adjacent hits form (see :func:`gather`)."""
     return Reading(question, [*map(titled, hits), *(part for piece in gather(hits) for part in titled_parts(piece))])
 
 
@@ -331,7 +364,7 @@ def titled(hit: Hit) -> TitledText:
 
 
 def span_of(hit: Hit, start: int, end: int) -> Span:
-    """Return text[start:end] of a hit, which must be no summary, as a span of its document."""
+    """Return text[start:end] of a hit as a span of its document. The hit must not be a summary."""
     chunk = hit.chunk
     return Span(chunk.document_id, chunk.start + start, chunk.start + end, chunk.text[start:end])
 
@@ -342,7 +375,7 @@ def titled_parts(piece: CitedPiece) -> list[TitledText]:
 
 
 def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
-    """Return hits as pieces to cite, best first; chunks that overlap or follow each other become one piece."""
+    """Group hits into pieces to cite, best first. Chunks that overlap or follow each other become one piece."""
     summaries = {hit.summary.id: hit for hit in reversed(hits) if hit.summary is not None}
     pieces = [
         CitedPiece(hit, hit.summary.chunks, (PiecePart(0, hit.text),)) for hit in summaries.values() if hit.summary
@@ -364,7 +397,7 @@ def gather(hits: Sequence[Hit]) -> list[CitedPiece]:
 
 
 def _join_hits(hits: Sequence[Hit]) -> CitedPiece:
-    """Return the piece of adjacent hits of one document, given in reading order."""
+    """Return one piece for adjacent hits of one document, which are given in reading order."""
     parts: list[PiecePart] = []
     for chunk in (hit.chunk for hit in hits):
         end = parts[-1].start + len(parts[-1].text) if parts else -1
@@ -382,22 +415,29 @@ def _load_clues() -> CompiledClues:
 
 
 def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Spans]) -> tuple[Float64, Float64]:
-    """Compare stretches of texts with a question.
+    """Compare texts, and stretches of these texts, with the words of a question.
 
-    ``stretches`` has the (start, end) of the stretches of each text, in order; they leave out nothing but white space.
+    ``stretches`` has the (start, end) of the stretches of each text, in order. Text between stretches is only white
+    space. ``words`` is the number of content words of the question.
 
     Returns
     -------
     float64 (stretches, 2 words + TOLD), a row for each stretch of each text:
 
-    - its similarity to each word of the question, 0 to 1: the highest cosine of any of its words;
-    - 1 for each word that it contains; of words with the same stem only for the last;
-    - number of capitalized words after its first that the question lacks, divided by three, at most 1;
-    - 1 for a date or time; 1 for an amount; 1 if its first word is a pronoun or a similar word;
+    - one column per word: the similarity, 0 to 1, which is the highest cosine of the word and any word of the stretch;
+    - one column per word: 1 if the stretch contains the word. Of question words with the same stem, only the last
+      counts;
+    - number of capitalized words that the question lacks, without the first word, divided by three, at most 1;
+    - 1 for a date or time;
+    - 1 for an amount;
+    - 1 if its first word is a pronoun or a similar word;
     - number of different pairs of consecutive words of the question in it.
 
-    float64 (texts, 2 words + TOLD_OF_TEXT), a row for each text: its similarity to each word; 1 for each word that
-    occurs in it in any inflected form; number of different triples of consecutive words of the question in it.
+    float64 (texts, 2 words + TOLD_OF_TEXT), a row for each text:
+
+    - one column per word: the similarity of the text to the word, as above;
+    - one column per word: 1 if the word occurs in the text in any inflected form;
+    - number of different triples of consecutive words of the question in it.
     """
     vectors, words = stored_vectors().view(np.uint16), list(question.words)
     terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _load_clues())
@@ -408,13 +448,13 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
 
 
 def runs_of(words: Sequence[str], length: int) -> frozenset[tuple[str, ...]]:
-    """Return the stems of all runs of ``length`` consecutive words."""
+    """Return the runs of ``length`` consecutive words, as tuples of stems, without repeats."""
     stems = list(map(stem, words))
     return frozenset(zip(*(stems[start:] for start in range(length)), strict=False))
 
 
 def units(text: str) -> tuple[tuple[int, int], ...]:
-    """Return (start, end) of the sentences of a text; brief sentences are joined."""
+    """Return (start, end) of the sentences of a text; in a brief text, short ones are joined: see :data:`BRIEF`."""
     return units_of_texts([text])[0]
 
 
@@ -446,7 +486,7 @@ def _join_sentences(text: str, sentences: list[tuple[int, int]]) -> tuple[tuple[
 
 
 def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the span of a sentence, or the spans of its lines if it is too long for wrapped prose."""
+    """Yield the span of a sentence, or the spans of its lines if it has more than :data:`WRAPPED` characters."""
     if end - start <= WRAPPED:
         yield start, end
         return

@@ -1,8 +1,8 @@
 """Reduction of hits to the sentences that a question needs (SCR), and the paper's sliding windows.
 
 MobileRAG's selective content reduction keeps the window of three sentences that is nearest to the question, and one
-more sentence on either side: :func:`reduce_to_windows`. :func:`reduce` scores each sentence by itself and keeps those
-above a threshold, so that a hit with many good sentences keeps more of them.
+more sentence on either side: :func:`reduce_to_windows`. :func:`reduce` instead scores each sentence separately and
+keeps the sentences above a threshold. So a hit with many good sentences keeps more of them.
 """
 
 from __future__ import annotations
@@ -26,28 +26,31 @@ if TYPE_CHECKING:
 
 _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
-"""Least value of a kept sentence for each cut in ``_CUTS``, so that this share of the tokens is removed. Measured on
-gold passages of SQuAD (docs/how-to/answering.md).
+"""Lowest value of a kept sentence, for each share of tokens to remove in ``_CUTS``.
+
+Measured on gold passages of SQuAD (docs/how-to/answering.md).
 """
 
 CUT_HINT = "give the share to cut away, from 0 to 1"
 
 SHORT = 240
-"""Characters of a text below which it is kept whole."""
+"""Number of characters up to which a text is kept whole."""
 
 RANK = 1.5
-"""Subtracted from the value of a hit's sentences, times ln(1 + rank)."""
+"""Factor of the deduction for the rank of a hit: its best sentence's value is lowered by RANK * ln(1 + rank)."""
 
 SMALLEST_COST = 20
-"""Characters added to the cost of every sentence, for its place in the context."""
+"""Number of characters added to the cost of every sentence, for the text that surrounds it in the context."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SentenceScores:
-    """The (start, end) of the sentences of a passage, in order, and their values, float64 (sentences,).
+    """Sentences of a passage with their values.
 
-    A value is the logarithm of probability over cost: sentences of the highest are kept first. Unless ``told``, no word
-    of the question occurs in the passage, and the values do not distinguish its sentences.
+    ``spans`` has the (start, end) of the sentences in order, and ``values``, float64 (sentences,), their values. A
+    value is the logarithm of probability over cost: the probability that the sentence holds the answer, and its number
+    of characters plus SMALLEST_COST. Sentences with the highest values are kept first. ``told`` is False if no word of
+    the question occurs in the passage. Its sentences cannot be ranked then.
     """
 
     spans: Spans
@@ -69,7 +72,7 @@ def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[Se
 
 
 def least_value(cut: float) -> float:
-    """Return the least value of a kept sentence so that about the share ``cut`` of the tokens is removed.
+    """Return the lowest value of a kept sentence for a cut: about the share ``cut`` of the tokens is removed.
 
     Raises InputError if ``cut`` is not in [0, 1].
     """
@@ -83,9 +86,11 @@ def least_value(cut: float) -> float:
 
 
 def kept(scores: SentenceScores, length: int, least: float) -> Bools:
-    """Return which sentences of a passage are kept, bool (sentences,): those of value ``least`` or more, and the best.
+    """Return which sentences of a passage are kept: bool (sentences,).
 
-    All sentences are kept if the text is short, or if it has no word of the question, so that they cannot be ranked.
+    The best sentence, and every sentence with a value of at least ``least``, is kept. ``length`` is the number of
+    characters of the passage. All sentences are kept if the passage is short (at most SHORT), or if no word of the
+    question occurs in it, because its sentences cannot be ranked then.
     """
     if length <= SHORT or not scores.told:
         return np.ones(len(scores.spans), dtype=bool)
@@ -97,11 +102,12 @@ def kept(scores: SentenceScores, length: int, least: float) -> Bools:
 def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> list[ReducedHit]:
     """Reduce hits to the sentences that a question needs.
 
-    The sentences kept of a hit do not depend on the other hits or their order, so reducing again changes nothing.
+    Return one reduced hit for each hit. They are ordered by the value of their best sentence, minus a deduction for the
+    rank of the hit. A summary is kept whole. Which sentences of a hit are kept does not depend on the other hits or
+    their order.
 
-    Return one reduced hit for each hit, ordered by the value of the best sentence, which the rank of the hit lowers. A
-    summary is kept whole. ``cut`` is the approximate share of the tokens to remove, 0 to 1: less is removed from
-    relevant texts, more from others. Raises InputError if it is not in [0, 1].
+    ``cut`` is the approximate share of the tokens to remove, 0 to 1. Less is removed from relevant texts, and more from
+    others. Raises InputError if ``cut`` is not in [0, 1].
     """
     least = least_value(cut)
     scores = score_sentences(reading, list(map(titled, hits)))
@@ -117,7 +123,7 @@ def reduce(reading: Reading, hits: Sequence[Hit], cut: float = DEFAULT_CUT) -> l
 
 
 def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the chosen spans in order, with neighbours joined."""
+    """Return the chosen spans in order; neighbouring chosen spans are joined to one."""
     joined: list[tuple[int, int]] = []
     was_kept = False
     for (start, end), keep in zip(spans, chosen, strict=True):
@@ -131,17 +137,17 @@ def runs(spans: Sequence[tuple[int, int]], chosen: Sequence[bool]) -> list[tuple
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Sizes of the sliding windows.
+    """Sizes of the sliding windows, counted in sentences.
 
     Parameters
     ----------
     window:
         Sentences in a window.
     overlap:
-        Sentences that a window shares with the next one. The paper calls this the step size; the step is window -
-        overlap.
+        Sentences that a window shares with the next one. The paper calls this the step size. The distance between the
+        starts of two windows is window - overlap.
     extension:
-        Sentences added on both sides of the best window.
+        Sentences added before and after the best window.
 
     Raises
     ------
@@ -164,15 +170,16 @@ class Windows:
 
 
 PAPER = Windows()
-"""Sizes used in the paper."""
+"""Sizes of the windows in the paper."""
 
 
 def reduce_to_windows(
     embedder: Embedder, question: str, hits: Sequence[Hit], windows: Windows = PAPER
 ) -> list[ReducedHit]:
-    """Reduce each hit to its window that is nearest to the question, and order the hits by that cosine, ``value``.
+    """Reduce each hit to the window of sentences that is nearest to the question: MobileRAG's method.
 
-    All windows of all hits are embedded in one batch. A summary is kept whole.
+    The reduced hits are ordered by the cosine of their window with the question, highest first; ``value`` is this
+    cosine. All windows of all hits are embedded in one batch. A summary is kept whole.
     """
     sentences = [sentence_spans(hit.text) for hit in hits]
     step = windows.window - windows.overlap

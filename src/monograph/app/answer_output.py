@@ -17,7 +17,7 @@ NEAREST = 3
 
 
 def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr: bool = False) -> None:
-    """Print a warning before passages that may be irrelevant to the question."""
+    """Print the warning of :func:`doubt_of`, if there is one, before passages are printed."""
     warning = doubt_of(question, hits, confidence)
     if warning:
         output.print_text(f"{warning}\n", stderr=stderr)
@@ -35,7 +35,7 @@ def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
 
 
 def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
-    """Print the remarks and the sources after an answer."""
+    """Print what follows an answer: remarks and sources, with ``explain`` also how the answer was found."""
     output.print_line()
     if answer.unknown:
         numbers = ", ".join(f"[{number}]" for number in answer.unknown)
@@ -61,14 +61,14 @@ def print_end(answer: Answer, *, with_model: bool, explain: bool) -> None:
 
 
 def source(citation: Citation) -> str:
-    """Return a citation on one line: number, name and place."""
+    """Return a citation as one line: its number, the document's name, and the place in the document."""
     positions = ", ".join(f"{span.start}–{span.end}" for span in citation.spans)
     where = " · ".join(part for part in (citation.uri, f"characters {positions}" if positions else "") if part)
     return f"{citation.heading}  {where}".rstrip()
 
 
 def best(sentence: BestSentence) -> str:
-    """Return the best sentence on one line: confidence, the answer in it, its document and place."""
+    """Return the best sentence as one line: its confidence, the answer in it, its document, and its place."""
     span, answer_span = sentence.span, sentence.within
     parts = (f"{sentence.confidence:.0%}", answer_span.text if answer_span else "", sentence.title or sentence.uri)
     return " · ".join(part for part in (*parts, f"characters {span.start}–{span.end}") if part)

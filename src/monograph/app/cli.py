@@ -1,4 +1,4 @@
-"""The ``monograph`` command: one module of commands is imported for the command that runs."""
+"""The ``monograph`` command. Only the module of the command that runs is imported."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ COMMANDS = {
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name; each is imported at its first use."""
+    """Mapping of names to commands. A command is imported when it is first looked up."""
 
     def __getitem__(self, name: str) -> Any:
         module, _, attribute = self.data[name].partition(".")

@@ -58,9 +58,10 @@ def warn_of_no_hits(k: int) -> None:
 def query_and_filter(
     archive: Archive, query: str, where: list[str] | None, k: int
 ) -> tuple[str, dict[str, Any] | None]:
-    """Return the query (of standard input for ``-``) and the filter, after warnings why nothing may be found.
+    """Return (query, filter) of a search, and print warnings if nothing can be found.
 
-    It warns of keys in the filter that no document of a file has, with keys of similar spelling.
+    If the query is ``-``, it is read from standard input. Warnings are printed if ``k`` is 0, if the query is empty,
+    and for each key of the filter that no document has, with existing keys of similar spelling.
     """
     if query == "-":
         try:
@@ -82,7 +83,11 @@ def query_and_filter(
 
 
 class Result(NamedTuple):
-    """Result of a command: its value, lines or a function that prints it, and whether the exit code is 3."""
+    """Result of a command.
+
+    ``value`` is printed with ``--json``. ``show`` has the lines to print otherwise, or a function that prints them. If
+    ``problems`` is True, the exit code is 3.
+    """
 
     value: Any
     show: list[str] | Callable[[], None]
@@ -92,7 +97,7 @@ class Result(NamedTuple):
 def report_result(report: Report, path: Path | str, *remarks: str, **more: Any) -> Result:
     """Return the result of a command that changed the file or shelf at ``path``.
 
-    ``remarks`` are printed after the report, ``more`` are further fields of its JSON.
+    ``remarks`` are lines that are printed after the report. ``more`` has fields that are added to the report's JSON.
     """
 
     def show() -> None:
@@ -107,8 +112,8 @@ def report_result(report: Report, path: Path | str, *remarks: str, **more: Any) 
 def command(work: Callable[..., Result | None]) -> Callable[..., None]:
     """Wrap a function as a command: add ``--json``, print its result, and turn errors into exit codes.
 
-    With ``--json`` the value is printed as JSON, and ``quiet`` is set if the function has this parameter. A function
-    that prints its result itself takes ``json_output`` and returns None.
+    With ``--json`` the result's value is printed as JSON. If the function has a parameter ``quiet``, it is then set.
+    A function that prints its own result has a parameter ``json_output`` and returns None.
     """
     signature = inspect.signature(work, eval_str=True)
     own_parameters = [parameter for name, parameter in signature.parameters.items() if name != "json_output"]
@@ -157,7 +162,10 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
 
 
 def _refuse_swapped() -> None:
-    """Raise InputError if the file does not come first, as in ``search comet notes.mono``; the hint has it first."""
+    """Raise InputError if another argument comes before the file, as in ``search comet notes.mono``.
+
+    The hint has the command in the right order.
+    """
     context = get_current_context(silent=True)
     if context is None:
         return
@@ -185,7 +193,7 @@ def _refuse_swapped() -> None:
 
 @contextmanager
 def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
-    """Show the progress of long work. SIGTERM interrupts it as Ctrl-C does: stored work is kept and reported."""
+    """Show the progress of the block. SIGTERM interrupts the block as Ctrl-C does: stored work is kept and reported."""
     is_main = threading.current_thread() is threading.main_thread()
     previous_handler = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
     try:
@@ -197,7 +205,10 @@ def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
 
 
 def where_of(written: Sequence[str]) -> dict[str, Any] | None:
-    """Return one filter that requires all written ones (``key operator value``, ``key=value`` or JSON), or None."""
+    """Return one filter that requires all of ``written``; None if it is empty.
+
+    Each text has the form ``key operator value``, ``key=value`` or JSON.
+    """
     return {"and": [_one_filter(text) for text in written]} if written else None
 
 

@@ -32,23 +32,26 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
 
 
 def headed(title: str, metadata: Metadata) -> str:
-    """Return the headings above a chunk: its document's title, and the section."""
+    """Return the headings of a chunk: the title of its document, then its section. ``metadata`` is the chunk's."""
     return " › ".join(heading for heading in (title, section_of(title, metadata)) if heading)
 
 
 def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
-    """Return (title, uri or else id) of a document by its id; an empty title and the id if it is unknown."""
+    """Return (title, uri) of the document with an id. A document without a uri has its id in place of the uri.
+
+    If ``documents`` lacks the document, return an empty title and the id.
+    """
     document = documents.get(identifier)
     return ("", identifier) if document is None else (document.title, document.uri or document.id)
 
 
 def section_of(title: str, metadata: Metadata) -> str:
-    """Return the headings above a chunk, without its document's title."""
+    """Return the headings above a chunk, without ``title``, the title of its document."""
     return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
 
 
 def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
-    """Return the place of a chunk: its document's uri or id, its characters, and its page or similar position."""
+    """Return a chunk's place as text: its page or similar, ``where`` (the document's uri or id), and its offsets."""
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite
 
@@ -57,7 +60,7 @@ def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
 
 
 def print_passage(text: str, limit: int | None = SHOWN_CHARACTERS) -> None:
-    """Print the text of a passage, indented, up to ``limit`` characters, and an empty line."""
+    """Print the first ``limit`` characters of a passage, indented, then an empty line. None prints the whole text."""
     shown = text if limit is None else ellipsis(text, limit)
     print_text("\n".join(f"   {line}" for line in shown.split("\n") if line.strip()) + "\n")
 

@@ -196,7 +196,7 @@ def print_entities(entities: Sequence[Entity], merges: Sequence[Merge] = ()) -> 
 
 
 def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, Entity]) -> None:
-    """Print one line for each neighbour, with the heaviest of the links that lead to it from one hop nearer."""
+    """Print one line for each neighbour, with the heaviest link that leads to it from an entity one hop nearer."""
     nearest = _nearest_links(neighbourhood)
     rows, descriptions = [], []
     around = [entity for entity in neighbourhood.entities if entity.id in nearest]
@@ -228,7 +228,7 @@ def _print_neighbours(neighbourhood: Neighbourhood, entities_by_id: dict[str, En
 
 
 def _nearest_links(neighbourhood: Neighbourhood) -> dict[str, tuple[int, Link]]:
-    """Return by entity id its number of hops from the centre, and the heaviest link that leads to it."""
+    """Return {entity id: (hops from the centre, heaviest link to it from an entity one hop nearer)}."""
     touching = defaultdict(list)
     for link in neighbourhood.links:
         touching[link.source].append((link.target, link))

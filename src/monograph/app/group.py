@@ -34,7 +34,7 @@ _SUGGESTIONS = {
     "update": ("sync", "build"),
     "version": ("--version",),
 }
-"""Commands to suggest for a name that other programs use; the first that a group has is suggested."""
+"""Commands to suggest for names that other programs use. Of several, the first that the group has is suggested."""
 
 
 class CommandGroup(TyperGroup):
@@ -90,7 +90,7 @@ def _escape_errors() -> Iterator[None]:
 def as_written(text: str) -> str:
     """Return help text in which paragraphs that begin with the name of the program are not wrapped.
 
-    They are indented by two spaces, and marked with the line that makes click leave a paragraph unchanged.
+    These paragraphs, the examples, are indented by two spaces. A mark before them makes click leave them unchanged.
     """
     paragraphs = []
     for paragraph in inspect.cleandoc(text).split("\n\n"):

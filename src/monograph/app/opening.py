@@ -45,7 +45,7 @@ def opened_archive(
     engine: str = "",
     **options: Any,
 ) -> Iterator[Archive]:
-    """Open the file or shelf at an address for the time of a context; see :func:`opened`.
+    """Yield the file or shelf at an address, open until the end of the block. See :func:`opened`.
 
     Parameters
     ----------
@@ -73,23 +73,24 @@ def opened_archive(
 
 
 def narrowed(file: Reader, within: list[str] | None, as_of: str) -> Reader:
-    """Return a file, limited to the snapshot or view that --as-of and --within ask for."""
+    """Return a file limited to the snapshot of ``as_of`` (--as-of) and the view of ``within`` (--within), if given."""
     where = where_of(within or [])
     part = file.as_of(as_of) if as_of else file
     return part if where is None else part.within(where)
 
 
 def opened_shelf(url: str, *, trust: bool = False, **options: Any) -> Shelf:
-    """Open a shelf; its own models may call only the servers that its user has trusted."""
+    """Open a shelf. The models that the shelf names may call only servers that the user has trusted."""
     from monograph.shelf import Shelf
 
     return Shelf.open(url, trusted=permission_of_shelf(url, trust=trust), **options)
 
 
 def permission_of_shelf(url: str, *, trust: bool, named: Iterable[str] = ()) -> Callable[[str, str], bool]:
-    """Return whether a shelf may open an address; with ``trust``, the servers of the models in ``named`` are trusted.
+    """Return a function of (file id, address) that says whether a shelf may open the address: see :func:`permission`.
 
-    The list of trusted addresses has the address of the shelf, because each of its shards has an id of its own.
+    With ``trust``, the addresses of the models in ``named``, which are specs, become trusted at once. In the list of
+    trusted addresses the shelf has its own address as id, because each of its shards has another id.
     """
     name = url.rstrip("/") if "://" in url else os.path.abspath(url)  # noqa: PTH100 - it need not be a path
     if trust:
@@ -145,10 +146,10 @@ def list_of_trusted() -> Path:
 def opened(
     file: Path, *, trust: bool = False, named: Iterable[str] = (), create: bool = False, **options: Any
 ) -> Monograph:
-    """Open a file with its key; its own models may open only the addresses that its user has trusted.
+    """Open a file with its key. The models that the file names may open only addresses that the user has trusted.
 
-    With ``trust`` it is trusted permanently with all addresses of its own models, and of the specs in ``named``. The
-    other parameters are those of :meth:`monograph.Monograph.open`.
+    With ``trust``, all addresses of these models, and of the specs in ``named``, become trusted permanently for this
+    file. The other parameters are those of :meth:`monograph.Monograph.open`.
     """
     if os.path.isdir(file):  # noqa: PTH112 - of a path that the system does not take, Path.is_dir raises
         from monograph.shelf import is_shelf
@@ -170,10 +171,10 @@ def opened(
 
 
 def permission(*, trust: bool = False, name: str = "") -> Callable[[str, str], bool]:
-    """Return a function of (file id, address): whether the file may open the address.
+    """Return a function of (file id, address) that says whether the file may open the address.
 
-    It may if the address is trusted; with ``trust`` every requested address becomes trusted. ``name`` replaces the ids
-    of files that belong together, such as the shards of a shelf.
+    It may if the address is trusted. With ``trust``, every address that is asked for becomes trusted. ``name``, if not
+    empty, is used in place of the id, for files that belong together such as the shards of a shelf.
     """
 
     def may_open(identity: str, address: str) -> bool:
@@ -229,7 +230,11 @@ def _trusted() -> Iterator[tuple[str, str]]:
 
 
 def key_of(file: Path) -> str | None:
-    """Return the key for a file: ``MONOGRAPH_KEY``, or the typed one if the file looks encrypted, or None."""
+    """Return the key for a file: the value of ``MONOGRAPH_KEY`` if it is set.
+
+    Otherwise, if the file looks encrypted and standard input is a terminal, ask the user for the key. Return None in
+    all other cases.
+    """
     key = os.environ.get(KEY_VARIABLE) or None
     if key is None and sys.stdin.isatty():
         from monograph.store.file.encryption import may_be_encrypted

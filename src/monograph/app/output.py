@@ -22,7 +22,7 @@ PIPED_WIDTH = 160
 LINE_SECONDS = 10.0
 """Seconds between two lines of progress."""
 _STYLE_VARIABLES = ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
-"""Environment variables that make rich write colours without a terminal."""
+"""Environment variables that make the library rich write colours even if the output is not a terminal."""
 
 _HARMLESS = "".join(map(chr, (0xA0, 0xAD, 0x1680, *range(0x2000, 0x200B), 0x200C, 0x200D, 0x202F, 0x205F, 0x3000)))
 """Unprintable characters that are not escaped: spaces, soft hyphens and joiners."""
@@ -31,7 +31,7 @@ _KINDS: tuple[ChangeKind, ...] = ("new", "changed", "gone", "same")
 
 
 def as_json(value: Any) -> Any:
-    """Convert a value made of dataclasses to JSON types: an answer or a context without the hits of the context."""
+    """Convert a value made of dataclasses to JSON types. The hits of a context are left out, also in an answer."""
     from monograph.values import Answer, Context
 
     result = _plain(value)
@@ -135,7 +135,7 @@ def rich_console(*, stderr: bool) -> Console:
 
 
 def shell_hint(hint: str) -> str:
-    """Return the hint of an error for the command line: without its last part, which is for Python."""
+    """Return the part of an error's hint that is for the command line: the text before ``in Python:``."""
     return hint.partition("in Python: ")[0].rstrip("; ")
 
 
@@ -150,7 +150,7 @@ def safe(text: str) -> str:
 
 
 def _escape(text: str, escape: Callable[[str], str]) -> str:
-    """Return text with escaped characters that move the cursor, or change the terminal or the writing direction."""
+    """Return a text in which ``escape`` replaces each unprintable character, except those of _HARMLESS."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in _HARMLESS else escape(char) for char in text)
@@ -216,7 +216,7 @@ def _unit(progress: Progress) -> str:
 
 
 def print_problems(problems: Sequence[Problem]) -> None:
-    """Print one line for each source that could not be read; files that lack the same extra share a line."""
+    """Print one line for each source that could not be read. Files that need the same missing extra share one line."""
     if not problems:
         return
     groups: dict[tuple[str, ...], list[Problem]] = {}

@@ -1,4 +1,7 @@
-"""Assertions as JSON lines of an export: a line for each chunk or document that states one, or for none."""
+"""Assertions as JSON lines of an export.
+
+An assertion has one line for each chunk or document that it comes from, and one line if it comes from none.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from monograph.values import AssertedNode, AssertedRelation
 
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
-    """Yield the line of every assertion, nodes first. Raises ValueError, which states the fault, if one is damaged."""
+    """Yield the lines of all assertions as dicts, nodes first. Raises ValueError with the fault if one is damaged."""
     for finding in rules.findings(rules.Checked(connection), content.assertions(key_of)):
         raise ValueError(finding.fault)
     for assertion in assertions.each(connection):
@@ -33,12 +36,12 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
 
 
 def read(folder: Path) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield the assertions of an export in its order; none if it has no file of assertions.
+    """Yield the assertions of an export, in the order of its lines. Yield nothing if it has no file of assertions.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or one of its lines is no assertion.
+        If the file of assertions cannot be read, or one of its lines is not an assertion.
     """
     path = folder / layout.ASSERTIONS
     return (_read_assertion(where, line) for where, line in lines(path)) if path.exists() else iter(())

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from chromadb.api.models.Collection import Collection
 
 _AT_ONCE = 256
-"""Records that are in memory at the same time."""
+"""Number of records that are read into memory together."""
 
 _ORIGINS = ("source", "file_path", "url", "uri", "path")
 _TITLES = ("title", "file_name")
 
 
 def opened(folder: Path, name: str = "") -> Store:
-    """Return the records of a Chroma collection. Each is a document of one chunk, with the record's id.
+    """Open a Chroma collection for import. Each record becomes a document of one chunk, with the record's id.
 
-    Chroma itself opens the folder, and may migrate its files to the newest format. ``name`` is that of the collection;
-    it may be empty if there is only one.
+    The Chroma library opens the folder, and may migrate its files to its newest format. ``name`` is the name of the
+    collection. It may be empty if the folder has only one collection.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def opened(folder: Path, name: str = "") -> Store:
 
 @contextmanager
 def _translate_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of Chroma into SourceDamaged, including its panics, which are no subclass of Exception."""
+    """Turn errors of Chroma that the block raises into SourceDamaged, also panics, which are BaseException only."""
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):

@@ -30,10 +30,10 @@ from monograph.store.vectors import vectors
 from monograph.values import ENTITY_KINDS, OnProgress, Progress
 
 AT_ONCE = 64
-"""Documents whose part of the graph is read together."""
+"""Number of documents whose part of the graph is read at once."""
 
 ENTITIES_AT_ONCE = 1_024
-"""Entities that are read together."""
+"""Number of entities that are read at once."""
 
 
 def write(
@@ -41,14 +41,25 @@ def write(
 ) -> Manifest:
     """Write the contents of a file into an empty folder, document by document, and return the manifest.
 
-    The connection is in a read transaction, so that concurrent writes are not seen. ``built`` are the settings of the
-    file. With ``graph``, the entities, and their mentions and links, are written, too. ``on_progress`` is called after
-    every few documents or entities.
+    Parameters
+    ----------
+    connection:
+        Connection in a read transaction, so that the export does not see concurrent writes.
+    folder:
+        The empty folder.
+    version:
+        Version of Monograph, for the manifest.
+    built:
+        Settings of the file.
+    graph:
+        Whether to write the entities with their mentions and links too.
+    on_progress:
+        Called after every few documents or entities.
 
     Raises
     ------
     DamagedFile
-        If a row cannot be read, or is not what was stored.
+        If a row cannot be read, or a value differs from what was stored (its checksum is wrong).
     """
     # The export contains values of the memo (vectors, extractions): refuse it if any of them is damaged.
     wrong = memo.count_wrong(connection)
@@ -136,7 +147,10 @@ def _write_document(connection: Connection, row: int, documents_file: IO[str]) -
 
 
 def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], BinaryIO], counts: Manifest) -> Manifest:
-    """Write the chunks of a document and their vectors, and return the counts with them and the document added."""
+    """Write the chunks of a document and their vectors. Return ``counts`` with the document, chunks and vectors added.
+
+    ``row`` is the document's row number. ``files`` are those of chunks and of vectors.
+    """
     chunks_file, vectors_file = files
     stored = vectors.with_keys(connection, row)
     size = counts.dimension * vectors.STORED.itemsize
@@ -175,7 +189,10 @@ def _write_line(file: IO[str], line: Mapping[str, Any]) -> None:
 
 
 def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict[str, Any]]:
-    """Yield the line of each entity of these name rows; of a homonym, the line of every sense."""
+    """Yield the line of each entity as a dict. ``heads`` has the row numbers of the entities' names.
+
+    If several entities share a name, there is a line for each of them.
+    """
     for first in range(0, len(heads), ENTITIES_AT_ONCE):
         batch = heads[first : first + ENTITIES_AT_ONCE]
         nodes = Nodes(GraphState(connection))
@@ -192,10 +209,10 @@ def _entity_lines(connection: Connection, heads: Sequence[int]) -> Iterator[dict
 
 
 def _edge_lines(connection: Connection, rows: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return the lines of the (mentions, links) of these chunks, in order of chunk.
+    """Return (lines of mentions, lines of links) of the chunks with these row numbers, in order of chunk.
 
     A mention is an entity that a chunk names. A link is a pair of entities that a chunk names in one sentence, or that
-    a model relates.
+    a language model relates.
     """
     nodes = Nodes(GraphState(connection))
     nodes.read(rows)

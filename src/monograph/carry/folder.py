@@ -1,4 +1,4 @@
-"""Creation of a folder: it is written next to its final path under another name, and renamed when it is complete."""
+"""Creation of a folder as a whole: it is written under a temporary name next to its final path, then renamed."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from monograph.store.file.replacing import restrict, sync_to_disk
 
 @contextmanager
 def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a folder to write into, which gets its final path ``place`` at the end. On an error it is deleted.
+    """Yield a temporary folder to write into. At the end of the block it is renamed to ``place``; on an error, deleted.
 
-    Until the end only its owner can access it, and then only users who may read ``original``, the file that is
-    exported. With ``overwrite``, an existing folder is replaced if it contains none but these ``files``.
+    ``original`` is the file that is exported. During the block only the owner can access the folder. Afterwards only
+    users who may read ``original`` can. With ``overwrite``, an existing folder at ``place`` is replaced, provided that
+    every name in it is one of ``files``.
 
     Raises
     ------
     InputError
-        If something exists that may not be replaced, or the folder cannot be created.
+        If something exists at ``place`` that may not be replaced, or the folder cannot be created.
     """
     _refuse(place, files, overwrite=overwrite)
     stem = f"{os.fsdecode(os.fsencode(place.name)[:36])}.{os.getpid()}.{threading.get_ident()}"

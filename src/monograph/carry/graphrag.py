@@ -20,18 +20,18 @@ _DOCUMENTS = ("documents.parquet", "create_final_documents.parquet")
 _UNITS = ("text_units.parquet", "create_final_text_units.parquet")
 _COLUMNS = ("id", "title", "text", "metadata", "raw_data", "creation_date")
 _AT_ONCE = 64
-"""Rows that are in memory at the same time."""
+"""Number of rows that are read into memory together."""
 
 
 def opened(folder: Path) -> Store:
-    """Return the texts of an output folder: its documents if it has them, else its text units.
+    """Open a GraphRAG output folder for import: its documents if it has them, otherwise its text units.
 
     Raises
     ------
     MissingExtra
         If pyarrow is not installed.
     SourceError
-        If the folder has neither, or a file cannot be read.
+        If the folder has neither documents nor text units, or a file cannot be read.
     """
     for names, read in ((_DOCUMENTS, _read_document), (_UNITS, _read_unit)):
         path = next((folder / name for name in names if (folder / name).is_file()), None)
@@ -89,7 +89,7 @@ def _read_unit(where: str, row: dict[str, Any]) -> Taken | Problem:
 
 
 def _read_metadata(row: dict[str, Any]) -> dict[str, Any]:
-    """Return the metadata of a document, which GraphRAG keeps in several columns."""
+    """Return the metadata of a document, collected from the columns in which GraphRAG stores it."""
     metadata: dict[str, Any] = {}
     for name in ("metadata", "raw_data"):
         cell = row.get(name)

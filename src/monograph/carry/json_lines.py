@@ -1,4 +1,4 @@
-"""JSON files of other programs, read object by object, each with its place for errors."""
+"""JSON files of other programs, read object by object. Each object comes with its file and line, for error messages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from monograph.errors import SourceDamaged, SourceMissing, SourceTooLarge, SourceUnreadable
 
 MOST_BYTES = 256_000_000
-"""Most bytes of a line, or of a file that is read as a whole."""
+"""Most bytes of a line in :func:`lines`, and of a file in :func:`whole`."""
 
 
 def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (place, object) of every line that is not blank.
+    """Yield (file and line number for error messages, object) of every line of a file that is not blank.
 
     Raises
     ------
     SourceError
-        If the file cannot be read, or a line is too long or no JSON object.
+        If the file cannot be read, or a line is longer than MOST_BYTES or is not a JSON object.
     """
     number = 0
     try:
@@ -36,7 +36,7 @@ def lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def whole(path: Path) -> dict[str, Any]:
-    """Return the one JSON object of a file. Raises as :func:`lines`."""
+    """Return the JSON object that a file consists of. Raises SourceError as :func:`lines` does."""
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
@@ -48,7 +48,10 @@ def whole(path: Path) -> dict[str, Any]:
 
 
 def text(value: object, name: str, where: str) -> str:
-    """Return a text, empty for None. Raises SourceDamaged if the value is something else."""
+    """Return the text in a JSON value; an empty text for None. Raises SourceDamaged for any other value.
+
+    ``name`` is the field that has the value, ``where`` its file and line, both for the error message.
+    """
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -57,7 +60,7 @@ def text(value: object, name: str, where: str) -> str:
 
 
 def unreadable(path: Path, error: OSError) -> SourceMissing | SourceUnreadable:
-    """Return the error for a file that cannot be read."""
+    """Return the error of ours for a file that could not be read because of an OSError."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return SourceMissing(f"{path} does not exist", "give the folder that contains it")
     return SourceUnreadable(f"{path} cannot be read: {error.strerror or error}", "check its permissions")

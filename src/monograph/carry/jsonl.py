@@ -1,4 +1,4 @@
-"""Import of an export: its documents, with their chunks as they were cut, and their vectors."""
+"""Import of an export of Monograph: documents, their chunks with unchanged borders, and their vectors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.values import Document, Float32, Passage, Problem, Section
 
 
 def opened(folder: Path) -> Store:
-    """Return the documents of an export. Raises as :func:`manifest`."""
+    """Open an export for import. Raises SourceError as :func:`manifest` does."""
     contents = manifest(folder)
     outside = contents.dimension if contents.embedder_spec == f"given:{contents.dimension}" else 0
     return Store(
@@ -36,7 +36,7 @@ def manifest(folder: Path) -> Manifest:
     Raises
     ------
     SourceError
-        If the folder has no manifest, or one of a later layout.
+        If the folder has no manifest, or the manifest's layout is newer than this version of Monograph.
     """
     path = folder / layout.MANIFEST
     try:
@@ -53,12 +53,15 @@ def manifest(folder: Path) -> Manifest:
 
 
 def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
-    """Yield the documents of an export, in its order; with their vectors if the file's embedder computed them.
+    """Yield the documents of an export in its order, and a problem for each invalid document.
+
+    ``said`` is the manifest. With ``vectors``, the documents come with the vectors that the exported file's embedder
+    computed. If the numbers of documents or chunks differ from the manifest, a problem comes last.
 
     Raises
     ------
     SourceError
-        If one of its files cannot be read, or its files contradict each other.
+        If a file of the export cannot be read, or its documents and chunks are not in the same order.
     """
     stored_vectors = _load_vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
     chunk_stream = lines(folder / layout.CHUNKS)
@@ -128,7 +131,7 @@ def _read_sections(line: dict[str, Any], where: str) -> Iterator[Section]:
 
 
 def _load_vectors(path: Path, expected: Manifest) -> Float32:
-    """Return the vectors of an export, float32 (n, dimension), as a memory map."""
+    """Return the vectors of an export as a memory map, float32 (n, dimension). ``expected`` is the manifest."""
     try:
         # Only plain arrays are loaded: a pickle could run code.
         array = np.load(path, mmap_mode="r", allow_pickle=False)

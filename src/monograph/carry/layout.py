@@ -17,11 +17,11 @@ ENTITIES = "entities.jsonl"
 MENTIONS = "mentions.jsonl"
 LINKS = "links.jsonl"
 ASSERTIONS = "assertions.jsonl"
-"""Exists only if the file has assertions."""
+"""Name of the file of assertions. An export has it only if the exported file has assertions."""
 FILES = (MANIFEST, DOCUMENTS, CHUNKS, VECTORS, ENTITIES, MENTIONS, LINKS, ASSERTIONS)
 
 LAYOUT = 1
-"""Number of the layout. It is raised when exports change in form."""
+"""Number of the layout of exports. It is raised when the layout changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,15 +35,15 @@ class Manifest:
     monograph:
         Version of Monograph that wrote the export.
     documents, chunks, vectors:
-        Number of each; ``vectors.npy`` has ``vectors`` rows.
+        Numbers of documents, of chunks and of vectors. ``vectors`` is the number of rows of ``vectors.npy``.
     entities, mentions, links:
-        Number of each; 0 if the graph was not exported.
+        Numbers of entities, of mentions and of links; 0 if the graph was not exported.
     embedder, embedder_spec, dimension:
         Key and spec of the embedder that computed the vectors, and the number of values of each vector.
     extractor:
         Key of the extractor that found the names.
     chunk_tokens, chunk_overlap:
-        Settings with which the chunks were cut.
+        Settings with which the chunks were cut: most tokens of a chunk, and most tokens of an overlap.
     """
 
     export: int
@@ -67,12 +67,12 @@ class Manifest:
 
 
 def manifest_of(value: Any) -> Manifest:
-    """Return the manifest in a JSON value; unknown fields are ignored.
+    """Return the manifest in a parsed JSON value. Unknown fields are ignored.
 
     Raises
     ------
     ValueError
-        If the value is no manifest.
+        If the value is not a manifest.
     """
     if not isinstance(value, dict):
         raise ValueError("it is not a JSON object")

@@ -17,12 +17,12 @@ _UNKNOWN = ("", "unknown_source", "no-file-path")
 
 
 def opened(folder: Path) -> Store:
-    """Return the texts of a working folder: its documents if it has them, else the chunks that they were cut into.
+    """Open a LightRAG working folder for import: its documents if it has them, otherwise its chunks.
 
     Raises
     ------
     SourceError
-        If the folder has neither, or a file cannot be read.
+        If the folder has neither documents nor chunks, or a file cannot be read.
     """
     if (folder / DOCUMENTS).exists():
         stored = _load_records(folder / DOCUMENTS)
@@ -55,7 +55,7 @@ def _read_documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Item
 
 
 def _group_chunks(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
-    """Return the chunks of each document in order, as (position, id, chunk)."""
+    """Return {document id: its chunks in order}. A chunk is (position in the document, chunk id, record)."""
     groups: dict[str, list[tuple[int, str, Mapping[str, Any]]]] = {}
     for name, value in _load_records(path).items():
         where = f"{name[:80]!r} in {path}"
@@ -80,6 +80,6 @@ def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[
 
 
 def _read_origin(value: Mapping[str, Any], where: str) -> str:
-    """Return the path of the file that a text came from; empty if it is unknown."""
+    """Return the path of the file that a document or chunk came from; an empty text if it is unknown."""
     path = text(value.get("file_path"), "file_path", where)
     return "" if path in _UNKNOWN else path

@@ -16,12 +16,12 @@ _KEPT = ("media_type", "mime_type", "updated_at")
 
 
 def opened(path: Path) -> Store:
-    """Return the texts of a RAGdb file. Its sparse vectors are not read: they are word counts, which are counted again.
+    """Open a RAGdb file for import. Only texts are read: its sparse vectors are word counts and are computed again.
 
     Raises
     ------
     SourceError
-        If it is no RAGdb file, or cannot be read.
+        If the file is not a RAGdb file, or cannot be read.
     """
     return Store(foreign.count(path, _TABLE, (*_COLUMNS, "id")), lambda _: _read_items(path))
 

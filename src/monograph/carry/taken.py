@@ -1,4 +1,4 @@
-"""Results of reading another store: a document that is ready to be stored, or the reason why there is none."""
+"""Results of reading another store. Each record gives a document that is ready to be stored, or a problem."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ KINDS: Mapping[str, str] = {
     "graphrag": "a GraphRAG output folder",
     "ragdb": "a RAGdb file",
 }
-"""Kinds of stores that can be imported, with a description of each."""
+"""{kind: description} of the stores that can be imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Imported document, and the vectors of its passages that the file's own embedder once computed.
+    """Imported document, with the vectors that the embedder of the other store computed for its passages.
 
-    ``made`` has one item for each passage, None if it has no such vector. It is empty if no passage has one.
+    ``made`` has one item for each passage: its vector, float32, or None if it has no computed vector. ``made`` is empty
+    if no passage has one.
     """
 
     document: Document
@@ -38,7 +39,10 @@ Items: TypeAlias = "Iterator[Taken | Problem]"
 
 
 def taken(where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs) -> Taken | Problem:
-    """Return the imported document of these fields, or the problem with it; ``where`` names the record."""
+    """Call ``make`` with the fields of a document, and return the document as :class:`Taken`.
+
+    If the fields are invalid, return the problem. ``where`` names the record in the problem.
+    """
     from monograph.values import Problem
 
     try:
@@ -56,14 +60,14 @@ class Store:
     documents:
         Number of documents.
     items:
-        Yields the documents one by one. Its argument says whether their vectors are wanted.
+        Yields the documents one by one, or the problem of a record. Its argument says whether to read vectors.
     embedder:
-        Key of the embedder that computed its vectors, if that is one of Monograph's. They are wanted if the file has
-        the same embedder.
+        Key of the embedder that computed the vectors, if it is an embedder of Monograph; else empty. The vectors are
+        used if the importing file has the same embedder.
     dimension:
-        Number of values of its vectors if all came from outside, else 0.
+        Number of values of a vector if all vectors came from outside; else 0.
     assertions:
-        Yields the assertions of the store, with the documents or chunks that they come from.
+        Yields the assertions of the store. Each names the documents or chunks that it comes from.
     """
 
     documents: int

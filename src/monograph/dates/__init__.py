@@ -1,1 +1,1 @@
-"""Dates of texts, parsed from texts and metadata."""
+"""Dates of documents and times in questions, parsed from texts and metadata."""

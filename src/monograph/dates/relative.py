@@ -35,7 +35,10 @@ _SHIFTS = {
     "tomorrow": 1, "明天": 1, "明晚": 1,
     "the day after tomorrow": 2, "übermorgen": 2, "pasado mañana": 2, "后天": 2,
 }  # fmt: skip
-"""Days relative to the text's own day. "morgen" and "mañana" are missing because they also mean "morning"."""
+"""Words for days, with their distance in days from the day that the text is about.
+
+"morgen" and "mañana" are missing because they also mean "morning".
+"""
 
 _YEARLESS = rf"""(?<![\w/.-])(?P<d1>\d{{1,2}})(?:st|nd|rd|th|[.º°])?(?:\ (?:de|of))?\ (?P<n1>{MONTH})\b
     | (?<![^\W_])(?P<n2>{MONTH})\.?\ (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?(?![\w:%])(?![.,]\d)
@@ -53,11 +56,11 @@ _RELATIVE_DAY = regex(
 
 
 def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
-    """Yield the (offset, ISO date) of each day that a text names relative to its own day, or without a year.
+    """Yield (offset in the text, ISO date) for each day that a text names without a year, or relative to ``own``.
 
-    A day without a year is the occurrence nearest to ``own``. ``next`` or ``this`` Friday is the first Friday after
-    ``own``, ``last`` Friday the last one before it. A weekday alone is skipped, because news mean the past by it and
-    chats the future.
+    ``own`` is the day that the text is about. For a day without a year, the date nearest to ``own`` is taken. ``next``
+    or ``this`` Friday is the first Friday after ``own``, and ``last`` Friday the last one before ``own``. A weekday
+    without such a word is skipped: in news it means a past day, and in chats a future one.
     """
     for match in _RELATIVE_DAY.finditer(text):
         if day := _resolve_near(match, own):
@@ -113,16 +116,17 @@ _TIME = rf"""
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
 TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
-"""Matches a time in a question. Without a match, :func:`times_asked` returns no times."""
+"""Matches a time in a question. If it does not match, :func:`times_asked` returns no times."""
 _JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
 _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
 
 
 def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
-    """Return the periods that a question asks for, in order and without repeats. A text may be from any of them.
+    """Return the periods that a question asks for, in order and without repeats. The periods are alternatives.
 
-    The question is in English. ``yesterday`` and ``in March`` are relative to ``today``: a month or a day without a
-    year is the last one that began by then.
+    A text matches the question if it is from any of the periods. The question is in English. ``yesterday`` and ``in
+    March`` are relative to ``today``. A month or a day without a year is the last one that began on or before
+    ``today``.
     """
     matches: list[tuple[re.Match[str], TimeSpan]] = []
     for candidate in TIMES.finditer(text):
@@ -181,7 +185,10 @@ def _parse_number(text: str) -> int:
 
 
 def _find_last(text: str, today: date) -> TimeSpan | None:
-    """Return the month, or the day if the text has one, that began last by today."""
+    """Return the last month that began on or before ``today``, or the last such day if the text has a day of the month.
+
+    Return None if there is no such time in this year or the previous one.
+    """
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
     for year in (today.year, today.year - 1):

@@ -17,10 +17,12 @@ _ISO = regex(r"\d{4}-?\d\d-?\d\d(?:[T ]\d\d.*)?", re.DOTALL)
 _MONTH = regex(r"(\d{4})-(\d\d)|([^\W\d]+)\.?,? (?:of |de )?(\d{4})")
 _YEAR = regex(r"\d{4}")
 _LONGEST = 64
-"""Characters. A longer text is a sentence, not a date."""
+"""Maximum number of characters of a text that states a time. A longer text is a sentence."""
 
 TOLD_BY = ("metadata", "text", "file")
-"""Sources of a document's date, most reliable first. A file's time of change comes last: it differs between copies."""
+"""Sources of a document's date, most reliable first. A file's time of change is last, because it differs between
+copies.
+"""
 
 METADATA, TEXT, FILE = TOLD_BY
 
@@ -29,10 +31,10 @@ KEYS = (
     "sent at", "timestamp", "datetime", "created", "created at", "date created", "creation date", "updated",
     "updated at", "date updated", "modified", "modified at", "date modified", "last modified",
 )  # fmt: skip
-"""Metadata keys whose value is a date, most reliable first: the date of sending comes before that of a change."""
+"""Metadata keys whose value is a date, most reliable first. The date of sending comes before the date of a change."""
 
 HEAD = 400
-"""Characters at the beginning of a text that are searched for a date."""
+"""Number of characters at the beginning of a text that are searched for a date."""
 
 _HEADER = regex(
     r"^\W{0,4}(?:date|sent|time|datum|gesendet|fecha)\W{0,3}:\W{0,3}(\S.{3,60})$", re.IGNORECASE | re.MULTILINE
@@ -44,7 +46,10 @@ _RANKS = {key.replace(" ", ""): rank for rank, key in enumerate(KEYS)}
 
 @dataclass(frozen=True, slots=True, order=True)
 class TimeSpan:
-    """Range of seconds that a time may mean, ``first`` to ``last`` inclusive, since 1970 in UTC. An instant has one."""
+    """Range of seconds that a time may mean, from ``first`` to ``last`` inclusive.
+
+    Seconds are counted since 1970 in UTC. For an instant, ``first`` and ``last`` are the same second.
+    """
 
     first: int
     last: int
@@ -60,7 +65,10 @@ class TimeSpan:
         return _to_datetime(self.last).date().isoformat()
 
     def __str__(self) -> str:
-        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01``, ``2026-03-01T09:30:00Z``, else first/last."""
+        """Return ISO 8601 in UTC: ``2026``, ``2026-03``, ``2026-03-01`` or ``2026-03-01T09:30:00Z``.
+
+        A span that is no year, month, day or instant is returned as ``first/last``.
+        """
         first, last = _to_datetime(self.first), _to_datetime(self.last)
         for length in (4, 7, 10):
             if _parse_days(text := first.date().isoformat()[:length]) == self:
@@ -73,7 +81,8 @@ class TimeSpan:
 class Dated:
     """Date of a document.
 
-    ``told_by`` is its source: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time of last change).
+    ``told_by`` says where the date comes from: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time
+    of last change).
     """
 
     when: TimeSpan
@@ -87,7 +96,7 @@ def parse(text: str) -> TimeSpan | None:
     """Return the time that a text of 4 to 64 characters states, or None.
 
     The text is ISO 8601, RFC 2822, a month or a year, or it names exactly one day, as in ``10 April 2026``. A time
-    without a time zone is treated as UTC. Return None if the text is none of these, or if no calendar has that time.
+    without a time zone is treated as UTC. Return None for any other text, and for a time that no calendar has.
     """
     text = text.strip()
     if not 4 <= len(text) <= _LONGEST:
@@ -110,8 +119,8 @@ def parse(text: str) -> TimeSpan | None:
 def of_value(value: Any) -> TimeSpan | None:
     """Return the time that a JSON value means, or None.
 
-    A text is read as by :func:`parse`. An int from 1000 to 2999 is a year. Larger numbers are seconds, or milliseconds,
-    since 1970, if the time is between 1973 and 2100.
+    A text is parsed by :func:`parse`. An int from 1000 to 2999 is a year. A larger number is a number of seconds or
+    milliseconds since 1970, if the time is then between 1973 and 2100. Other values are no times.
     """
     if isinstance(value, str):
         return parse(value)
@@ -127,12 +136,12 @@ def of_value(value: Any) -> TimeSpan | None:
 
 
 def between(first: date, last: date) -> TimeSpan:
-    """Return the span from the first second of a day to the last second of another, in UTC."""
+    """Return the span from the first second of the day ``first`` to the last second of the day ``last``, in UTC."""
     return TimeSpan(of_day(first).first, of_day(last).last)
 
 
 def _parse_days(text: str) -> TimeSpan | None:
-    """Return the span of a year, of a month, or of a day as ``2026-03-01``; None if the text is none of these."""
+    """Return the span of a year, a month or a day, such as ``2026-03-01``; None for any other text."""
     try:
         if _YEAR.fullmatch(text):
             return between(date(int(text), 1, 1), date(int(text), 12, 31))
@@ -177,7 +186,7 @@ MONTH_NAMES = (
     "November Nov noviembre novembre novembro ноября",
     "December Dezember Dec Dez diciembre décembre dicembre dezembro декабря",
 )
-"""Names and abbreviations of each month in several languages, the English name first."""
+"""Names and abbreviations of each month in several languages. The English name is first."""
 
 MONTHS = {name.casefold(): number for number, names in enumerate(MONTH_NAMES, start=1) for name in names.split()}
 MONTH = "|".join(sorted(MONTHS, key=lambda name: (-len(name), name)))
@@ -195,7 +204,8 @@ _DAY = regex(
 
 
 MOST_BESIDE = 24
-"""Most characters, in addition to a day, of a first line that states the day of a text: ``Time: 20260105_11:00``."""
+"""Maximum number of characters besides the day in a first line that states the day of a text: ``Time: 20260105_11:00``.
+"""
 
 
 def days_in(text: str) -> list[str]:
@@ -216,15 +226,15 @@ def days_in(text: str) -> list[str]:
 
 
 def has_digit(text: str) -> bool:
-    """Return whether a text has a digit. A text without one names no day: no regular expression need be compiled."""
+    """Return whether a text has a digit. A text without digits names no day and need not be searched for one."""
     return any(map(str.isdecimal, text))
 
 
 def own_day(title: str, text: str) -> date | None:
     """Return the day that a text is about: the only day in its title, or in a first line that contains little else.
 
-    A day within a sentence does not count: a biography begins with a day of birth. Return None if there is no day, or
-    more than one.
+    A day within a sentence does not count, because it may be another day: a biography begins with a day of birth.
+    Return None if there is no day, or more than one.
     """
     days = days_in(title)
     if not days:
@@ -234,15 +244,15 @@ def own_day(title: str, text: str) -> date | None:
 
 
 FIRST, LAST = of_day(date.min).first, of_day(date.max).last
-"""First and last second that Python's dates can express, since 1970 in UTC."""
+"""First and last second that Python's dates can express, in seconds since 1970 in UTC."""
 
 
 def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dated | None:
     """Return the date of a document by its metadata, title and first lines; None if they contain no date.
 
-    The first of ``metadata``, the document's and then those of its passages, that has a date decides. If none has, the
-    first HEAD characters of the text are searched for a line ``Date: …``, and then title and text as by
-    :func:`own_day`.
+    ``metadata`` has the metadata of the document, then those of its passages. The first of them that has a date
+    decides. If none has a date, the first HEAD characters of the text are searched for a line ``Date: …``. Without such
+    a line, the date is that of :func:`own_day`.
     """
     for mapping in metadata:
         ranks = {key: rank for key in mapping if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None}

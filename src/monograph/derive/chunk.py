@@ -36,15 +36,16 @@ _TABLE = regex(r"^[ ]{0,3}(\|[^\n]+\|)[ \t]*\n[ ]{0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)
 def cut(document: Document, settings: Settings) -> list[Chunk]:
     """Return the chunks of a document, in reading order.
 
-    Every character except white space is in a chunk. ``document.text[start:end] == chunk.text``, without white space at
-    either end. If the document has passages, they are the chunks, unchanged.
+    Every character except white space is in at least one chunk. For each chunk,
+    ``document.text[chunk.start:chunk.end] == chunk.text``, without white space at either end. If the document has
+    passages, each passage becomes one chunk, unchanged.
 
     Parameters
     ----------
     document:
-        Document to cut. The overlap of a chunk never crosses the start of one of its ``sections``, which give the
-        chunks their ``section``. Its ``places`` give the chunks their page, slide, sheet, rows or JSON path. No chunk
-        crosses the start of a place that is a boundary.
+        Document to cut. Its ``sections`` give each chunk its ``section`` metadata. No overlap crosses the start of a
+        section. Its ``places`` give each chunk its page, slide, sheet, rows or JSON path. No chunk crosses the start
+        of a place whose ``boundary`` is True.
     settings:
         ``chunk_tokens`` is the most tokens of a chunk. ``chunk_overlap`` is the most tokens, in whole sentences, that a
         chunk repeats from the previous one.
@@ -102,7 +103,7 @@ def _cut_at_passages(document: Document) -> list[Chunk]:
 
 
 def _cut_spans(document: Document, settings: Settings) -> Iterator[tuple[int, int, int]]:
-    """Yield (start, start without the overlap, end) of each chunk."""
+    """Yield the offsets of each chunk: (start with the overlap, start without the overlap, end)."""
     headings = (section.start for section in document.sections)
     boundaries = [place.start for place in document.places if place.boundary]
     stream = sentences(document.text, headings, settings.chunk_tokens)
@@ -132,7 +133,11 @@ def _sum_tokens(buffer: Sequence[Sentence]) -> int:
 
 
 def _find_border(buffer: Sequence[Sentence], room: int) -> int:
-    """Return the index of the sentence before which to cut. The last sentence of the buffer does not fit any more."""
+    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk.
+
+    ``buffer`` has all sentences since the last border, and one more than fit into a chunk. ``room`` is the number of
+    tokens that the chunk may have without its overlap.
+    """
     filled = list(accumulate(sentence.tokens for sentence in buffer))
     candidates = [
         index for index in range(1, len(buffer)) if filled[index - 1] <= room and filled[index - 1] >= SHORTEST * room
@@ -144,7 +149,10 @@ def _find_border(buffer: Sequence[Sentence], room: int) -> int:
 
 
 def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) -> list[Sentence]:
-    """Return the last whole sentences before a border, as many as fit; none from before a heading."""
+    """Return the sentences that the next chunk repeats: the last whole sentences before the border that fit.
+
+    ``index`` is that of the first sentence after the border. No sentence before a heading is repeated.
+    """
     chosen: list[Sentence] = []
     # The next chunk's first own sentence must fit in addition to the overlap.
     room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[index].tokens)
@@ -158,9 +166,17 @@ def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) ->
 class Sentence(NamedTuple):
     """Span of a sentence, ``text[start:end]``, without white space at its ends.
 
-    ``tokens`` includes the white space after the sentence. ``strength`` is that of the break before the sentence:
-    HEADING, PARAGRAPH or SENTENCE. ``mark`` is a hash of the sentence's text. Among breaks of equal strength, the one
-    with the highest mark is cut, so that the choice does not depend on the position in the document.
+    Parameters
+    ----------
+    start, end:
+        Offsets into the document's text.
+    tokens:
+        Number of tokens of the sentence and of the white space after it.
+    strength:
+        Strength of the break before the sentence: HEADING, PARAGRAPH or SENTENCE.
+    mark:
+        Hash of the sentence's text. Among breaks of equal strength, the one before the sentence with the highest mark
+        is cut. So the choice does not depend on the position in the document.
     """
 
     start: int
@@ -208,7 +224,7 @@ def _hash_text(text: str, start: int, end: int) -> int:
 
 
 def _divide_sentence(text: str, sentence: Sentence, most_tokens: int) -> Iterator[Sentence]:
-    """Yield the parts of a sentence that has too many tokens, cut at white space if there is any."""
+    """Yield the parts of a sentence that has more than ``most_tokens`` tokens, cut at white space if there is any."""
     begins = [sentence.start + begin for begin, _ in token_spans(text[sentence.start : sentence.end])]
     start, strength = sentence.start, sentence.strength
     while True:

@@ -1,7 +1,8 @@
 """Derived values: each is a function of content, computed once and stored in the memo under the hash of its inputs.
 
-A plan prices the missing values, an apply derives them, and a check compares keys. The values of another model have
-other keys: they are derived first, and then replace those of the old model in one transaction.
+A plan computes the cost of the missing values, an apply derives them, and a check compares their keys. The keys depend
+on the model. When the model changes, all values of the new model are derived first. Then they replace the values of
+the old model in one transaction.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from monograph.store.vectors.vectors import STORED
 from monograph.values import Chunk, Cost, Float32, Metadata, content_hash
 
 AT_ONCE = 256
-"""Values that are stored in one transaction, and texts that an embedder gets in one call."""
+"""Number of values that are stored in one transaction, and of texts that an embedder gets in one call."""
 PAID_AT_ONCE = 32
-"""The same for an embedder that may charge for each text: a crash loses at most one request."""
+"""Replaces AT_ONCE for an embedder that may charge for each text: a crash loses at most one request of 32 texts."""
 SUMMARIES_AT_ONCE = 64
-"""Summaries that are stored in one transaction."""
+"""Number of summaries that are stored in one transaction."""
 SUMMARY_WORKERS = 4
-"""Concurrent calls of a summarizer that does not set a number of its own."""
+"""Number of concurrent calls of a summarizer that has no ``workers`` setting."""
 PATIENCE = 0.5
 """Seconds after which the values that a slow model has returned are stored, even if they are few."""
 TRIES = 5
@@ -53,7 +54,7 @@ NOTHING: Mapping[bytes, bytes] = MappingProxyType({})
 
 
 class MissingValue(Exception):
-    """A value that was derived is not in the memo any more, because another process emptied it: derive it again."""
+    """A derived value is not in the memo any more, because another process emptied the memo: derive the value again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +64,20 @@ class Derivation(Generic[Input]):
     Parameters
     ----------
     kind:
-        Kind of the rows in the memo.
+        Name of this kind of value in the memo: its rows are found by kind and key.
     key:
         Returns the memo key of an input: the hash of the input, of the model and of its settings.
     make:
-        Derives the values of inputs, given by key, and yields groups of values as soon as they exist.
+        Derives the values of inputs, which it gets as {key: input}. Yields groups of values as soon as they exist.
     price:
-        Returns the cost of deriving the values of some inputs, at most.
+        Returns an upper bound of the cost of deriving the values of some inputs.
     at_once:
         Number of values that are stored in one transaction.
     is_quick:
         Whether deriving a value is free and takes no longer than storing it. Such a value can wait for the transaction
         that stores the documents that need it.
     is_moved:
-        Whether values do not stay in the memo, but are moved to rows of another table.
+        Whether values are moved from the memo to another table, so that the memo does not keep them.
     """
 
     kind: str
@@ -88,18 +89,19 @@ class Derivation(Generic[Input]):
     is_moved: bool = False
 
     def keyed(self, inputs: Iterable[Input]) -> dict[bytes, Input]:
-        """Return the inputs by their memo keys."""
+        """Return the inputs as {memo key: input}; equal inputs have one key."""
         return {self.key(item): item for item in inputs}
 
     def missing(self, connection: Connection, wanted: Mapping[bytes, Input]) -> dict[bytes, Input]:
-        """Return the inputs, by key, whose values are not in the memo."""
+        """Return the part of ``wanted``, as {memo key: input}, whose values are not in the memo."""
         stored = memo.rows(connection, self.kind, list(wanted))
         return {key: item for key, item in wanted.items() if key not in stored}
 
     def price_missing(self, connection: Connection, wanted: Mapping[bytes, Input], priced: set[bytes]) -> Cost:
-        """Return the cost of deriving the missing values.
+        """Return the cost of deriving the values of ``wanted`` that are not in the memo.
 
-        Keys in ``priced`` are skipped; the other missing keys are added to it.
+        ``wanted`` has inputs by memo key. Keys in ``priced`` cost nothing, as they were counted before. All other
+        missing keys are added to ``priced``.
         """
         missing = {key: item for key, item in self.missing(connection, wanted).items() if key not in priced}
         priced.update(missing)
@@ -115,25 +117,26 @@ class Derivation(Generic[Input]):
     ) -> list[Packed]:
         """Derive the values that the memo lacks, and store each group in a transaction of its own as soon as it exists.
 
-        Values that exist when a model fails are stored before the error is raised.
+        If a model fails, the values that it has returned are stored before the error is raised.
 
         Parameters
         ----------
         database:
             The file with the memo.
         wanted:
-            Inputs by key.
+            Inputs by memo key.
         waiting:
-            Values, by key, that will be stored together with documents: see :meth:`rows`. They do not count as missing.
-            Values that are quick to derive are added here instead of being stored. None to store all values.
+            Values by memo key that the transaction of their documents will store: see :meth:`rows`. They do not count
+            as missing. If ``is_quick``, newly derived values are added to this dict and not stored. None to store all.
         ahead:
-            Values, by key, that were already derived elsewhere.
+            Values by memo key that were already derived elsewhere. If the memo lacks such a value, it is added to
+            ``waiting`` (without ``waiting``: stored), and not derived again.
         on_stored:
-            Called after each group with the number of wanted values that exist.
+            Called after each group with the number of ``wanted`` values that exist so far.
 
         Returns
         -------
-        The values that were missing.
+        The values that the memo lacked, and that did not wait.
         """
         if waiting is not None and self.is_quick and self.is_moved:
             missing = dict(wanted)  # Moved values do not stay in the memo: all are missing.
@@ -172,9 +175,10 @@ class Derivation(Generic[Input]):
     def rows(
         self, connection: Connection, keys: Iterable[bytes], waiting: Mapping[bytes, bytes] = NOTHING
     ) -> dict[bytes, int]:
-        """Return the memo row of each key, and store the values that are waiting. Needs a write transaction.
+        """Return the memo row number of each key. Values that are only in ``waiting`` are stored first.
 
-        Raises MissingValue if a value is neither stored nor waiting.
+        ``waiting`` has values by key: see :meth:`derive_missing`. Needs a write transaction. Raises MissingValue if the
+        value of a key is neither stored nor in ``waiting``.
         """
         distinct_keys = list(dict.fromkeys(keys))
         stored = memo.rows(connection, self.kind, distinct_keys)
@@ -185,12 +189,12 @@ class Derivation(Generic[Input]):
 
 
 def retry(database: Database, work: Callable[[], Result]) -> Result:
-    """Return the result of work that derives and stores values, repeated while it raises MissingValue.
+    """Return the result of ``work``, which derives and stores values. It is called again if it raises MissingValue.
 
     Raises
     ------
     BusyFile
-        If the work raises MissingValue at each of :data:`TRIES` attempts.
+        If each of :data:`TRIES` calls of ``work`` raises MissingValue.
     """
     for _ in range(TRIES):
         try:
@@ -201,22 +205,26 @@ def retry(database: Database, work: Callable[[], Result]) -> Result:
 
 
 def vector_key(embedder: str, text: str) -> bytes:
-    """Return the memo key of a text's vector, given the embedder's key."""
+    """Return the memo key of a text's vector. ``embedder`` is the embedder's key."""
     return content_hash("embed", embedder, text)
 
 
 def extraction_key(extractor: str, text: str) -> bytes:
-    """Return the memo key of a chunk's extraction, given the extractor's key and the chunk's text."""
+    """Return the memo key of a chunk's extraction. ``extractor`` is the extractor's key, ``text`` the chunk's text."""
     return content_hash("extract", extractor, text)
 
 
 def summary_key(summarizer: str, max_tokens: int, texts: Sequence[str]) -> bytes:
-    """Return the memo key of the summary of texts in this order, given the summarizer's key."""
+    """Return the memo key of the summary of texts, whose order matters. ``summarizer`` is the summarizer's key."""
     return content_hash("summarize", summarizer, max_tokens, list(texts))
 
 
 def embedded_text(title: str, metadata: Metadata, text: str) -> str:
-    """Return the text to embed for a chunk: its document's title, headings, names of table columns, and own text."""
+    """Return the text to embed for a chunk: its title, headings and table columns, then its own text.
+
+    ``title`` is the document's title, ``metadata`` and ``text`` are the chunk's. Each part begins a line. The headings
+    are left out if the chunk begins with the last of them, and so are empty parts.
+    """
     above = [title]
     section = str(metadata.get("section", ""))
     if section and not text.startswith(section.rpartition(" > ")[2]):
@@ -226,7 +234,7 @@ def embedded_text(title: str, metadata: Metadata, text: str) -> str:
 
 
 def vectors(embedder: Embedder) -> Derivation[str]:
-    """Return the derivation of vectors from texts. A value is the bytes of little-endian float32."""
+    """Return the derivation of vectors from texts. A stored value is one vector, as bytes of little-endian float32."""
 
     def pack(matrix: Float32) -> list[bytes]:
         return [row.tobytes() for row in np.ascontiguousarray(matrix, dtype=STORED)]
@@ -237,7 +245,8 @@ def vectors(embedder: Embedder) -> Derivation[str]:
 def name_codes(embedder: Embedder) -> Derivation[str]:
     """Return the derivation of binary codes from the keys of names.
 
-    A code is the signs of the name's vector, one bit a dimension.
+    The key of a name, by which the graph stores the name, is embedded as a text. The code has one bit for each
+    dimension of the vector: 1 if the value is positive.
     """
     prefix_hash = hashlib.sha256(content_hash("code", embedder.key))
 
@@ -280,7 +289,7 @@ def _derive_embeddings(
 def extractions(extractor: Extractor) -> Derivation[Chunk]:
     """Return the derivation of extractions from chunks.
 
-    ``make`` raises ModelUnavailable if the extractor returns too few.
+    ``make`` raises ModelUnavailable if the extractor returns fewer extractions than it got chunks.
     """
 
     def make(inputs: Mapping[bytes, Chunk]) -> Iterator[list[Packed]]:
@@ -310,9 +319,10 @@ def extractions(extractor: Extractor) -> Derivation[Chunk]:
 
 
 def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, ...]]:
-    """Return the derivation of summaries from groups of texts.
+    """Return the derivation of summaries. Each input is a tuple of texts, which get one summary together.
 
-    ``make`` raises ModelUnavailable if a summary is empty.
+    ``max_tokens`` is the most tokens of a summary. ``make`` raises ModelUnavailable if a summary is empty although a
+    text is not.
     """
     from monograph.derive.summarize.extractive import ExtractiveSummarizer
     from monograph.derive.summarize.llm import LLMSummarizer
@@ -344,8 +354,8 @@ def summaries(summarizer: Summarizer, max_tokens: int) -> Derivation[tuple[str, 
 def descriptions(describer: Describer, errors: dict[bytes, Exception]) -> Derivation[Picture]:
     """Return the derivation of descriptions from pictures. Each description is stored as soon as it exists.
 
-    A picture on which the describer fails is skipped, and the error is added to ``errors`` under its key. After
-    ``describe.MOST_FAILURES`` failures in a row the describer is not called again.
+    If the describer fails on a picture, the picture is skipped, and the error is added to ``errors`` under the
+    picture's memo key. After ``describe.MOST_FAILURES`` failures in a row the describer is not called again.
     """
     failures = 0
 

@@ -28,10 +28,10 @@ MAX_TOKENS = 1_000
 """Most tokens of a description."""
 
 PIXELS_A_TOKEN = 28 * 28
-"""Approximate number of pixels that a model counts as one token; models differ."""
+"""Approximate number of pixels that a model counts as one token. It differs from model to model."""
 
 WORKERS = 4
-"""Concurrent calls."""
+"""Most concurrent calls of the model."""
 
 MOST_CHARACTERS = 8_000
 """Most characters of a description; the rest is cut off."""
@@ -46,8 +46,8 @@ class ModelDescriber:
     Parameters
     ----------
     model:
-        Model that takes images. It is called from several threads. It retries by itself: here every picture is one
-        call.
+        Model that takes images. It is called from several threads, once for each picture. It must retry failed
+        requests by itself.
     """
 
     def __init__(self, model: VisionModel) -> None:
@@ -75,6 +75,6 @@ class ModelDescriber:
         return Completion(text, reply.tokens_in, reply.tokens_out)
 
     def price(self, pixels: Sequence[int]) -> tuple[int, int]:
-        """Return the approximate (calls, tokens) of describing pictures with these numbers of pixels."""
+        """Return the approximate (calls, tokens) to describe pictures. ``pixels`` has the pixels of each picture."""
         (prompt_tokens,) = count_tokens([PROMPT])
         return len(pixels), sum(prompt_tokens + pixel_count // PIXELS_A_TOKEN + MAX_TOKENS for pixel_count in pixels)

@@ -35,12 +35,12 @@ _MAKERS: Mapping[tuple[Kind, str], str] = {
     ("describer", "openai"): "openai_compatible:OpenAICompatible.from_spec",
     ("language model", "openai"): "openai_compatible:OpenAICompatible.from_spec",
 }
-"""Constructor of each model, as a path below ``monograph.derive``, by kind and by scheme of the spec. It is called with
-the rest of the spec and, for a model behind a server, with the API key.
+"""Constructor of each model, as ``module:name`` below ``monograph.derive``, by (kind of model, scheme of the spec).
+It is called with the part of the spec after the scheme and, for a model behind a server, with the API key.
 """
 
 _OWN = ("static", "pattern", "extractive")
-"""Schemes of the models that are part of Monograph. Each is a complete spec."""
+"""Schemes of the models that are part of Monograph. Each of these schemes is a complete spec by itself."""
 _SERVED = ("openai", "rerank")
 _HINTS: Mapping[Kind, str] = {
     "embedder": "give static, openai:URL#MODEL, model2vec:FOLDER, onnx:FOLDER or sentence-transformers:NAME; in Python:"
@@ -63,11 +63,12 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
         ``static``; ``given:DIMENSION``; ``onnx:FOLDER`` or ``onnx:ORGANISATION/NAME``;
         ``sentence-transformers:FOLDER_OR_NAME``; ``model2vec:FOLDER``; ``openai:BASE_URL#MODEL``.
     api_key:
-        API key for a server. By default the key in the environment is sent: see :func:`api_key_of`. A spec never
-        contains the key, so no file does.
+        API key for a server. By default the key in the environment is sent: see :func:`api_key_of`. Files store the
+        spec, which never contains the key.
     allow:
-        Called with each address before a folder or a package is opened, a model fetched from its hub, or a server
-        asked. It raises to refuse. None if the spec comes from the user.
+        Called with each address that the model uses, before a folder or a package is opened, a model is downloaded
+        from the hub, or a server is called. It raises an error to refuse. None allows everything: use it if the user
+        gave the spec.
 
     Raises
     ------
@@ -82,9 +83,14 @@ def load_embedder(spec: str, api_key: str = "", allow: Allow | None = None) -> E
 def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> Extractor:
     """Return the extractor that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
-    ``spec`` is ``pattern``; ``spacy:PIPELINE``, an installed pipeline's name or its folder; ``llm:MODEL``, where MODEL
-    is ``openai:BASE_URL#NAME``; or ``llm/MAX_TOKENS:MODEL``. The last two may end with `` else FALLBACK``, the
-    extractor for chunks on which the model fails.
+    ``spec`` has one of these forms:
+
+    - ``pattern``;
+    - ``spacy:PIPELINE``, where PIPELINE is the name of an installed pipeline, or a folder;
+    - ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``;
+    - ``llm/MAX_TOKENS:MODEL``, where MAX_TOKENS is the most tokens of an answer.
+
+    A spec with ``llm`` may end with `` else FALLBACK``, the spec of the extractor for chunks on which the model fails.
     """
     scheme, _, source = spec.partition(":")
     kind, _, tokens = scheme.partition("/")
@@ -103,7 +109,7 @@ def load_extractor(spec: str, api_key: str = "", allow: Allow | None = None) -> 
 def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) -> Summarizer:
     """Return the summarizer that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
-    ``spec`` is ``extractive``; or ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``.
+    ``spec`` is either ``extractive`` or ``llm:MODEL``, where MODEL is ``openai:BASE_URL#NAME``.
     """
     if _scheme(spec) == "llm":
         from monograph.derive.summarize.llm import LLMSummarizer
@@ -115,8 +121,8 @@ def load_summarizer(spec: str, api_key: str = "", allow: Allow | None = None) ->
 def load_reranker(spec: str, api_key: str = "") -> Reranker:
     """Return the reranker that a spec names. Parameters and errors are those of :func:`load_embedder`.
 
-    ``spec`` is ``onnx:FOLDER``, a cross-encoder; ``rerank:BASE_URL#MODEL``, a server; or ``embedder:SPEC``, the cosines
-    of an embedder.
+    ``spec`` is ``onnx:FOLDER`` for a cross-encoder, ``rerank:BASE_URL#MODEL`` for a server, or ``embedder:SPEC`` for
+    the cosines of the embedder with that spec.
     """
     if _scheme(spec) == "embedder":
         from monograph.derive.rerank.cosines import EmbedderReranker
@@ -145,7 +151,7 @@ def load_model(spec: str, api_key: str = "", allow: Allow | None = None) -> Lang
 
 
 def _scheme(spec: str) -> str:
-    """Return the part of a spec before its colon; empty if nothing follows the colon."""
+    """Return the part of a spec before its first colon; an empty text if nothing follows the colon."""
     scheme, _, source = spec.partition(":")
     return scheme if source else ""
 
@@ -174,20 +180,21 @@ def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
 
 
 def changed_of(settings: Any) -> dict[str, Any]:
-    """Return the fields of a settings dataclass that differ from their defaults."""
+    """Return {name: value} of the fields of a settings dataclass whose values are not the defaults."""
     defaults = asdict(type(settings)())
     return {name: value for name, value in asdict(settings).items() if value != defaults[name]}
 
 
 def write_spec(spec: str, changed: Mapping[str, Any], separator: str = "#") -> str:
-    """Return a spec with the settings that are not the default after ``#``, as JSON."""
+    """Return the spec with ``changed``, the settings that are not the default, appended as JSON after ``separator``."""
     return spec + (f"{separator}{json.dumps(changed, sort_keys=True)}" if changed else "")
 
 
 def read_spec(source: str, defaults: Settings) -> tuple[str, Settings]:
-    """Return the source and the settings in the part of an ``onnx`` spec after its colon.
+    """Return (source, settings) of an ``onnx`` spec. ``source`` is the part of the spec after its colon.
 
-    Raises ModelUnavailable if the settings cannot be read.
+    Settings that the spec does not contain are those of ``defaults``. Raises ModelUnavailable if the settings cannot be
+    read.
     """
     name, _, changed = source.partition("#")
     try:
@@ -199,15 +206,18 @@ def read_spec(source: str, defaults: Settings) -> tuple[str, Settings]:
 # API keys for servers.
 
 VARIABLE = "MONOGRAPH_API_KEY"
-"""Environment variable with the API key for servers of every kind."""
+"""Environment variable with the API key for the servers of embedders and rerankers alike."""
 
 
 def api_key_of(kind: str, given: str = "") -> str:
-    """Return the API key for the server of an ``embedder`` or a ``reranker``; empty for none.
+    """Return the API key for a server; an empty text if no key is to be sent.
 
-    The key ``given`` by the caller is used, unless it equals the value of :data:`VARIABLE`: a command's option may have
-    read it from there. Otherwise the variable of that kind of model is used, even if it is empty. So no key is sent to
-    a server that needs none.
+    ``kind`` is ``embedder`` or ``reranker``. The first of these that exists is returned:
+
+    1. ``given``, the caller's key, unless it equals the value of :data:`VARIABLE`: a command's option may have read it
+       from there.
+    2. The environment variable for this kind of model. If it is set but empty, no key is sent.
+    3. The environment variable :data:`VARIABLE`.
     """
     common = os.environ.get(VARIABLE, "")
     if given and given != common:
@@ -217,26 +227,26 @@ def api_key_of(kind: str, given: str = "") -> str:
 
 
 def key_hint(kind: str) -> str:
-    """Return the hint for a server of an ``embedder`` or a ``reranker`` that refuses its key."""
+    """Return the hint of the error if a server refuses its key. ``kind`` is ``embedder`` or ``reranker``."""
     return f"put the server's key into the environment variable {_variable_of(kind)}, or {VARIABLE}"
 
 
 def _variable_of(kind: str) -> str:
-    """Return the environment variable with the key for one kind of model, such as ``MONOGRAPH_EMBEDDER_API_KEY``."""
+    """Return the name of the environment variable for one kind of model: ``MONOGRAPH_EMBEDDER_API_KEY``."""
     return f"MONOGRAPH_{kind.upper()}_API_KEY"
 
 
 # Permission to open the addresses that a file's specs name.
 
 HUB = "https://huggingface.co/"
-"""Prefix that makes the address of a model from its name on the hub."""
+"""Prefix of the address of a model on the hub. The model's name follows it."""
 
 
 def addresses(spec: str) -> tuple[str, ...]:
-    """Return the addresses that the model of a spec opens, in order; none for the models that are part of Monograph.
+    """Return the addresses that the model of a spec opens, in order; empty for models that are part of Monograph.
 
-    The address of a server is its URL, that of a folder its absolute path without symbolic links, and that of an
-    installed spaCy pipeline its spec. A model that is in no folder on this machine has its address on the hub.
+    The address of a server is its URL. The address of a folder is its absolute path without symbolic links. The address
+    of an installed spaCy pipeline is its spec. The address of any other model is its page on the hub.
     """
     kind, _, source = spec.partition(":")
     if kind.partition("/")[0] == "llm":
@@ -253,20 +263,20 @@ def addresses(spec: str) -> tuple[str, ...]:
 
 
 def is_named(spec: str) -> bool:
-    """Return whether a spec names a model that the command line can load, unlike an object that a caller hands over."""
+    """Return whether the command line can load a model from its spec; not so for an object that a caller passed."""
     scheme, colon, _ = spec.partition(":")
     schemes = {"llm", *(name for kind, name in _MAKERS if kind != "reranker")}.difference(_OWN)
     return spec in _OWN or (bool(colon) and scheme.partition("/")[0] in schemes)
 
 
 def normal(address: str) -> str:
-    """Return an address in the form of :func:`addresses`: a folder without links, a URL without a slash at its end."""
+    """Return an address in the form of :func:`addresses`: a folder with links resolved, a URL without a final slash."""
     folder = None if "://" in address else folder_of(address)
     return address.rstrip("/") if folder is None else os.path.realpath(folder)
 
 
 def folder_of(name: str) -> Path | None:
-    """Return the folder with this name on this machine; None if there is none, or the name is no valid path."""
+    """Return the path of the folder with this name; None if it does not exist, or the name is not a valid path."""
     with suppress(ValueError, OSError, RuntimeError):
         folder = Path(name).expanduser()
         if folder.is_dir():

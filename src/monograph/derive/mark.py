@@ -1,4 +1,4 @@
-"""Marks around a quoted text in a prompt, which the author of the text cannot predict."""
+"""Marks that enclose a quoted text in a prompt. The author of the text cannot predict them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hashlib import sha256
 
 
 def mark_for(text: str) -> str:
-    """Return a mark that does not occur in the text."""
+    """Return a mark to put before and after ``text`` in a prompt: a hash of the text, which does not occur in it."""
     number = 0
     while (mark := "=====" + sha256(f"{number} {text}".encode("utf-8", "replace")).hexdigest()[:12]) in text:
         number += 1

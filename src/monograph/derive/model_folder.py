@@ -1,4 +1,4 @@
-"""Models in folders: their hash, their tokenizer, and the ONNX model that one contains."""
+"""Folders with a model: the hash of the files, the tokenizer, and the ONNX model."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ EXPORT_HINT = "export the model with its fast tokenizer"
 
 
 class OnnxModel:
-    """ONNX model of a folder, and its tokenizer.
+    """ONNX model and tokenizer of a folder.
 
-    The model is the folder's only ``*.onnx`` file, or ``model.onnx``; the tokenizer is ``tokenizer.json``.
+    The model is the folder's only ``*.onnx`` file; if there are several, it is ``model.onnx``. The tokenizer is
+    ``tokenizer.json``.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class OnnxModel:
     max_tokens:
         Most tokens of a text; the rest is cut off.
     output:
-        Name of the model's output to read; without one of that name, the first output is read.
+        Name of the model's output to read. If no output has this name, the first output is read.
 
     Raises
     ------
@@ -73,11 +74,11 @@ class OnnxModel:
         self._output = output if output in outputs else outputs[0]
 
     def key(self, settings: Mapping[str, Any]) -> str:
-        """Return the name of the model file and a hash of the model's and the tokenizer's bytes and some settings."""
+        """Return a key: the name of the model file, and a hash of both files' bytes and of ``settings``."""
         return f"{self._paths[0].stem}/{digest(self._paths, json.dumps(settings, sort_keys=True))}"
 
     def run(self, texts: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:
-        """Return the model's output for texts, or for pairs of texts, and the attention mask (texts, tokens)."""
+        """Return the model's output for texts or pairs of texts, and the attention mask of shape (texts, tokens)."""
         encodings = self._tokenizer.encode_batch(texts)
         mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
         arrays = {
@@ -91,7 +92,7 @@ class OnnxModel:
 
 
 def digest(paths: Iterable[Path], settings: str = "") -> str:
-    """Return 16 hex digits that hash the bytes of files, and settings: part of a model's key."""
+    """Return a hash, as 16 hex digits, of the bytes of files and of ``settings``. It is part of a model's key."""
     hasher = hashlib.sha256()
     for path in paths:
         with path.open("rb") as file:
@@ -101,7 +102,7 @@ def digest(paths: Iterable[Path], settings: str = "") -> str:
 
 
 def load_tokenizer(path: Path, hint: str) -> Tokenizer:
-    """Return the tokenizer of a file. Raises ModelUnavailable with the hint if the file is no tokenizer."""
+    """Load a tokenizer from a file. Raises ModelUnavailable with ``hint`` if the file is not a tokenizer."""
     from tokenizers import Tokenizer
 
     try:

@@ -14,7 +14,7 @@ from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 
 _NO_IMAGES = (400, 415, 422, 500, 501)
-"""Statuses with which servers refuse an image that their model cannot take."""
+"""HTTP statuses with which servers refuse an image because their model does not take images."""
 
 
 class OpenAICompatible(ServedModel):
@@ -25,18 +25,18 @@ class OpenAICompatible(ServedModel):
     Parameters
     ----------
     base_url:
-        URL up to and without ``/chat/completions``: ``http://127.0.0.1:11434/v1`` for Ollama. Files store it, so it may
-        contain neither a password nor a query.
+        URL of the API without ``/chat/completions`` at its end: ``http://127.0.0.1:11434/v1`` for Ollama. Files store
+        it, so it may contain neither a password nor a query.
     model:
         Name of the model on the server.
     api_key:
-        Sent as a bearer token. It is not read from the environment and stored in no file. No error contains it, even if
-        the server's reply does.
+        Sent as a bearer token. It is never read from the environment, and no file stores it. It is removed from error
+        messages that quote the server.
     timeout:
-        Most seconds of one try until the reply begins, and as many again until its last byte. Small models on small
-        machines need minutes.
+        Most seconds of one try until the reply begins. The same number of seconds is allowed from there to the reply's
+        last byte. Small models on small machines need minutes.
     temperature:
-        0 for the likeliest answer; None to send none, for models that refuse it.
+        Sampling temperature; 0 gives the likeliest answer. None sends no temperature, for models that refuse it.
     retries:
         Retries after the first try.
 
@@ -76,7 +76,7 @@ class OpenAICompatible(ServedModel):
     def complete(self, prompt: str, max_tokens: int) -> Completion:
         """Return the model's answer to a prompt. See :class:`monograph.models.LanguageModel`.
 
-        The token counts are the server's. If it sends none, they are estimated.
+        The completion has the token counts of the server. If the server sends none, they are estimated.
 
         Raises
         ------
@@ -122,14 +122,14 @@ class OpenAICompatible(ServedModel):
             return completion
 
     def stream(self, prompt: str, max_tokens: int) -> Iterator[str | Completion]:
-        """Yield the model's answer piece by piece, and at the end the whole :class:`Completion`.
+        """Yield the pieces of the model's answer as texts, then the whole answer as a :class:`Completion`.
 
         See :class:`monograph.models.StreamingModel`.
 
         Raises
         ------
         ModelUnavailable
-            As for :meth:`complete`; also if the answer breaks off before the server has given a reason for its end.
+            As for :meth:`complete`; also if the stream ends before the server says why the answer ended.
         """
         self._ask_permission()
         with request("chat", self._model, self.base_url, pieces=True) as trace:

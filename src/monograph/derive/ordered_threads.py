@@ -18,8 +18,9 @@ Result = TypeVar("Result")
 def in_order(work: Callable[[Input], Result], inputs: Iterable[Input], workers: int) -> Generator[Result]:
     """Yield the results of ``work`` on each input, in input order, computed in several threads.
 
-    At most twice ``workers`` inputs are worked on ahead of the one that is yielded. After a ModelError no more work is
-    started. The results of work that was already started are yielded before the error is raised.
+    Work is started on at most twice ``workers`` inputs ahead of the one whose result is yielded. If ``work`` raises
+    ModelError, no further input is started. The results of inputs that were already started are yielded before the
+    error is raised.
     """
     if workers == 1:
         yield from map(work, inputs)

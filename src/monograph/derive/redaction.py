@@ -10,12 +10,12 @@ INSTEAD = "[api key]"
 """Text that replaces a key."""
 
 LEAST = 8
-"""Fewest characters of a key that is also searched for inside words and in answers. A shorter key is no secret, but a
-placeholder for servers that need no key.
+"""Fewest characters of a key that is also removed from inside words and from answers. A shorter key is not a secret: it
+is a placeholder for a server that needs no key.
 """
 
 LONGEST_FORM = 12
-"""Most characters in which one character of a key can be written."""
+"""Most characters that one character of a key takes in any form, such as ``%2B`` in a URL."""
 
 
 class Redaction:
@@ -50,12 +50,12 @@ class Redaction:
         return clean[:room]
 
     def in_answer(self, text: str) -> str:
-        """Return an answer with the key replaced, since answers are stored, shown and quoted."""
+        """Return an answer of the model with the key replaced. Answers are stored, shown and quoted."""
         return text if self._pattern is None or not self._secret else self._pattern.sub(INSTEAD, text)
 
 
 def _character_pattern(character: str) -> str:
-    """Return a pattern for all forms in which a character may be written."""
+    """Return a regular expression that matches a character in plain form and as URLs, JSON and HTML write it."""
     code = ord(character)
     pair = "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in f"{code:02x}")
     forms = [re.escape(character), f"%{pair}", rf"\\u00{pair}", rf"\\x{pair}", rf"\\{re.escape(character)}"]
@@ -64,7 +64,7 @@ def _character_pattern(character: str) -> str:
 
 
 def _within_base64(key: str) -> set[str]:
-    """Return patterns for the base64 of any text that contains the key, whatever is before and after it."""
+    """Return regular expressions that find the key in the base64 of any text that contains it."""
     cores = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + key.encode()).decode().rstrip("=")

@@ -1,4 +1,4 @@
-"""Contents of replies and events of OpenAI-compatible servers: text, end and token counts, without thoughts."""
+"""Contents of replies and stream events of OpenAI-compatible servers: answer without thoughts, end, token counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _THOUGHT_END = regex(r"^.*</(?:think|thinking|reasoning)>", re.DOTALL | re.IGNOR
 
 
 def text_in(reply: Mapping[str, Any]) -> str | None:
-    """Return the text of a reply's first choice, or the text that an event adds to it; None if there is no choice."""
+    """Return the text of the first choice in a reply, or the piece of text in a stream event; None without a choice."""
     try:
         choice = reply["choices"][0]
         message = choice["delta"] if "delta" in choice else choice["message"]
@@ -29,7 +29,7 @@ def text_in(reply: Mapping[str, Any]) -> str | None:
 
 
 def has_ended(event: Mapping[str, Any]) -> bool:
-    """Return whether an event gives a reason for the end of the reply."""
+    """Return whether a stream event states why the reply ended."""
     try:
         return event["choices"][0].get("finish_reason") is not None
     except (AttributeError, IndexError, KeyError, TypeError):
@@ -37,13 +37,13 @@ def has_ended(event: Mapping[str, Any]) -> bool:
 
 
 def usage(reply: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the tokens (read, written) as the server counted them; None if it did not count both."""
+    """Return the numbers of tokens (read, written) that the server states; None unless it states both."""
     before, after = tokens_read(reply), _read_count(reply, "completion_tokens")
     return None if before is None or after is None else (before, after)
 
 
 def tokens_read(reply: Mapping[str, Any]) -> int | None:
-    """Return the number of tokens read, as the server counted them; None if it did not."""
+    """Return the number of tokens read that the server states; None if it states none."""
     return _read_count(reply, "prompt_tokens")
 
 
@@ -54,13 +54,13 @@ def _read_count(reply: Mapping[str, Any], field: str) -> int | None:
 
 
 def _as_text(value: object) -> str:
-    """Return a text with half a surrogate pair replaced by a question mark; empty for any other value."""
+    """Return a text with each lone surrogate replaced by a question mark; an empty text if the value is not a text."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 def without_thoughts(answer: str) -> str:
     """Return an answer without its thoughts (``<think>…</think>``), even if their first or last tag is missing.
 
-    Half a surrogate pair is replaced by a question mark.
+    Each lone surrogate is replaced by a question mark.
     """
     return _THOUGHT_END.sub("", _THOUGHT.sub("", _as_text(answer)))

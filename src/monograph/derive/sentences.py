@@ -1,7 +1,8 @@
 """Division of a text into spans of sentences.
 
-sentencex, Wikimedia's library for the languages of Wikipedia, finds the sentences. In addition, most line ends end a
-sentence: they divide headings, lists, chats, tables and code.
+The library sentencex, which Wikimedia wrote for the languages of Wikipedia, finds the sentences. In addition, a
+sentence is divided at most of its line ends: they separate headings, list items, table rows, and lines of chats and
+code.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from itertools import accumulate, pairwise
 from monograph.regex import regex
 
 BLOCK_CHARACTERS = 200_000
-"""Most characters of a block. A text is divided block by block, if possible at ends of paragraphs or lines."""
+"""Most characters of a block. A text is processed block by block. Blocks end at paragraphs or lines where possible."""
 
 PARAGRAPH = "\n\n"
 """Separator of paragraphs: no sentence continues across it."""
 
 LONGEST_CHARACTERS = 4_096
-"""Most characters of a sentence; a longer one is cut at white space."""
+"""Most characters of a sentence. A longer sentence is divided, at white space if there is any."""
 
 _NEWLINE = regex(r"\n\s*")
 _SPACE_BEFORE = regex(r".*\s", re.DOTALL)
@@ -36,15 +37,15 @@ def sentence_spans(text: str, longest: int = LONGEST_CHARACTERS) -> list[tuple[i
     text:
         Any text.
     longest:
-        Most characters of a sentence; a longer one is divided into parts.
+        Most characters of a sentence. A longer sentence is divided into several spans.
     """
     return [span for first, last in blocks(text) for span in spans_of_block(text, first, last, longest)]
 
 
 def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> list[list[tuple[int, int]]]:
-    """Return the sentence spans of each of several texts, found together in one call of sentencex.
+    """Return a list of sentence spans for each text. Offsets count from the start of that text.
 
-    For a short text, a call of sentencex costs more than the division itself.
+    All texts are divided in one call of sentencex if possible, because a call costs more than dividing a short text.
     """
     joined = PARAGRAPH.join(texts)
     if len(joined) > BLOCK_CHARACTERS or any(text != text.strip() or not text for text in texts):
@@ -61,7 +62,7 @@ def spans_of_texts(texts: Sequence[str], longest: int = LONGEST_CHARACTERS) -> l
 
 
 def blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of the blocks of a text, in order, without a gap."""
+    """Yield the (start, end) of the blocks of a text, in order. Together they cover it: see BLOCK_CHARACTERS."""
     start = 0
     while start < len(text):
         end = min(len(text), start + BLOCK_CHARACTERS)
@@ -74,7 +75,7 @@ def blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHARACTERS) -> tuple[tuple[int, int], ...]:
-    """Return the (start, end) of the sentences of text[first:last]: see :func:`sentence_spans`."""
+    """Return the sentences of text[first:last] as (start, end) in ``text``: see :func:`sentence_spans`."""
     spans: list[tuple[int, int]] = []
     for span in _split_at_lines(text, _find_sentences(text, first, last)):
         spans.extend(cut(text, *span, longest) if span[1] - span[0] > longest else (span,))
@@ -82,7 +83,7 @@ def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHAR
 
 
 def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield a span without the white space at its ends; nothing if it contains only white space."""
+    """Yield the span without the white space at its ends. Yield nothing if it contains only white space."""
     part = text[start:end]
     leading = len(part) - len(part.lstrip())
     if leading < len(part):
@@ -90,7 +91,10 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield sentences divided at the ends of lines that end a sentence too."""
+    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space.
+
+    A line end before a lower-case letter does not divide: such prose is wrapped at a fixed width.
+    """
     for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():
@@ -103,7 +107,7 @@ def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator
 
 
 def _find_sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of text[first:last] as sentencex finds them, without a gap."""
+    """Yield the (start, end) of the sentences that sentencex finds in text[first:last], as offsets into ``text``."""
     import sentencex
 
     block = text[first:last]
@@ -121,13 +125,13 @@ def _find_sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int
 
 
 def after_space(text: str, first: int, last: int) -> int:
-    """Return the end of the last white space in text[first:last]; ``last`` if there is none."""
+    """Return the offset after the last white space in text[first:last]; ``last`` if it contains no white space."""
     space = _SPACE_BEFORE.match(text, first, last)
     return space.end() if space else last
 
 
 def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a span, of at most ``longest`` characters each, cut at white space if there is any."""
+    """Yield the (start, end) of parts of a span with at most ``longest`` characters, cut at white space if possible."""
     while end - start > longest:
         middle = after_space(text, start + longest // 2, start + longest)
         yield from trimmed(text, start, middle)
@@ -160,7 +164,7 @@ _LINE_OR_SPACE = regex(r".*\n|.*\s", re.DOTALL)
 
 
 def stretches(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of the stretches that are passed to sentencex, in order, without a gap: nearly always one.
+    """Yield the (start, end) of the stretches of a text, in order. Each stretch is passed to sentencex in one call.
 
     A text is divided if sentencex would need too much time for it. No sentence continues from one stretch to the next.
     Only a text that is no prose is divided inside a paragraph.

@@ -1,4 +1,4 @@
-"""Models behind a server: post JSON, retry, and read a reply at once or event by event."""
+"""Client of a model behind a server: posts JSON, retries, and reads the reply as a whole or event by event."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FIRST_WAIT = 0.5
-"""Seconds before the first retry; every further one waits twice as long."""
+"""Seconds before the first retry. The wait doubles before each further retry."""
 MAX_WAIT = 60.0
-"""Most seconds to wait before a retry. If a server asks for more, there is no retry."""
+"""Most seconds to wait before a retry. If a server asks for a longer wait, the request fails without a retry."""
 QUOTED = 200
 """Most characters of a server's reply that an error quotes."""
 
@@ -41,26 +41,28 @@ _URL_HINT = "give the base URL of an OpenAI-compatible API, which usually ends i
 class ServedModel:
     """Model at a path of a server: base class of the clients for each kind of model.
 
-    Safe for use by several threads; connections are reused. It retries after errors that may pass: a refused or broken
-    connection, a reply that breaks off, and the statuses 408, 425, 429 and 5xx. Before a retry it waits as long as
-    ``Retry-After`` says, else twice as long as before. Redirects are not followed: they would send the key to another
-    server.
+    Safe for use by several threads; connections are reused. A request is retried after errors that may pass: a refused
+    or broken connection, a reply that breaks off, and the statuses 408, 425, 429 and 5xx. The wait before a retry is
+    the one that the header ``Retry-After`` states. Without the header it is twice the wait before. Redirects are not
+    followed, because they would send the key to another server.
 
-    Its spec is ``KIND:BASE_URL#MODEL`` and, after another ``#``, the settings that are not the default, as JSON.
+    The spec is ``KIND:BASE_URL#MODEL``. If settings differ from the defaults, ``#`` and these settings as JSON follow.
 
     Parameters
     ----------
     base_url:
-        URL up to the :attr:`path`. Files store it, so it may contain neither a password nor a query.
+        URL of the API without :attr:`path` at its end. Files store it, so it may contain neither a password nor a
+        query.
     model:
         Name of the model on the server.
     changed:
         Settings that are not the default, by name.
     api_key:
-        Sent as a bearer token, if not empty. It is stored in no file, and no error contains it, even if the server's
-        reply does.
+        Sent as a bearer token, unless it is empty. No file stores it. It is removed from error messages that quote the
+        server.
     timeout:
-        Most seconds of one try until the reply begins, and as many again until its last byte.
+        Most seconds of one try until the reply begins. The same number of seconds is allowed from there to the reply's
+        last byte.
     retries:
         Retries after the first try.
 
@@ -73,23 +75,23 @@ class ServedModel:
     """
 
     kind: ClassVar[str]
-    """Part of a spec before the colon."""
+    """Scheme of the model's spec: the part before the colon."""
     path: ClassVar[str]
     """Path of the API, after the base URL."""
     noun: ClassVar[str]
     """Name of this kind of model in errors."""
     form: ClassVar[str]
-    """Form of a spec of this kind: the hint of an error."""
+    """Hint of the error for an invalid spec: it describes the form of a spec of this kind."""
     hint: ClassVar[str] = _URL_HINT
-    """Hint of the error if no such API answers at the URL."""
+    """Hint of the error if the server at the URL does not have this API."""
     key_hint: ClassVar[str] = "pass the server's key as api_key"
     """Hint of the error if the server refuses the key."""
     max_reply: ClassVar[int] = 4 << 20
-    """Most bytes of a reply."""
+    """Most bytes of a reply. A longer reply is an error."""
     retries_timeouts: ClassVar[bool] = False
-    """Whether to retry after a timeout."""
+    """Whether a request is retried after it timed out."""
     other_form: ClassVar[str]
-    """Word in the refusal of a server that wants requests of another form."""
+    """Word by which a server's error shows that the server expects requests in the other form. See the subclasses."""
 
     def __init__(
         self, base_url: str, model: str, changed: Mapping[str, Any], api_key: str, timeout: float, retries: int
@@ -105,7 +107,9 @@ class ServedModel:
         self.spec = write_spec(f"{self.kind}:{self.base_url}#{model}", changed)
         """Spec of the model: base URL, name and the settings that are not the default."""
         self.allow: Allow | None = None
-        """Called with the base URL before the first request, if not None. It raises to refuse, and is asked again."""
+        """Called with the base URL before the first request; None allows every URL. It raises an error to refuse.
+        After a refusal it is called again before the next request.
+        """
         self._model = model
         self._url = f"{self.base_url}{self.path}"
         _check(self._url, api_key)
@@ -164,8 +168,9 @@ class ServedModel:
     def _stream(self, request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Post a JSON object and yield the events of the reply, one JSON object each. Raises ModelUnavailable.
 
-        It retries until a reply with status 200 begins. A server that replies all at once gives one event. Events that
-        break off before ``[DONE]`` are an error; a caller that has all it needs may stop before.
+        The request is retried until a reply with status 200 begins. If the server sends the whole reply at once, it is
+        one event. It is an error if the stream ends before ``[DONE]``. A caller that needs no more events may stop
+        iterating before that.
         """
         body = json.dumps(request).encode()
         response = self._retry(lambda: self._open(body))
@@ -188,7 +193,7 @@ class ServedModel:
             response.close()
 
     def _retry(self, attempt: Callable[[], T]) -> T:
-        """Return the result of an attempt, retried after errors that may pass."""
+        """Return the result of ``attempt``. It is called again after errors that may pass: see :class:`ServedModel`."""
         wait = FIRST_WAIT
         tries = self._retries
         while True:
@@ -203,7 +208,7 @@ class ServedModel:
             time.sleep(pause)
 
     def _open(self, body: bytes) -> BaseHTTPResponse:
-        """Send a body and return a response of status 200, whose own body is not read yet."""
+        """Send a request body, and return the response if its status is 200. The response's body is not read yet."""
         from urllib3 import Timeout
 
         with self._translate_errors():
@@ -220,7 +225,10 @@ class ServedModel:
         return response
 
     def _pieces(self, response: BaseHTTPResponse, broken: str = "") -> Iterator[bytes]:
-        """Yield the body of a reply piece by piece, within its limits of time and size."""
+        """Yield the body of a reply piece by piece. It is an error if the body takes too long or exceeds ``max_reply``.
+
+        ``broken`` is as for :meth:`_translate_errors`.
+        """
         deadline = time.monotonic() + self._timeout
         size = 0
         while True:
@@ -240,7 +248,11 @@ class ServedModel:
 
     @contextmanager
     def _translate_errors(self, broken: str = "") -> Iterator[None]:
-        """Raise errors of the connection as errors to retry, or as final ones if ``broken`` says what the reply did."""
+        """Translate errors of the connection that the block raises.
+
+        They become errors to retry. If ``broken`` is not empty, they become final errors with ``broken`` in the
+        message. A timeout is retried only if ``retries_timeouts`` is True.
+        """
         from urllib3 import exceptions
 
         try:
@@ -265,7 +277,7 @@ class ServedModel:
         return _PassingError(error) if self.retries_timeouts else error
 
     def _refusal_error(self, response: BaseHTTPResponse, reply: bytes) -> Exception:
-        """Return the error for a status other than 200: one to retry, or a final one."""
+        """Return the error for a status other than 200. Its type says whether the request is to be retried."""
         status = response.status
         if status in (401, 403):
             hint = self.key_hint
@@ -283,14 +295,17 @@ class ServedModel:
         return error
 
     def _switch_form(self, error: ModelUnavailable) -> bool:
-        """Return whether the server refused a request because it wants the other form, which is used from now on."""
+        """Switch to the other form of requests if a server's error shows that it expects it. Return whether it did so.
+
+        All later requests have the other form.
+        """
         if self._uses_other_form or self.other_form not in error.reply:
             return False
         self._uses_other_form = True
         return True
 
     def _parse(self, reply: bytes, kind: type[Any] = object) -> Any:
-        """Return the JSON value of a reply. Raises ModelUnavailable if it has none of this Python type."""
+        """Return the JSON value of a reply. Raises ModelUnavailable if it is not JSON, or not of the type ``kind``."""
         with suppress(ValueError, RecursionError):
             value = json.loads(reply)
             if isinstance(value, kind):
@@ -302,12 +317,12 @@ class ServedModel:
         return " ".join(self._redaction.in_error(reply.decode("utf-8", "replace"), 2 * QUOTED).split())[:QUOTED]
 
     def _quote(self, reply: Any) -> str:
-        """Return the beginning of a JSON value of the server for an error message."""
+        """Return the beginning of a JSON value from the server, without the API key, for an error message."""
         return self._redaction.in_error(json.dumps(reply, ensure_ascii=False), QUOTED)
 
 
 class _PassingError(Exception):
-    """Error after which a retry may succeed, ``wait`` seconds later if the server gave a time."""
+    """Error after which a retry may succeed. ``wait`` is the number of seconds that the server states, or None."""
 
     def __init__(self, error: ModelUnavailable, wait: float | None = None) -> None:
         super().__init__(str(error))
@@ -332,7 +347,7 @@ def _check(url: str, api_key: str) -> None:
 
 
 def _parse_retry_after(retry_after: str) -> float | None:
-    """Return the seconds of a Retry-After header, given in seconds or as a date; None if it has neither."""
+    """Return the seconds to wait by a Retry-After header, which states seconds or a date; None if it states neither."""
     with suppress(ValueError):
         return max(0.0, float(retry_after))
     with suppress(ValueError):

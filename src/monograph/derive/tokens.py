@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 65_536
 LONGEST_WORD = 32
-"""Most characters of a word whose tokens are cached. The cache is emptied after MOST_WORDS words, about 10 MB."""
+"""Most characters of a word whose tokens are cached. The cache is emptied when it has MOST_WORDS words, about 10 MB."""
 
 
 def wordllama_file(*parts: str) -> Path:
@@ -40,7 +40,7 @@ def wordllama_file(*parts: str) -> Path:
 
 @functools.cache
 def tokenizer() -> Tokenizer:
-    """Return the tokenizer. Loaded once."""
+    """Return the tokenizer. It is loaded once per process."""
     model = json.loads(wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json").read_bytes())["model"]
     return compiled.Tokenizer(model["vocab"], model["merges"], MOST_WORDS, LONGEST_WORD)
 
@@ -48,8 +48,8 @@ def tokenizer() -> Tokenizer:
 def count_tokens(texts: Sequence[str]) -> list[int]:
     """Return the number of tokens of each text, without tokens for its start and end.
 
-    ``<s>``, ``</s>`` and ``<unk>`` are one token each; ``▁`` counts as a blank. Raises UnicodeEncodeError for half of a
-    surrogate pair, which has no tokens.
+    If a text contains ``<s>``, ``</s>`` or ``<unk>``, each counts as one token. ``▁`` counts as a space. Raises
+    UnicodeEncodeError if a text contains a lone surrogate, which has no tokens.
     """
     return tokenizer().count(list(texts))
 
@@ -60,12 +60,12 @@ def token_ids(text: str) -> list[int]:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of each token of a text. If a character has several tokens, each has its whole span."""
+    """Return the (start, end) of each token of a text. If a character has several tokens, they all have its span."""
     return tokenizer().spans(text)
 
 
 def first_tokens(text: str, most: int) -> str:
-    """Return the beginning of a text that has at most ``most`` tokens."""
+    """Return the longest beginning of a text that has at most ``most`` tokens; the whole text if it has fewer."""
     spans = token_spans(text)
     if len(spans) <= most:
         return text

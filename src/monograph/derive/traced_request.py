@@ -1,4 +1,4 @@
-"""OpenTelemetry spans and metrics of requests to models, after its conventions for generative AI."""
+"""OpenTelemetry spans and metrics of requests to models, after OpenTelemetry's conventions for generative AI."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from monograph.telemetry import Span, Value
 
 @dataclass(frozen=True, slots=True)
 class TracedRequest:
-    """Span of one request, and the attributes of its metrics."""
+    """OpenTelemetry span of one request, and the attributes of the request's metrics."""
 
     span: Span
     kinds: dict[str, Value]
 
     def answered(self, made: Completion) -> None:
-        """Record the answer, and its tokens."""
+        """Record the model's answer, and the numbers of tokens that the model read and wrote."""
         self.read(made.tokens_in)
         self._record_tokens("output", made.tokens_out)
         self._record_message("gen_ai.output.messages", "assistant", made.text)
 
     def read(self, tokens: int | None) -> None:
-        """Record how many tokens the model read; nothing if nobody counted them (None)."""
+        """Record how many tokens the model read. None records nothing: the server did not count them."""
         if tokens is not None:
             self._record_tokens("input", tokens)
 
@@ -53,14 +53,14 @@ def request(operation: str, model: str, url: str, *, pieces: bool = False) -> It
     Parameters
     ----------
     operation:
-        ``chat`` or ``embeddings``, as in the conventions; ``rerank``, which they do not name.
+        ``chat`` or ``embeddings``, which are names of the conventions, or ``rerank``, which is a name of ours.
     model:
         Name of the model on the server.
     url:
         URL of the server.
     pieces:
-        Whether the answer comes in pieces. The caller does other work between them, so spans that it opens meanwhile
-        are no children of this one.
+        Whether the answer comes in pieces. If so, spans that the caller opens between the pieces are not children of
+        this span, because they are for other work.
     """
     kinds: dict[str, Value] = {
         "gen_ai.operation.name": operation,

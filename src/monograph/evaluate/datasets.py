@@ -1,7 +1,8 @@
 """Question sets: ``corpus.jsonl`` and ``queries.jsonl``, plain or gzip, one JSON object a line.
 
-A corpus line has ``id``, ``title``, ``text`` and optionally ``meta``. A query line has ``question`` and optionally
-``id``, ``answers``, ``evidence_ids`` and ``type``.
+A line of the corpus has ``id``, ``title``, ``text`` and optionally ``meta``, the metadata of the document. A line of
+the queries has ``question`` and optionally ``id``, ``answers``, ``evidence_ids`` and ``type``. A query without an
+``id`` has the number of its line as id.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ _SAFE_NAME = regex(r"[\w][\w.-]{0,99}")
 
 @dataclass(frozen=True, slots=True)
 class EvaluationQuestion:
-    """A question. ``evidence_ids`` name the documents that answer it, and ``answers`` are the correct answers.
+    """A question of a question set.
 
-    ``documents`` has, for each piece of evidence, the ids of the documents that it may be. It is empty until
+    ``answers`` are the correct answers. ``evidence_ids`` name the documents that answer the question; each name is a
+    piece of evidence. ``type`` is the kind of question, which the set gives it.
+    ``documents`` has, for each piece of evidence, the ids of the documents that it may mean. It is empty until
     :func:`monograph.evaluate.evidence.resolve` has looked them up.
     """
 
@@ -38,7 +41,7 @@ class EvaluationQuestion:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """A corpus and its questions."""
+    """A corpus of documents, and the questions about it."""
 
     name: str
     documents: tuple[Document, ...]
@@ -48,8 +51,8 @@ class QuestionSet:
 def load_dataset(folder: Path) -> QuestionSet:
     """Return the question set in a folder.
 
-    Raises SourceMissing if the folder lacks a corpus or queries, InputError if a line is invalid: it names file and
-    line.
+    Raises SourceMissing if the folder has no corpus or no queries. Raises InputError if a line is invalid; the message
+    has the file and the line number.
     """
     documents = tuple(
         Document(
@@ -64,24 +67,30 @@ def load_dataset(folder: Path) -> QuestionSet:
 
 
 def load_questions(path: Path) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions in a file of the form of ``queries.jsonl``. Raises as :func:`load_dataset` does."""
+    """Return the questions in a file that has the format of ``queries.jsonl``. Raises as :func:`load_dataset`."""
     return tuple(_read_question(row, where) for where, row in _read_lines(path))
 
 
 def questions_of(folder: Path) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions of a set, without its corpus. Raises as :func:`load_dataset` does."""
+    """Return the questions of the question set in a folder, without its corpus. Raises as :func:`load_dataset`."""
     return load_questions(_find_file(folder, "queries"))
 
 
 def write_texts(dataset: QuestionSet, folder: Path) -> None:
-    """Write each document as a UTF-8 text file, named by :func:`file_stem`, so that the folder can be synced."""
+    """Write each document as a text file in UTF-8, so that the folder can be synced.
+
+    The name of a file is that of :func:`file_stem`, with the suffix ``.txt``.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for document in dataset.documents:
         (folder / f"{file_stem(document.id)}.txt").write_text(document.text, encoding="utf-8")
 
 
 def file_stem(document_id: str) -> str:
-    """Return the name, without its suffix, of a document's text file: its id, or the hash of an unsafe id."""
+    """Return the name of a document's text file, without the suffix.
+
+    It is the id of the document, or a hash of it if the id cannot be a file name.
+    """
     return document_id if _SAFE_NAME.fullmatch(document_id) else content_id("file name", document_id)
 
 

@@ -1,4 +1,4 @@
-"""Documents that a question names as its evidence."""
+"""Lookup of the documents that a question names as its evidence."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ _HINT = "give a document's id, its uri, the end of its uri, its file's name or i
 def resolve(
     questions: Iterable[EvaluationQuestion], documents: Sequence[Document], place: str
 ) -> tuple[EvaluationQuestion, ...]:
-    """Return the questions, each with the documents of a file that its evidence names.
+    """Return the questions, each with the documents that its evidence means.
 
-    A piece of evidence may be a document's id, its uri, the end of its uri's path, its file's name with or without the
-    suffix, or its title in any case. If one file has several documents, its name means any of them. A piece that a
-    question names twice counts once. The texts of ``documents`` are not read; ``place`` is the file's name, for errors.
-    Raises InputError, with suggestions, if a piece of evidence names no document, or if it names several.
+    A piece of evidence may be a document's id, its uri, the end of its uri's path, the name of its file with or without
+    the suffix, or its title in any case. If one file has several documents, its name means any of them. If a question
+    names the same documents twice, they count once. The texts of ``documents`` are not read. ``place`` is the name of
+    the searched file, for errors.
+
+    Raises InputError if a piece of evidence names no document, with suggestions, or if it names documents of different
+    uris.
     """
     names = _EvidenceNames(documents, place)
     answered = []
@@ -52,7 +55,7 @@ def resolve(
 
 
 class _EvidenceNames:
-    """Names by which evidence may refer to the documents of a file."""
+    """Names by which a piece of evidence may refer to the documents of a file."""
 
     def __init__(self, documents: Sequence[Document], place: str) -> None:
         self._place = place
@@ -73,10 +76,12 @@ class _EvidenceNames:
                 self._titles[_fold(document.title)].append(document)
 
     def find(self, name: str, question: str) -> frozenset[str]:
-        """Return the ids of the documents that a name means; none if it is unknown.
+        """Return the ids of the documents that a name means; empty if the name is unknown.
 
-        It is an id, a uri, the end of a uri's path, a path that ends in a uri (the longest of these), the end of a
-        uri's path without the suffix, an id by which :func:`write_texts` names a file, or a title.
+        The name may be, in this order: an id; a uri; the end of a uri's path; a path that ends in a uri, where the
+        longest uri counts; the end of a uri's path without the suffix; the id of a document whose file
+        :func:`write_texts` wrote; or a title. ``question`` is the id of the question, for errors. Raises InputError if
+        the name means several files.
         """
         if name in self._ids:
             return frozenset([name])
@@ -111,7 +116,7 @@ class _EvidenceNames:
         return next(iter(uris))
 
     def suggest(self, name: str) -> list[str]:
-        """Return names that are spelt similarly."""
+        """Return names of documents that are spelt similarly to a name, at most SUGGESTED."""
         names: dict[str, str] = {}
         titles = (documents[0].title for documents in self._titles.values())
         for spelling in chain(self._files, self._stems, self._ids, titles):

@@ -1,7 +1,7 @@
 """Retrieval metrics: pure functions of a ranking and the evidence.
 
-``found`` is a ranking of distinct document ids, best first. ``evidence`` has the ids of the documents that answer the
-question.
+The parameter ``found`` is a ranking of distinct document ids, best first. The parameter ``evidence`` has the ids of the
+documents that answer the question.
 """
 
 from __future__ import annotations
@@ -14,42 +14,43 @@ from monograph.regex import regex
 
 TAU = 1.8
 BETA = 0.5
-"""Constants of Terminus' rank weight (Sec. 3, Eq. 2)."""
+"""TAU and BETA are the constants of Terminus' rank weight (Sec. 3, Eq. 2)."""
 
 _WORD = regex(r"\w+")
 
 
 def recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return the share of the evidence among the first k documents: |found[:k] ∩ evidence| / |evidence|."""
+    """Return the share of the evidence that is among the first k documents: |found[:k] ∩ evidence| / |evidence|."""
     return len(set(found[:k]) & set(evidence)) / len(set(evidence))
 
 
 def all_evidence_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return 1 if all evidence is among the first k documents, else 0."""
+    """Return 1 if all documents of the evidence are among the first k documents, else 0."""
     return float(set(evidence) <= set(found[:k]))
 
 
 def reciprocal_rank(found: Sequence[str], evidence: Collection[str]) -> float:
-    """Return 1 / rank of the first piece of evidence, ranks from 1; 0 if none was found."""
+    """Return 1 / rank of the first document of the evidence in a ranking, ranks from 1; 0 if it has none."""
     return next((1.0 / rank for rank, document_id in enumerate(found, start=1) if document_id in evidence), 0.0)
 
 
 def rank_weight(rank: int) -> float:
-    """Return w(r) = exp(-(r / tau) ** beta), r from 0 (Terminus Eq. 2)."""
+    """Return Terminus Eq. 2: w(r) = exp(-(r / TAU) ** BETA), for a rank r counted from 0."""
     return math.exp(-((rank / TAU) ** BETA))
 
 
 def ranked_recall_at_k(found: Sequence[str], evidence: Collection[str], k: int) -> float:
-    """Return Terminus Eq. 4, 0-based as its Eq. 2 is: the sum of w(i) over the first k ranks that hold evidence.
+    """Return Terminus Eq. 4: the sum of :func:`rank_weight` over the first k ranks whose document is evidence.
 
-    The sum is divided by its largest possible value, with all evidence, or k pieces of it, at the top.
+    Ranks count from 0, as in Eq. 2. The sum is divided by its largest possible value. It has that value if the first
+    min(k, number of documents in the evidence) documents are all evidence.
     """
     reached = sum(rank_weight(rank) for rank, document_id in enumerate(found[:k]) if document_id in evidence)
     return reached / sum(rank_weight(rank) for rank in range(min(k, len(set(evidence)))))
 
 
 def contains_answer(context: str, answers: Collection[str]) -> float:
-    """Return 1 if the context contains one of the answers, regardless of case, accents and punctuation, else 0."""
+    """Return 1 if the context contains one of the answers, else 0. Case, accents and punctuation are ignored."""
     words = _normalise(context)
     return float(any(_normalise(answer).strip() and _normalise(answer) in words for answer in answers))
 
@@ -61,7 +62,7 @@ def _normalise(text: str) -> str:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that ``share`` of the values do not exceed (nearest rank); 0 for no values."""
+    """Return the least value that at least ``share`` of the values do not exceed (nearest rank); 0 for no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else 0.0
 

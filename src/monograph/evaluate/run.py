@@ -16,16 +16,17 @@ from monograph.search.query import Strategy
 from monograph.values import Hit
 
 CURVE = 10
-"""Recall is reported for k = 1 to this value."""
+"""Recall is computed for each k from 1 to this value."""
 
 CHUNKS_A_DOCUMENT = 4
-"""Chunks that are first requested for each wanted document. The number doubles while they are of too few documents."""
+"""Number of chunks that are requested at first for each wanted document. If the chunks are of too few documents, the
+number is doubled, and again."""
 
 MOST_CHUNKS = 400
 
 
 class Searcher(Protocol):
-    """Interface of the measured search: :meth:`monograph.Monograph.search`, or anything like it."""
+    """Interface of a search that is measured, such as :meth:`monograph.Monograph.search`."""
 
     def search(self, query: str, k: int = 5, how: str | Strategy = "auto") -> list[Hit]:
         """Return at most k hits, best first."""
@@ -34,10 +35,10 @@ class Searcher(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalScores:
-    """Mean scores of the questions that have evidence; ``answered`` is the mean of those that have answers.
+    """Mean scores over the questions that have evidence; ``answered`` is a mean over those that have answers.
 
-    ``recall`` has one value for each k from 1 to 10. ``all_evidence``, ``ranked_recall`` and ``answered`` are at the k
-    of the run.
+    ``questions`` is the number of questions that have evidence. ``recall`` has one value for each k from 1 to 10.
+    ``all_evidence``, ``ranked_recall`` and ``answered`` are computed for the k of the run.
     """
 
     questions: int
@@ -52,8 +53,10 @@ class RetrievalScores:
 class Result:
     """Result of one search mode on one question set.
 
-    ``p50``, ``p95`` and ``p99`` are latencies in milliseconds of a search for k chunks. ``context_tokens`` is the mean
-    number of tokens of the first k chunks.
+    ``how`` is the search mode and ``scores`` are its mean scores. ``by_type`` has the scores for each type of question.
+    ``without_evidence`` is the number of questions without evidence. ``p50``, ``p95`` and ``p99`` are percentiles of
+    the time of a search for k chunks, in milliseconds. ``context_tokens`` is the mean number of tokens of the first k
+    chunks together.
     """
 
     how: str
@@ -76,12 +79,15 @@ class _AskedQuestion:
 
 
 def evaluate(searcher: Searcher, questions: Sequence[EvaluationQuestion], how: str | Strategy, k: int = 5) -> Result:
-    """Return the scores of a search for questions, each asked once after one warm-up that is not counted.
+    """Return the scores of a search mode on questions.
 
-    A hit counts for its document. If the evidence of the questions was looked up (see
-    :func:`monograph.evaluate.evidence.resolve`), the document counts as the evidence that it may be. Otherwise evidence
-    is compared with the document's id and the name of its file. Questions without evidence count for latency and
-    context only. ``k`` is the number of documents for the metrics, and of chunks for latency and context.
+    Each question is searched for once with a measured time, after one search that is not measured. Further searches,
+    not measured either, find enough documents for the metrics.
+    A hit counts as its document. If the evidence of the questions was looked up (see
+    :func:`monograph.evaluate.evidence.resolve`), the document counts as the first piece of evidence that may mean it.
+    Otherwise evidence is compared with the document's id and with the name of its file. Questions without evidence
+    count only for latency and context. ``k`` is the number of documents for the metrics, and the number of chunks for
+    latency and context.
     """
     names = {file_stem(name): name for question in questions for name in question.evidence_ids}
     if questions:
@@ -123,7 +129,7 @@ def _ask(
 
 
 def _document_of(hit: Hit, question: EvaluationQuestion, names: Mapping[str, str]) -> str:
-    """Return the id under which a question set knows a hit's document."""
+    """Return the name by which a question knows a hit's document: a piece of evidence, else the document's id."""
     for name, documents in zip(question.evidence_ids, question.documents, strict=False):
         if hit.chunk.document_id in documents:
             return name
@@ -154,17 +160,17 @@ def _compute_scores(answers: Sequence[_AskedQuestion], k: int) -> RetrievalScore
 def compare(
     searcher: Searcher, questions: Sequence[EvaluationQuestion], hows: Iterable[str | Strategy], k: int = 5
 ) -> list[Result]:
-    """Return the results for the same questions with several search modes."""
+    """Return the results of several search modes on the same questions, in the order of ``hows``."""
     return [evaluate(searcher, questions, how, k) for how in hows]
 
 
 def headings(k: int) -> tuple[str, ...]:
-    """Return the headings of the columns of :func:`row`."""
+    """Return the headings of the columns of :func:`row`. ``k`` is the k of the run."""
     return ("how", "questions", "R@1", f"R@{k}", "R@10", f"all@{k}", "MRR", f"ranked@{k}", f"answer@{k}")
 
 
 def row(result: Result) -> tuple[str, ...]:
-    """Return the scores of a run as a line of a table."""
+    """Return the scores of a result as a row of a table: see :func:`headings`."""
     scores = result.scores
     at_k = scores.recall[min(result.k, CURVE) - 1]
     shares = (scores.recall[0], at_k, scores.recall[-1], scores.all_evidence, scores.reciprocal_rank)
@@ -177,19 +183,25 @@ COST_HEADINGS = ("how", "p50 ms", "p95 ms", "p99 ms", "context tokens")
 
 
 def cost_row(result: Result) -> tuple[str, ...]:
-    """Return the latencies and tokens of a run as a line of a table."""
+    """Return the latencies and the tokens of a result as a row of a table: see COST_HEADINGS."""
     times = (result.p50, result.p95, result.p99)
     return (result.how, *(f"{latency:.2f}" for latency in times), f"{result.context_tokens:.0f}")
 
 
 def type_row(kind: str, scores: RetrievalScores, k: int) -> tuple[str, ...]:
-    """Return one type of question as a line of a table: kind, questions, recall at k, all evidence at k, MRR."""
+    """Return the scores of one type of question as a row of a table.
+
+    The columns are the type, the number of questions, recall at k, all evidence at k, and the mean reciprocal rank.
+    """
     shares = (scores.recall[min(k, CURVE) - 1], scores.all_evidence, scores.reciprocal_rank)
     return (kind, str(scores.questions), *(f"{share:.3f}" for share in shares))
 
 
 def save_plot(results: Sequence[Result], name: str, path: Path) -> None:
-    """Write a PNG: recall@k by mode, and recall against latency. Raises MissingExtra if matplotlib is not installed."""
+    """Write two plots into a PNG file: recall@k by search mode, and recall against latency.
+
+    ``name`` is the title of the first plot. Raises MissingExtra if matplotlib is not installed.
+    """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

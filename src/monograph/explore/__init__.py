@@ -1,1 +1,1 @@
-"""Ways to look round in what a file holds."""
+"""Reading of a file without a search: documents, entities and the graph around them, and the tree of summaries."""

@@ -15,19 +15,22 @@ from monograph.store.graph import graphs, names
 from monograph.values import Link, Relation
 
 CROWDED = 24
-"""Most names of a sentence of which each is linked to every other."""
+"""Most names of a sentence in which each name is linked to every other name."""
 
 NEAR = 8
-"""Names before and after it, in order of first mention, to which a name of a more crowded sentence is linked."""
+"""In a sentence with more names than CROWDED, each name is linked to this many names before it and after it, in order
+of first mention."""
 
 
 @dataclass(slots=True)
 class Bond:
-    """A link of two entities: chunks that name both in one sentence, and relations from models and callers.
+    """A link between two entities: chunks that name both in one sentence, and relations between them.
 
-    ``chunks`` are rows. ``said`` has (chunk, strength, direction) of each relation that a model found, ``told`` the
-    direction by asserted relation (source, label, target). A direction is whether it leads from the smaller id to the
-    other.
+    ``chunks`` are the rows of the chunks that name both entities in one sentence, or state a relation between them.
+    ``said`` has (chunk, strength, direction) of each relation that a language model found.
+    ``told`` has the direction of each relation that a caller asserted, by (id of the source node, label, id of the
+    target node).
+    A direction is true if the relation leads from the entity with the smaller id to the other one.
     """
 
     chunks: set[int] = field(default_factory=set)
@@ -36,14 +39,20 @@ class Bond:
 
 
 class CooccurrenceGraph:
-    """Bonds between the entities of the chunks that were added."""
+    """Bonds between the entities that the added chunks name.
+
+    ``bonds`` has the bond of two entities under both of them: ``bonds[one][other]`` is ``bonds[other][one]``.
+    """
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
         self.bonds: dict[EntityNode, dict[EntityNode, Bond]] = {}
 
     def add(self, chunks: Iterable[int]) -> None:
-        """Add the bonds of chunks, which ``nodes`` must have read. Add each chunk only once."""
+        """Add the bonds between the entities that chunks name.
+
+        ``chunks`` are rows of chunks that ``nodes`` has read. Add each chunk only once.
+        """
         for chunk in chunks:
             chunk_names = self.nodes.seen[chunk]
             for first, second in _pair_entities(chunk_names):
@@ -59,9 +68,10 @@ class CooccurrenceGraph:
                     bond.said.append((chunk, relation.strength, self.nodes.id(source) < self.nodes.id(target)))
 
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
-        """Add the asserted relations between these entities and any others, which are loaded into ``nodes``.
+        """Add the asserted relations from or to the given entities.
 
-        A relation of an entity to itself is left out. A name with homonyms means the entity of the plain name.
+        The entities at the other ends are loaded into ``nodes``. A relation of an entity to itself is left out. If a
+        name has homonyms, it means the entity of the plain name.
         """
         members = self.nodes.members
         asserted = self.nodes.state.asserted_relations(
@@ -89,26 +99,30 @@ class CooccurrenceGraph:
         return bond
 
     def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
-        """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, softened to be above 0.
+        """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, changed so that it is above 0.
 
-        The probabilities are shares of the file's chunks; that of a single entity counts all chunks that have its name,
-        in any sense. Plain pointwise mutual information would give no link to an entity that every chunk names.
+        p is the share of the file's chunks: for ``both`` the chunks of the bond, for a single entity all chunks that
+        contain its name, in any sense. Unchanged pointwise mutual information would give no link to an entity that
+        every chunk names.
         """
         expected = self.nodes.count_name(one) * self.nodes.count_name(other)
         # A link that only a caller asserted counts as if one chunk had it.
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
     def weight(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
-        """Return the frequency of a link times its surprise.
+        """Return the weight of a link: its frequency times its surprise.
 
-        The frequency is the number of chunks, plus the strength of each relation that a model found, plus 1 for each
-        asserted relation.
+        The frequency is the number of the bond's chunks, plus the strength of each relation that a language model
+        found, plus 1 for each asserted relation.
         """
         often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
         return often * self.surprise(one, other, bond)
 
     def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
-        """Return the weight of the heaviest bond to any of ``some``, by entity, for entities not in ``passed``."""
+        """Return the entities that have a bond to one of ``some``, each with the weight of its heaviest bond to them.
+
+        Entities in ``passed`` are left out.
+        """
         weights: dict[EntityNode, float] = {}
         for entity in some:
             for other, bond in self.bonds.get(entity, {}).items():
@@ -117,7 +131,7 @@ class CooccurrenceGraph:
         return weights
 
     def links(self, some: Sequence[EntityNode]) -> list[tuple[EntityNode, EntityNode, Link]]:
-        """Return (source, target, link) of the links among entities, heaviest first.
+        """Return (source, target, link) of each link between two of the given entities, heaviest first.
 
         Source and target follow the direction of the relations: see :meth:`_direct`.
         """
@@ -138,7 +152,11 @@ class CooccurrenceGraph:
         return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
     def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """Return (source, target, bond): the smaller id first, unless relations, by strength, lead the other way."""
+        """Return (source, target, bond). The direction is the one in which most relations lead, by strength.
+
+        An asserted relation counts with a strength of 1. If no direction prevails, the source is the entity with the
+        smaller id.
+        """
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
@@ -175,7 +193,10 @@ class CooccurrenceGraph:
         )
 
     def _load_relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
-        """Return the relations that a model found in chunks, by (chunk, source, target)."""
+        """Return the relations that a language model found in chunks, by (chunk row, source entity, target entity).
+
+        Relations whose ends are no names of the chunk are left out.
+        """
         values = self.nodes.state.extractions(chunks)
         by_ends: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
         for chunk in chunks:
@@ -192,7 +213,10 @@ class CooccurrenceGraph:
 
 
 def _pair_entities(chunk_names: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
-    """Yield the pairs of entities that share a sentence; in crowded sentences only those near each other."""
+    """Yield the pairs of entities that share a sentence.
+
+    In a sentence with more than CROWDED entities, only entities at most NEAR places apart are paired.
+    """
     sentences: dict[int, dict[EntityNode, None]] = {}
     for name in chunk_names:
         for sentence in {name.first, name.second} - {NO_SENTENCE}:

@@ -23,11 +23,11 @@ _LEAST_ALIKE = 0.7
 
 
 def find(state: GraphState, name: str) -> list[EntityNode]:
-    """Return the entity that a name means; for a homonym all its senses, or the one whose qualifier the name has.
+    """Return the entity that a name means; for a homonym, all its senses or, if the name has a qualifier, that sense.
 
-    The qualifier is in parentheses after the name. If no chunk has the name as it is given, it may be a part of one: as
-    whole words, else as a beginning, else as any part. Raises NotFound if no name fits, or several entities do; the
-    hint names some.
+    The qualifier is in parentheses after the name. If no sense has it, all senses are returned. If no entity has the
+    whole name, names are looked up that contain it: as whole words, else at their beginning, else anywhere. Raises
+    NotFound if no entity is found, or several are; the hint names some.
     """
     key = key_of(arguments.text(name, "a name"))
     if not key:
@@ -54,9 +54,9 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
 
 
 def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
-    """Return at most k entities, those that most chunks name first; with ``like``, only names that contain it.
+    """Return at most k entities, those that most chunks name first.
 
-    Raises InputError if k is negative.
+    With ``like``, only entities with a name that contains this text are returned. Raises InputError if k is negative.
     """
     k = arguments.whole_number(k, "k", 0)
     if like and not key_of(like):
@@ -71,7 +71,8 @@ def most_named(state: GraphState, k: int, like: str = "") -> list[Entity]:
 def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     """Return at most k entities of a document: those that most of its chunks name first, then in reading order.
 
-    Raises InputError if k is negative, NotFound if there is no such document, or several have that uri.
+    ``name`` is the id or uri of the document. Raises InputError if k is negative, NotFound if no document, or more than
+    one, has that id or uri.
     """
     k = arguments.whole_number(k, "k", 0)
     rows = state.chunks_of(name)
@@ -84,7 +85,10 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
 
 
 def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
-    """Return the known entities on the paths to chunks, each once, in order of the paths."""
+    """Return the entities on the paths to hits, each once, in the order in which the paths name them.
+
+    Entities that the graph does not know are left out.
+    """
     stations = {node.id: node.name for path in paths for node in path.nodes if node.kind == "entity"}
     rows = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
     heads = list(dict.fromkeys(row.head for row in rows.values()))
@@ -103,7 +107,7 @@ def _load_nodes(state: GraphState, head: int) -> list[EntityNode]:
 
 
 def _list_names(state: GraphState, heads: Sequence[int]) -> str:
-    """Return the names of entities, quoted and separated by commas, each once."""
+    """Return the names of entities for a message: in quotation marks, separated by commas, each name once."""
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
     listed = entities(nodes, [EntityNode(head) for head in heads])
@@ -111,7 +115,7 @@ def _list_names(state: GraphState, heads: Sequence[int]) -> str:
 
 
 def _suggest(state: GraphState, key: str) -> str:
-    """Return the names that are spelt most like a key, or the command that lists the names."""
+    """Return a hint: the names that are spelt most like a key or, if there are none, the command that helps."""
     similar = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
     ratios = {other: SequenceMatcher(None, key, other).ratio() for other in similar}
     ranked = sorted((-ratio, other) for other, ratio in ratios.items() if ratio >= _LEAST_ALIKE)
@@ -124,15 +128,15 @@ def _suggest(state: GraphState, key: str) -> str:
 
 
 MOST_LOOKED_AT = 64
-"""Most chunks of an entity that are read to find how its name is written."""
+"""Most chunks of an entity that are read to find its most frequent spelling."""
 
 
 @dataclass(slots=True)
 class Forms:
-    """Spellings of an entity, counted by chunks.
+    """Spellings and kinds of an entity, each with the number of chunks that have it.
 
-    ``full`` has the number of chunks with each written form of each name, by its row; ``short`` that of each (short
-    form, row of the full name that it means); ``kinds`` that of each kind, by its place in ENTITY_KINDS.
+    ``full`` has the numbers for each spelling of each name, by the row of the name. ``short`` has them by (short form,
+    row of the full name that it means). ``kinds`` has them by the position of the kind in ENTITY_KINDS.
     """
 
     full: dict[int, Counter[str]] = field(default_factory=dict)
@@ -142,7 +146,11 @@ class Forms:
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """A written form of a name in a chunk; ``short`` if it is a last or first name that means a full name."""
+    """A spelling of a name in a chunk.
+
+    ``chunk`` is the row of the chunk, ``node`` the entity, ``name`` the row of the name, and ``form`` the spelling.
+    ``short`` is true if the spelling is a last or first name that means the full name.
+    """
 
     chunk: int
     node: EntityNode
@@ -152,10 +160,11 @@ class Writing:
 
 
 def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
-    """Return the values of entities whose chunks were read, in the order given.
+    """Return the values of entities whose chunks were read, in the given order.
 
-    The name of an entity is the form that most of at most MOST_LOOKED_AT of its chunks write; on a tie the head's name
-    wins, then the first by alphabet. A homonym has its qualifier after its name.
+    An entity is called by its most frequent name, in the most frequent spelling of that name. At most MOST_LOOKED_AT of
+    its chunks are counted. If names are equally frequent, the head's name is preferred, then the first by key; equally
+    frequent spellings are compared by alphabet. A homonym has its qualifier after its name.
     """
     node_list = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in node_list}
@@ -165,7 +174,10 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
 
 
 def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Forms]:
-    """Return the spellings of each entity in the chunks given for it."""
+    """Return the spellings and kinds of each entity, counted in its chunks.
+
+    ``looked_at`` has the rows of the chunks to count, by entity. These chunks must have been read.
+    """
     result = {node: Forms() for node in looked_at}
     pairs = {(node, chunk) for node, chunk_rows in looked_at.items() for chunk in chunk_rows}
     for node, chunk in pairs:
@@ -179,7 +191,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
 
 
 def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
-    """Yield each distinct written form of each name in chunks that were read."""
+    """Yield each distinct spelling of each name in chunks that were read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
         node_by_name = {chunk_name.name: chunk_name.node for chunk_name in nodes.seen[row]}
@@ -194,15 +206,16 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
 
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
-    """Return the rows of the names of a chunk, by key."""
+    """Return the row of each name of a chunk, by the name's key."""
     rows = [chunk_name.name for chunk_name in nodes.seen[chunk]]
     return {nodes.names[row].key: row for row in rows if row in nodes.names}
 
 
 def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | None:
-    """Return the row of the name that a key means; None if there is none.
+    """Return the row of the name that a key means, among the names ``keys`` of a chunk; None if no name fits.
 
-    It is the name with that key or, with ``short``, a name of which the key is the first or last word.
+    It is the name that has this key. If there is none and ``short`` is true, it is a name whose first or last word is
+    the key.
     """
     if key in keys:
         return keys[key]
@@ -233,7 +246,10 @@ def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan
 
 
 def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
-    """Return one form of each name of an entity, the most frequent first; names that no chunk writes come last."""
+    """Return one spelling of each name of an entity, the most frequent name first.
+
+    Names that no chunk contains come last; a sense of a homonym lacks them.
+    """
     ranked = []
     for name_row in nodes.members.get(node.head, ()):
         forms = written.full.get(name_row.row, Counter())
@@ -250,6 +266,6 @@ def _sort_by_count(counted: Counter[Any]) -> list[tuple[Any, int]]:
 
 
 def title_or_key(nodes: Nodes, node: EntityNode, key: str) -> str:
-    """Return the form of a name in a title; if no title has it, its key."""
+    """Return the spelling of a name in a title of a document; if no title has the name, its key."""
     titles = (document.title.partition(" (")[0] for document in nodes.titled.get(node.head, ()))
     return next((title for title in titles if key_of(title) == key), key)

@@ -20,10 +20,11 @@ from monograph.values import AssertedNode, Assertions, Document, Extraction, Flo
 
 @dataclass(frozen=True, slots=True)
 class AssertedRelations:
-    """Relations as callers asserted them.
+    """Relations that callers asserted.
 
-    ``said`` has (source id, label, target id, rows of the chunks that it comes from) of each; ``called`` has the keys
-    of the names of each source and target, by its id.
+    ``said`` has, for each relation, (id of the source node, label, id of the target node, rows of the chunks that state
+    it).
+    ``called`` has the keys of the names of each source and target node, by the node's id.
     """
 
     said: tuple[tuple[str, str, str, frozenset[int]], ...]
@@ -34,16 +35,16 @@ class AssertedRelations:
 class GraphState:
     """The graph of one state of a file. Rows of chunks, documents and names are valid only in this state.
 
-    ``names`` is a connection in a read transaction, from which the names of all entities can be read. An argument
-    ``members`` has the row of the entity's head for each row of a name. A shelf's graph has the same methods:
-    :class:`monograph.shelf.graph.ShelfGraphState`.
+    ``names`` is a connection in a read transaction, from which the names of all entities can be read. A parameter
+    ``members`` always maps the rows of names to the row of the head of their entity. A shelf's graph has the same
+    methods: :class:`monograph.shelf.graph.ShelfGraphState`.
     """
 
     names: Connection
 
     @property
     def place(self) -> str:
-        """Path of the file, or address of the shelf, for messages."""
+        """The path of the file, or the address of the shelf; it is shown in messages."""
         return path_of(self.names)
 
     def total(self) -> int:
@@ -55,7 +56,7 @@ class GraphState:
         return graphs.all_nodes(self.names)
 
     def titled(self, members: Mapping[int, int]) -> list[Titled]:
-        """Return the documents whose titles name the entities, in order of id."""
+        """Return the documents whose titles have a name of one of the entities, in order of document id."""
         return graphs.titled(self.names, members)
 
     def chunk_counts(self, members: Mapping[int, int]) -> dict[int, int]:
@@ -63,20 +64,24 @@ class GraphState:
         return graphs.chunk_counts(self.names, members)
 
     def seen(self, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-        """Return the time span of the documents that name each entity, by the row of its head.
+        """Return the time span of the documents that name each entity, by the row of the entity's head.
 
-        Documents without a date of their own do not count.
+        Only documents with a date of their own count; a date that was taken from the document's file does not. Entities
+        without such a document are left out.
         """
         return graphs.seen(self.names, members)
 
     def seen_in(self, chunks: Iterable[int]) -> TimeSpan | None:
-        """Return the time span of the documents of chunks, as :meth:`seen` does; None if they have no dates."""
+        """Return the time span of the documents of some chunks; None if no document has a date.
+
+        As in :meth:`seen`, a date that was taken from a file does not count.
+        """
         return graphs.seen_in(self.names, chunks)
 
     def chunks_naming(self, members: Mapping[int, int], most: int) -> dict[int, list[int]]:
-        """Return at most ``most`` chunks that name each entity, by the row of its head.
+        """Return the rows of at most ``most`` chunks that name each entity, by the row of the entity's head.
 
-        Chunks of documents about the entity come first, then the others, each in order of id.
+        Chunks of documents about the entity come first, then the other chunks; both are in order of id.
         """
         by_entity: dict[int, list[int]] = {}
         for entity, _, _, chunk in graphs.chunks_naming(self.names, members, most):
@@ -84,15 +89,21 @@ class GraphState:
         return by_entity
 
     def first_chunks(self, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-        """Return the first chunks of documents, at most ``most`` of each, by the row of the document."""
+        """Return the rows of the first ``most`` chunks of each document, by the row of the document."""
         return graphs.first_chunks(self.names, documents, most)
 
     def linked(self, chunks: Collection[int]) -> Mapping[int, tuple[Records, Records]]:
-        """Return (names, links) of chunks by row: records NAMED and LINKED of :mod:`monograph.store.graph.graphs`."""
+        """Return (names, links) of each chunk, by chunk row.
+
+        Names are records of dtype NAMED and links of dtype LINKED: see :mod:`monograph.store.graph.graphs`.
+        """
         return graphs.linked(self.names, chunks)
 
     def extractions(self, chunks: Sequence[int]) -> dict[int, Extraction]:
-        """Return the extractions of chunks, by row, in order; chunks without one are left out."""
+        """Return the extraction of each chunk, by chunk row, in the given order.
+
+        Chunks without an extraction are left out.
+        """
         values = graphs.extraction_values(self.names, chunks)
         rows = [row for row in chunks if row in values]
         result = {}
@@ -102,7 +113,7 @@ class GraphState:
         return result
 
     def places(self, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
-        """Return the document of each chunk, and its place there, by row."""
+        """Return the document of each chunk, and the position of the chunk in it, by chunk row."""
         return graphs.places(self.names, chunks)
 
     def chunks(self, rows: Sequence[int]) -> dict[int, LoadedChunk]:
@@ -110,24 +121,34 @@ class GraphState:
         return {chunk.row: chunk for chunk in stored_chunks.load(self.names, rows)}
 
     def chunks_of(self, name: str) -> list[int]:
-        """Return the chunks of a document, by id or uri, in reading order. Raises NotFound if not exactly one fits."""
+        """Return the rows of the chunks of a document, in reading order.
+
+        ``name`` is the id or uri of the document. Raises NotFound if no document, or more than one, has it.
+        """
         return stored_chunks.rows_of_document(self.names, only(self.names, name).row)
 
     def documents(self, ids: Collection[str]) -> dict[str, Document]:
-        """Return documents without their texts, by id; ids that do not exist are left out."""
+        """Return documents by id, without their texts. Ids that do not exist are left out."""
         rows = (documents.find(self.names, document_id) for document_id in ids)
         return {row.id: Document(id=row.id, title=row.title, uri=row.uri) for row in rows if row is not None}
 
     def stated(self, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
-        """Return (title, id, short key, full key) of the documents that state a short name of ``keys``, in order."""
+        """Return (title, id, short key, full key) for each alias that a document states, in order of title and id.
+
+        Only aliases are returned whose short name has one of the ``keys``. If ``keys`` is empty, all are returned.
+        """
         return names.stated(self.names, keys)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, spelling) of each name, by its row: see :meth:`monograph.search.names.Names.written`."""
+        """Return (entity id, spelling) of each name, by the row of the name.
+
+        ``where`` maps the row of each name to the row of the chunk in which it is looked up: see
+        :meth:`monograph.search.names.Names.written`.
+        """
         return Names(self.names).written(where)
 
     def asserted_relations(self, keys: Collection[str]) -> AssertedRelations:
-        """Return the asserted relations from or to nodes that have a name with one of the keys."""
+        """Return the asserted relations from or to the nodes that have a name with one of the keys."""
         if assertions.is_empty(self.names):
             return AssertedRelations((), {})
         relations = assertions.relations(self.names, list(assertions.by_keys(self.names, keys)))
@@ -141,13 +162,19 @@ class GraphState:
         return AssertedRelations(tuple(asserted), assertions.keys_of(self.names, list(ends)))
 
     def asserted_nodes(self, ids: Sequence[str]) -> dict[str, AssertedNode]:
-        """Return asserted nodes by id, in the order in which they were added."""
+        """Return the asserted nodes with the given ids, by id, in the order in which they were added."""
         return assertions.nodes(self.names, ids)
 
     def asserted_embeddings(self, dimension: int) -> tuple[list[str], Float32]:
-        """Return (ids, embeddings, float32 (n, dimension)) of the asserted nodes with such an embedding, by id."""
+        """Return (ids, embeddings) of the asserted nodes that have an embedding of this dimension, in order of id.
+
+        The embeddings are float32 (n, dimension).
+        """
         return assertions.embeddings(self.names, dimension)
 
     def assertions(self, ids: Sequence[str] | None) -> Assertions:
-        """Return asserted nodes by id, or all, their relations, and the nodes at the other ends of these."""
+        """Return the asserted nodes with the given ids, their relations, and the nodes at the relations' other ends.
+
+        With ``ids`` None, return all asserted nodes and relations.
+        """
         return assertions.around(self.names, ids)

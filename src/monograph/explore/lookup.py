@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def fetch(
     connection: Connection, ids: Sequence[str] | None, allowed: Allowed, dimension: int | None = None
 ) -> list[StoredChunk]:
-    """Return the stored chunks with these ids that exist and are allowed, in this order.
+    """Return the stored chunks that have the given ids and are allowed, in the order of the ids.
 
-    Without ids, all chunks are returned, document by document, in reading order. With a ``dimension``, the chunks have
-    their vectors of that dimension.
+    Ids that do not exist are left out. Without ids, all allowed chunks are returned, document by document, in reading
+    order. With a ``dimension``, the chunks have their vectors, if these have that dimension.
     """
     id_list = None if ids is None else arguments.names(ids, "an id")
     rows = list(chunks.rows_of(connection, id_list, allowed).values())
@@ -40,14 +40,17 @@ def fetch(
 
 
 def document(connection: Connection, name: str) -> Document:
-    """Return a document by id or uri, with its text. Raises NotFound if there is none, or several have the uri."""
+    """Return a document by its id or uri, with its text.
+
+    Raises NotFound if no document, or more than one, has it.
+    """
     return documents.load(connection, only(connection, name))
 
 
 def document_as_of(connection: Connection, name: str, second: int) -> Document:
-    """Return a document by id or uri as it was at the end of a second, counted since 1970.
+    """Return a document by its id or uri, as it was at the end of a second.
 
-    Raises NotFound if there was none, or several had that uri.
+    ``second`` is counted from 1970. Raises NotFound if there was no such document then, or more than one had that uri.
     """
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
@@ -65,7 +68,10 @@ def document_as_of(connection: Connection, name: str, second: int) -> Document:
 
 
 def versions_of(connection: Connection, name: str) -> list[Version]:
-    """Return the versions of the documents of an id or uri, oldest first. Raises NotFound if there is none."""
+    """Return all versions of the documents that have an id or uri.
+
+    Previous versions come first, from the oldest on, then the present ones. Raises NotFound if there is no version.
+    """
     name = arguments.names([path_to_text(name)], "an id")[0]
     rows, _ = sources.resolve(connection, [name])
     present = [Version(row.id, row.title, row.uri, row.characters, row.valid or Valid(FIRST)) for row in rows]
@@ -84,7 +90,11 @@ def every_document(connection: Connection) -> list[Document]:
 
 
 def listed(connection: Connection, like: str, start: int, limit: int) -> Listed:
-    """Return one page of the list of documents: see :meth:`monograph.Monograph.listed`."""
+    """Return one page of the list of documents: ``limit`` documents from position ``start`` on, without their texts.
+
+    With ``like``, only documents whose title, uri or id contains this text are listed. See
+    :meth:`monograph.Monograph.listed`.
+    """
     start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
     if not like:
         rows = documents.listed(connection, start, limit)
@@ -100,12 +110,12 @@ def _strip_text(row: documents.DocumentRow) -> Document:
 
 
 def chunks_of(connection: Connection, name: str) -> list[Chunk]:
-    """Return the chunks of a document in reading order. Raises as :func:`document`."""
+    """Return the chunks of a document, by its id or uri, in reading order. Raises as :func:`document`."""
     return [loaded.chunk for loaded in chunks.of_document(connection, only(connection, name).row, strict=True)]
 
 
 def only(connection: Connection, name: str) -> documents.DocumentRow:
-    """Return the row of the only document with an id or uri. Raises as :func:`document`."""
+    """Return the row of the only document that has an id or uri. Raises as :func:`document`."""
     rows, _ = sources.resolve(connection, arguments.names([path_to_text(name)], "an id"))
     if len(rows) == 1:
         return rows[0]

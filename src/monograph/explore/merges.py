@@ -14,7 +14,7 @@ from monograph.store.graph import names
 from monograph.values import Merge, content_id
 
 SHOWN_DOCUMENTS = 3
-"""Most titles of documents that the detail of a merge names."""
+"""Most titles of documents that the detail text of a merge names."""
 
 _DETAILS = {
     "plural": "the same words in the plural",
@@ -25,17 +25,17 @@ _DETAILS = {
 
 
 def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]:
-    """Return the merges of a file, or those of some entities; each group is in order of the entity's name.
+    """Return the merges of names in a file: all, or only those of some entities.
 
-    The groups, in order:
+    ``heads`` are the rows of the entities' heads; None for all entities.
+
+    The merges are in three groups, each in order of the entity's name:
 
     1. Merges that hold in the whole file.
-    2. If ``heads`` are given: merges that hold in one document (``short form``: a last or first name that means one
-       person there), then spellings with the same key (``spelling variant``). Both are looked for in the chunks that
-       :class:`~monograph.explore.nodes.Nodes` reads.
-    3. Merges that were undone.
-
-    ``heads`` are rows of the entities' heads; None for all entities.
+    2. Only if ``heads`` are given: merges that hold in one document (``short form``: a last or first name that means
+       one person in that document), then spellings with the same key (``spelling variant``). They are looked for in the
+       chunks that :class:`~monograph.explore.nodes.Nodes` reads.
+    3. Merges that a user has undone.
     """
     if heads is None:
         return [*_load_rule_merges(state, ()), *_load_undone(state, None)]
@@ -76,7 +76,10 @@ def _list_documents(documents: Sequence[str]) -> str:
 
 
 def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return the written form of each name, by key: that of its first chunk, else that of a title, else the key."""
+    """Return the spelling of each name, by key.
+
+    It is the spelling in the first chunk that contains the name, else that in a title, else the key.
+    """
     key_set = set(keys)
     rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}
@@ -90,7 +93,10 @@ def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
-    """Return the merges of short forms, then those of spelling variants."""
+    """Return the merges of short forms, then the merges of spelling variants.
+
+    ``written`` has the spellings of the names in the chunks that were read.
+    """
     counted: dict[int, Counter[str]] = {}
     for writing in written:
         if not writing.short:
@@ -120,7 +126,10 @@ def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
 
 
 def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """Return undone merges: all, or those in which a name of ``keys`` takes part."""
+    """Return the merges that a user has undone.
+
+    With ``keys``, only merges are returned in which one of the two names has one of these keys.
+    """
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

@@ -14,23 +14,25 @@ from monograph.store.graph import names
 from monograph.values import Document, Link, Neighbourhood, arguments
 
 AT_ONCE = 4_096
-"""Chunks that :func:`whole` reads in one request, which may go over a network."""
+"""Number of chunks that :func:`whole` reads in one request, which may go over a network."""
 
 
 def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, most: int) -> Neighbourhood:
     """Return the part of the graph around entities, the ``centre``.
 
-    Two entities are linked if a chunk names both in one sentence, or if a model or a caller states a relation between
-    them. The weight of a link is its frequency times its surprise (see
-    :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`). Each hop adds the entities with the heaviest links
-    to the hop before it. There are at most ``hops`` hops, but no more than ``most``, the most entities around the
-    centre, and most chunks. If several hops are requested, they share ``most`` between them. Raises InputError if hops
-    is below 0, or most below 1.
+    Two entities are linked if a chunk names both in one sentence, or if a language model or a caller states a relation
+    between them. The weight of a link is its frequency times its surprise (see
+    :meth:`monograph.explore.cooccurrence.CooccurrenceGraph.weight`).
+
+    Each hop adds the entities with the heaviest links to the entities of the hop before. ``hops`` is the number of
+    hops. ``most`` is the largest number of entities around the centre, and the largest number of chunks. If there are
+    several hops, they share the ``most`` entities between them; so no more than ``most`` hops are made. Raises
+    InputError if hops is below 0, or most below 1.
 
     The result depends only on the documents, and is the same in every file of the same documents. Of an entity in very
     many chunks only some chunks are read (see :class:`monograph.explore.nodes.Nodes`), and in addition all chunks of
-    its rarer neighbours; so a link between two such entities may have fewer chunks than exist. An entity that only
-    titles name, and no chunk, counts as named in the first sentence of its documents' first chunks.
+    its rarer neighbours. So a link between two very frequent entities may have fewer chunks than exist. If only titles
+    name an entity, and no chunk, it counts as named in the first sentence of the first chunks of its documents.
     """
     hops, most = arguments.whole_number(hops, "hops"), arguments.whole_number(most, "most")
     if hops < 0 or most < 1:
@@ -52,7 +54,10 @@ def neighbourhood(state: GraphState, centre: Sequence[EntityNode], hops: int, mo
 
 
 def whole(state: GraphState) -> Neighbourhood:
-    """Return the whole graph, all in memory: every entity, link and chunk, these in order of their documents' ids."""
+    """Return the whole graph, all in memory: every entity, link and chunk.
+
+    The chunks are in order of the ids of their documents, then in reading order.
+    """
     nodes = Nodes(state)
     graph = CooccurrenceGraph(nodes)
     all_chunks = state.every_chunk()
@@ -70,7 +75,10 @@ def whole(state: GraphState) -> Neighbourhood:
 def _expand(
     graph: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
 ) -> tuple[list[list[EntityNode]], int]:
-    """Return (entities of each hop, the centre first; number of entities left out)."""
+    """Return (entities of each hop, number of linked entities that were left out).
+
+    The first list of entities is the centre.
+    """
     levels, visited, remaining, cut = [list(centre)], set(centre), most, 0
     hops = min(hops, most)  # So that each hop has room for at least one entity.
     for hop in range(hops):
@@ -94,7 +102,11 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the chunks that name entities ``shown``: those of the centre first, then by their links' surprises."""
+    """Return the rows of the chunks that name any of the entities ``shown``, best first.
+
+    Chunks that name an entity of the centre come first. Among them, and among the others, a chunk is better the higher
+    the sum of the surprises of its links is; links of the centre count twice.
+    """
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
     scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}

@@ -15,12 +15,16 @@ from monograph.store.graph import graphs, names
 from monograph.values import ENTITY_KINDS, content_id
 
 MOST_READ = 512
-"""Most chunks of one entity that are read."""
+"""Most chunks that are read of one entity."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityNode:
-    """An entity as shown to users: the row of its head, and a homonym's qualifier, empty for the plain name."""
+    """An entity as it is shown to users.
+
+    ``head`` is the row of the entity's head. ``sense`` is the qualifier of a homonym, as in *Mercury (planet)*; it is
+    empty for the plain name and for an entity that is no homonym.
+    """
 
     head: int
     sense: str = ""
@@ -28,9 +32,11 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class ChunkName:
-    """A name in a chunk: its entity, its row, and the place of its kind in ENTITY_KINDS.
+    """A name in a chunk.
 
-    ``first`` and ``second`` are the numbers of the first two sentences that contain it; NO_SENTENCE for no second.
+    ``node`` is the entity of the name, ``name`` the row of the name, and ``kind`` the position of its kind in
+    ENTITY_KINDS. ``first`` and ``second`` are the numbers of the first two sentences that contain the name; ``second``
+    is NO_SENTENCE if only one sentence contains it.
     """
 
     node: EntityNode
@@ -43,15 +49,18 @@ class ChunkName:
 class Nodes:
     """Cache of the parts of a graph that were read. Each chunk is read once.
 
-    For an entity in more than MOST_READ chunks, those of documents about it are read first, then those with the first
-    ids (see :func:`monograph.store.graph.graphs.chunks_naming`): the same in every file of the same documents.
+    Of an entity that more than MOST_READ chunks name, only MOST_READ chunks are read: first the chunks of documents
+    about the entity, then those with the lowest ids (see :func:`monograph.store.graph.graphs.chunks_naming`). These are
+    the same chunks in every file of the same documents.
 
     Attributes
     ----------
-    seen, told:
-        Names of each chunk, in order of first mention, and a model's relations in it, by chunk row.
+    seen:
+        Names of each chunk that was read, in order of first mention, by the chunk's row.
+    told:
+        Relations that a language model found in each chunk that was read, by the chunk's row.
     chunks:
-        Chunks chosen for each entity that was read, by the row of its head.
+        Rows of the chunks chosen for each entity that was read, by the row of its head.
     names:
         All names that were loaded, by row.
     members:
@@ -76,7 +85,10 @@ class Nodes:
         self._ids: dict[EntityNode, str] = {}
 
     def meet(self, heads: Iterable[int]) -> None:
-        """Load entities: their names, the documents about them, and the number of chunks that name them."""
+        """Load entities: their names, the documents whose titles name them, and the number of chunks that name each.
+
+        ``heads`` are the rows of the entities' heads. Entities that were loaded before are skipped.
+        """
         fresh = {head for head in heads if head not in self.members}
         members = names.members(self.state.names, fresh)
         rows = {name.row: head for head, group in members.items() for name in group}
@@ -90,7 +102,11 @@ class Nodes:
         self._counts.update(self.state.chunk_counts(rows))
 
     def read_entities(self, heads: Iterable[int], most: int = MOST_READ) -> list[int]:
-        """Read the chunks of entities, at most ``most`` of each that is no homonym; return rows like :meth:`read`."""
+        """Read the chunks of entities, and return the rows of the chunks that were not read before, ascending.
+
+        ``heads`` are the rows of the entities' heads. At most ``most`` chunks of each entity are read; of a homonym,
+        all MOST_READ chunks. Entities that were read before are skipped.
+        """
         fresh = {head for head in heads if head not in self.chunks}
         self.meet(fresh)
         rows = {name.row: head for head in fresh for name in self.members[head]}
@@ -102,9 +118,10 @@ class Nodes:
         return self.read({chunk for head in fresh for chunk in self.chunks[head]})
 
     def read_titled(self, heads: Iterable[int]) -> list[int]:
-        """Add the entities that only titles name to the first sentence of their documents' first chunks.
+        """Add entities that only titles name to the first sentence of the first chunks of their documents.
 
-        Call this before these entities are read otherwise. Returns rows as :meth:`read` does.
+        ``heads`` are the rows of the entities' heads. Other entities among them are skipped. Call this before these
+        entities are read otherwise. Returns the rows of the chunks that were not read before, ascending.
         """
         head_list = list(heads)
         self.meet(head_list)
@@ -126,7 +143,10 @@ class Nodes:
         return fresh
 
     def read(self, chunks: Iterable[int]) -> list[int]:
-        """Read chunks, and return the rows of those that were not read before, ascending."""
+        """Read chunks, and return the rows of the chunks that were not read before, ascending.
+
+        Chunks that are not in the graph are left out.
+        """
         fresh = sorted(chunk for chunk in set(chunks) if chunk not in self.seen)
         linked = self.state.linked(fresh)
         rows = {int(name) for name_records, _ in linked.values() for name in name_records["name"]}
@@ -153,13 +173,16 @@ class Nodes:
         return [chunk for chunk in fresh if chunk in self.seen]
 
     def count(self, node: EntityNode) -> int:
-        """Return the number of chunks that name an entity; for a homonym only the chunks that were read count."""
+        """Return the number of chunks that name an entity. For a homonym, only chunks that were read count."""
         if node.head not in self.senses:
             return self._counts.get(node.head, 0)
         return len(self.chunks_of(node))
 
     def seen_when(self, wanted: Iterable[EntityNode]) -> dict[EntityNode, TimeSpan]:
-        """Return the known time spans of the documents that name each entity; of a homonym, in the read chunks."""
+        """Return the time span of the documents that name each entity; entities without a dated document are left out.
+
+        For a homonym, only the documents of chunks that were read count.
+        """
         nodes = list(wanted)
         rows = {name.row: node.head for node in nodes for name in self.members.get(node.head, ())}
         plain = self.state.seen({row: head for row, head in rows.items() if head not in self.senses})
@@ -173,20 +196,20 @@ class Nodes:
         return spans
 
     def count_name(self, node: EntityNode) -> int:
-        """Return the number of chunks that have the name of an entity, in any sense, at least 1."""
+        """Return the number of chunks that contain the name of an entity, in any of its senses; at least 1."""
         return max(self._counts.get(node.head, 0), 1)
 
     def chunks_of(self, node: EntityNode) -> list[int]:
-        """Return the chunks chosen for an entity; for a homonym only those in which the name has this sense."""
+        """Return the rows of the chunks chosen for an entity; for a homonym, those in which the name has this sense."""
         chosen = self.chunks.get(node.head, [])
         if node.head not in self.senses:
             return chosen
         return [chunk for chunk in chosen if any(name.node == node for name in self.seen.get(chunk, ()))]
 
     def nodes_of(self, head: int) -> list[EntityNode]:
-        """Return an entity as shown to users: one node or, for a homonym, one for each sense.
+        """Return an entity as it is shown to users: one node or, for a homonym, one node for each sense.
 
-        A homonym's plain name is included only if a title or a chunk uses it.
+        The plain name of a homonym gets a node only if a title or a chunk uses it.
         """
         if head not in self.senses:
             return [EntityNode(head)]
@@ -196,11 +219,11 @@ class Nodes:
         return [plain, *senses] if "" in qualifiers or self.chunks_of(plain) else senses
 
     def key(self, node: EntityNode) -> str:
-        """Return the key of an entity's head."""
+        """Return the key of the head of an entity; empty if the head was not loaded."""
         return self.names[node.head].key if node.head in self.names else ""
 
     def id(self, node: EntityNode) -> str:
-        """Return the id of an entity, a hash of its key and, for a homonym, of the qualifier."""
+        """Return the id of an entity: a hash of its key and, for a sense of a homonym, of the qualifier."""
         identifier = self._ids.get(node)
         if identifier is None:
             key = self.key(node)
@@ -210,10 +233,11 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Sense:
-    """One meaning of a name that has several.
+    """One meaning of a name that has several meanings.
 
-    ``qualifier`` is the key of the part in parentheses of the documents' titles; empty for the plain name.
-    ``documents`` are those whose titles name it so, ``names`` the names in their first chunks, as rows.
+    ``qualifier`` is the key of the part in parentheses of the documents' titles; empty for titles without one.
+    ``documents`` are the rows of the documents whose titles have the name with this qualifier.
+    ``names`` are the rows of the names in the first chunks of these documents.
     """
 
     qualifier: str
@@ -222,8 +246,9 @@ class Sense:
 
 
 def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> dict[int, list[Sense]]:
-    """Return the senses of entities that titles give several qualifiers, in order of qualifier, by the entity's head.
+    """Return the senses of each entity whose name has several qualifiers in titles, in order of qualifier.
 
+    The result is by the row of the entity's head. Entities with only one qualifier are no homonyms, and are left out.
     ``titled`` has the documents whose titles name each entity, by the row of its head.
     """
     several = {entity: entries for entity, entries in titled.items() if len({entry.qualifier for entry in entries}) > 1}
@@ -246,11 +271,11 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> 
 def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
     """Return the qualifier of the sense in which a chunk uses a name.
 
-    A document about exactly one of the senses means that one. Any other chunk means the sense whose documents share
-    most names with the chunk. It is empty for the plain name, or if no sense is nearest.
-
-    ``document`` is the row of the chunk's document; ``beside`` has the weight of each other name of the chunk, by row:
-    the rarer the name, the higher.
+    If the chunk's document is about exactly one of the ``known`` senses, it is that sense. Otherwise it is the sense
+    whose documents share most names with the chunk, by weight. The qualifier is empty if the sense is the plain name,
+    or if no single sense shares most.
+    ``document`` is the row of the chunk's document. ``beside`` has the weight of each other name of the chunk, by the
+    name's row. The rarer the name, the higher its weight.
     """
     matching = [sense for sense in known if document in sense.documents]
     if len(matching) == 1:

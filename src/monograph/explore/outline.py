@@ -14,28 +14,29 @@ from monograph.store.file.errors import path_of
 from monograph.values import OutlineNode, Summary, arguments
 
 LEAST_DIGITS = 4
-"""Fewest leading digits of an id that may stand for a summary."""
+"""Fewest digits at the beginning of a summary's id by which the summary can be looked up."""
 
 
 def outline(connection: Connection, name: str, layers: int) -> list[OutlineNode]:
-    """Return the top of the tree, or one summary, with ``layers`` layers below.
+    """Return the top of the tree, or one summary, each with the ``layers`` layers below it.
 
-    Raises NotFound if no summary has an id that begins with ``name``, or several have.
+    ``name`` is the id of a summary or the first digits of the id; empty for the top of the tree. Raises NotFound if no
+    summary, or more than one, has an id that begins with ``name``.
     """
     nodes = [_find_node(connection, name)] if name else store.roots(connection)
     return branches(connection, nodes, layers)
 
 
 def summary(connection: Connection, name: str) -> Summary:
-    """Return a summary by its id or the beginning of it. Raises as :func:`outline`."""
+    """Return the summary whose id is ``name`` or begins with it. Raises as :func:`outline`."""
     node = _find_node(connection, name)
     return summaries.load(connection, [node])[node]
 
 
 def over(connection: Connection, document: str) -> list[Summary]:
-    """Return the summaries over the chunks of a document, from the lowest layer up, each once.
+    """Return the summaries above the chunks of a document, from the lowest layer up, each once.
 
-    Raises NotFound if there is no such document, or several have that uri.
+    ``document`` is the id or uri of the document. Raises NotFound if no document, or more than one, has it.
     """
     rows = chunks.rows_of_document(connection, only(connection, document).row)
     above = store.ancestors(connection, rows)
@@ -56,7 +57,10 @@ def _find_node(connection: Connection, name: str) -> int:
 
 
 def branches(connection: Connection, nodes: Sequence[int], layers: int) -> list[OutlineNode]:
-    """Return nodes as branches of the outline, with ``layers`` layers below them, in the order given."""
+    """Return nodes of the tree as branches of the outline, each with the ``layers`` layers below it.
+
+    The branches are in the given order. Nodes that do not exist are left out.
+    """
     rows = store.load(connection, nodes)
     texts = {node: gist.text for node, gist in summaries.texts_of(connection, rows.values()).items()}
     leaves = {row.node: row.chunk for row in rows.values() if row.chunk is not None}

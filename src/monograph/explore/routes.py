@@ -10,11 +10,11 @@ from monograph.values import Link, Neighbourhood, Route
 
 
 def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hops: int, most: int) -> list[Route]:
-    """Return the shortest routes between entities; of these, those with the heaviest weakest link come first.
+    """Return at most ``most`` of the shortest routes between entities, those with the heaviest weakest link first.
 
-    A route starts and ends at entities with the ids ``starts`` and ``ends``, in any of the ``parts`` of the graph,
-    which are searched together. There are none if no route has at most ``hops`` links, or an entity is both a start and
-    an end.
+    A route starts at an entity whose id is in ``starts`` and ends at one whose id is in ``ends``. The ``parts`` of the
+    graph are searched as one graph. The list is empty if the shortest route has more than ``hops`` links, or if an
+    entity is both a start and an end.
     """
     entities = {entity.id: entity for part in parts for entity in part.entities}
     links = {_sort_pair(link.source, link.target): link for part in parts for link in part.links}
@@ -50,7 +50,7 @@ def _best_first(
     distances: dict[str, int],
     starts: Sequence[str],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield every shortest route, the one with the heaviest weakest link first."""
+    """Yield every shortest route, in descending order of the weight of its weakest link."""
 
     def weight(name: str, other: str) -> float:
         return links[_sort_pair(name, other)].weight

@@ -1,7 +1,7 @@
 """A document's part of the graph, from its title, its chunks and what was extracted from them.
 
-A pure function. The graph of a file is the union of its documents' parts, so the order of insertion does not matter,
-and removing a document removes exactly its part.
+:func:`document_part` is a pure function. The graph of a file is the union of the parts of its documents. So the order
+in which documents are added does not matter, and when a document is removed, exactly its part is removed.
 """
 
 from __future__ import annotations
@@ -24,14 +24,17 @@ from monograph.values import Extraction, Mention
 
 MOST_LINKS = 1_024
 _LEAD = 12
-"""Largest offset in characters at which the name that a document begins with may start."""
+"""Largest offset, in characters, at which the name may start with which a document is said to begin."""
 
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """A relation that a model found: positions of its two ends among the chunk's names, and its strength."""
+    """A relation that a language model found in a chunk.
+
+    ``source`` and ``target`` are the positions of the two names among the chunk's names.
+    """
 
     source: int
     target: int
@@ -40,7 +43,11 @@ class Linked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkPart:
-    """A chunk's node in the graph: hashes of its words, its names in order of first mention, a model's relations."""
+    """A chunk's node in the graph.
+
+    ``words`` are the hashes of its words. ``names`` are its names, in order of first mention. ``links`` are the
+    relations that a language model found in it.
+    """
 
     words: Words
     names: tuple[NamedInChunk, ...]
@@ -49,9 +56,10 @@ class ChunkPart:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A name that a document is about: because its title has it (``by_title``), or because its text begins with it.
+    """A name that a document is about.
 
-    ``qualifier`` is the key of the part of the title in parentheses; empty if there is none.
+    ``by_title`` is true if the document's title has the name, and false if its text begins with the name. ``qualifier``
+    is the key of the part of the title in parentheses; empty if there is none.
     """
 
     key: str
@@ -61,7 +69,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """Two names that a document states to be one: ``short`` is in parentheses after ``full``."""
+    """Keys of two names that a document states to be one: in the text, ``short`` is in parentheses after ``full``."""
 
     short: str
     full: str
@@ -69,7 +77,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """A document's part of the graph: one part for each chunk, in order; its subjects; the aliases that it states."""
+    """A document's part of the graph: a part for each chunk, in order; its subjects; and the aliases that it states."""
 
     chunks: tuple[ChunkPart, ...]
     subjects: tuple[Subject, ...]
@@ -79,10 +87,10 @@ class DocumentPart:
 def document_part(
     title: str, texts: Sequence[str], extractions: Sequence[Extraction], cannot_link: Pairs
 ) -> DocumentPart:
-    """Return a document's part of the graph; it is empty for a document without chunks, which nothing can find.
+    """Return a document's part of the graph. It is empty for a document without chunks, which no search can find.
 
-    ``texts`` and ``extractions`` are those of its chunks, in reading order; ``cannot_link`` has (short, full) keys that
-    a user said are different names.
+    ``texts`` and ``extractions`` are the texts and extractions of the document's chunks, in reading order.
+    ``cannot_link`` has (short, full) pairs of keys that a user said are different names.
     """
     if not texts:
         return DocumentPart((), (), ())
@@ -128,7 +136,10 @@ def _build_links(
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return the names that a document is about: the name and days in its title, the name that its text begins with."""
+    """Return the names that a document is about.
+
+    These are the name in its title, the days in its title, and the name with which its text begins.
+    """
     subjects = []
     key, qualifier = title_of(title)
     if key:
@@ -147,7 +158,10 @@ def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subje
 
 
 def _abbreviates(short: str, full: str) -> bool:
-    """Return whether a short name's capitals are the initials of a longer name's words, or of the capitalised ones."""
+    """Return whether a short name consists of the initials of a longer name, in capitals.
+
+    The initials may be those of all words, or only of the capitalised words.
+    """
     letters = [character for character in short if character.isalpha()]
     if not 2 <= len(letters) <= 10 or not all(character.isupper() for character in letters):
         return False

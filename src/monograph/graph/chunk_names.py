@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Naming
 
 MOST_NAMES = 512
-"""Most names that are kept of one chunk, the first ones: in a list of ten thousand names, none means anything."""
+"""Most names that are kept of one chunk; the first ones are kept. In a list of ten thousand names, no single name says
+what the text is about."""
 
 NO_SENTENCE = 255
 SHORTEST_KEY = 2
@@ -26,16 +27,19 @@ COURTESY = frozenset(
     ["mr", "mrs", "ms", "miss", "dr", "prof", "professor", "herr", "frau", "señor", "señora", "monsieur", "madame"]
 )
 JOINED = frozenset(("by", "or", "und", "oder", "im", "am", "mit", "y", "e", "et"))
-"""Words that join separate names, in addition to the small words of person names."""
+"""Words between two separate names, in addition to the small words that person names may contain."""
 
 Brackets: TypeAlias = list[tuple[int, int]]
-"""(mention, mention in brackets after it), by their positions: North Atlantic Treaty Organization (NATO)."""
+"""(mention, mention in brackets after it) pairs, as positions among a chunk's mentions: North Atlantic Treaty
+Organization (NATO)."""
 
 
 class NamedInChunk(NamedTuple):
-    """A name in a chunk: its key, its kind, and the first two sentences that contain it (NO_SENTENCE for no second).
+    """A name in a chunk: its key, its kind, and the first two sentences that contain it.
 
-    A tuple because there are many: it is created in a third of the time, and sent between processes in a tenth.
+    Sentences are numbered from the beginning of the chunk. ``second`` is NO_SENTENCE if only one sentence contains the
+    name. This is a tuple because there are many: compared with a dataclass, it is created in a third of the time, and
+    sent between processes in a tenth.
     """
 
     key: str
@@ -46,7 +50,7 @@ class NamedInChunk(NamedTuple):
 
 @functools.cache
 def _load_naming() -> Naming[NamedInChunk]:
-    """Return the compiled code that finds the names of chunks, created once."""
+    """Return the compiled object that finds the names of chunks. It is created once."""
     sets = {"courtesy": COURTESY, "joined": JOINED, "no_person": NO_PERSON, "small": SMALL}
     return compiled.Naming(sets, list(ENTITY_KINDS), LONGEST_KEY, NamedInChunk, Mention, mention_key)
 
@@ -54,27 +58,31 @@ def _load_naming() -> Naming[NamedInChunk]:
 def chunk_names(
     texts: Sequence[str], mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs
 ) -> list[tuple[tuple[NamedInChunk, ...], Brackets]]:
-    """Return (names in order of first mention, mentions in brackets) of each chunk of a document.
+    """Return (names in order of first mention, mentions in brackets) for each chunk of a document.
 
-    ``cannot_link`` has (short, full) keys that a user said are different names. Mentions without characters (the
-    days that a text gives relative to its own) are never in brackets.
+    ``texts`` and ``mentions`` are the texts of the chunks and the mentions in each. ``cannot_link`` has (short, full)
+    pairs of keys that a user said are different names. Mentions without characters are never in brackets. These are the
+    days that a text gives relative to the document's day.
     """
     return _load_naming().of_chunks(list(texts), list(mentions), cannot_link)
 
 
 def full_names(mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs) -> dict[str, str]:
-    """Return the full names of a document's persons, by themselves and by first or last names that mean only one.
+    """Return the key of the full name for each key by which a document names a person.
 
-    A name counts as a person's if it was extracted as one; if it has the last name of a person with a courtesy title
-    (Mr. Okafor, and elsewhere Emmanuel Okafor); or if it has initials (T. Renk), and then also other names with that
-    last name. If T. Renk and Tobias Renk are in one text, the short forms mean the latter.
+    A person is named by the full name, or by a first or last name that only one person in the document has. A name
+    counts as the name of a person in three cases: it was extracted as one; it has the last name of a person with a
+    courtesy title (Mr. Okafor, and elsewhere Emmanuel Okafor); or it has initials (T. Renk), and then other names with
+    that last name count too. If T. Renk and Tobias Renk are in one document, short forms mean Tobias Renk.
 
-    Keys are those of :func:`monograph.graph.names.mention_key`. ``mentions`` are those of each chunk of the document.
+    ``mentions`` has the mentions of each chunk of the document. Keys are those of
+    :func:`monograph.graph.names.mention_key`. ``cannot_link`` has (short, full) pairs of keys that a user said are
+    different names.
     """
     return _load_naming().full_names(list(mentions), cannot_link)
 
 
 def is_short_form(key: str, full: str) -> bool:
-    """Return whether a key is the first or the last word of a longer one."""
+    """Return whether ``key`` is the first or the last word of the key ``full``, which has several words."""
     words = full.split()
     return len(words) > 1 and key in (words[0], words[-1])

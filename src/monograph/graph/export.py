@@ -19,20 +19,23 @@ if TYPE_CHECKING:
     import networkx
 
 SEPARATOR = "; "
-"""Separates the texts of a list in GraphML, which has no lists."""
+"""Separator between the texts of a list in GraphML, which has no lists."""
 
 _ILLEGAL = regex("[^\t\n\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
-    """Return a neighbourhood as an undirected graph; its nodes are the ids of entities and chunks.
+    """Return a neighbourhood as an undirected graph whose nodes are the ids of entities and chunks.
 
-    Nodes have ``kind``, ``"entity"`` or ``"chunk"``. Entities have ``name``, ``type``, ``names``, ``documents``,
-    ``count`` (number of chunks that name it) and ``centre``; chunks have ``document``, ``start``, ``end`` and ``text``.
+    Each node has the attribute ``kind``. A node of kind ``"entity"`` also has ``name``, ``type``, ``names``,
+    ``documents``, ``count`` (number of chunks that name the entity) and ``centre`` (whether it is in the centre of the
+    neighbourhood). A node of kind ``"chunk"`` has ``document``, ``start``, ``end`` and ``text``.
 
-    Edges have ``kind`` too. ``"link"`` joins two entities, with ``weight``, ``chunks``, ``description`` and
-    ``keywords``; ``"mention"`` joins an entity to a chunk that names it. Two links between the same two entities, one
-    in each direction, become one: their weights are added, and their chunks, descriptions and keywords are combined.
+    Each edge has the attribute ``kind`` as well. A ``"link"`` joins two entities and has ``weight``, ``chunks``,
+    ``description`` and ``keywords``. A ``"mention"`` joins an entity to a chunk that names it. If two entities have two
+    links, one in each direction, these become one: the weights are added, and chunks, descriptions and keywords are
+    combined.
+
     Raises MissingExtra if networkx is not installed.
     """
     graph: networkx.Graph = _import_networkx().Graph()
@@ -73,10 +76,12 @@ def to_networkx(neighbourhood: Neighbourhood) -> networkx.Graph:
 def to_graphml(neighbourhood: Neighbourhood, path: str | Path, mode: int = 0o666) -> None:
     """Write a neighbourhood as GraphML, for programs such as Gephi, Cytoscape and yEd.
 
-    Nodes and edges are those of :func:`to_networkx`. Texts of a list are joined by ``"; "``, control characters that
-    XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all. It gets
-    at most the permissions of ``mode``. Raises InputError if the file cannot be written, or two ids differ only in
-    characters that XML does not allow; MissingExtra as :func:`to_networkx`.
+    Nodes and edges are those of :func:`to_networkx`. The texts of a list are joined by ``"; "``. Control characters
+    that XML does not allow are left out, and lines end in a line feed. The file is written completely or not at all. It
+    gets at most the permissions ``mode``.
+
+    Raises InputError if the file cannot be written, or if two ids differ only in characters that XML does not allow.
+    Raises MissingExtra if networkx is not installed.
     """
     networkx = _import_networkx()
     graph = to_networkx(neighbourhood)
@@ -111,7 +116,11 @@ def _import_networkx() -> ModuleType:
 
 
 def _make_legal(value: Any) -> Any:
-    """Return a value as GraphML allows it: lists joined, lines ending in a line feed, no character that XML forbids."""
+    """Return a value as GraphML allows it.
+
+    The texts of a tuple are joined by SEPARATOR. In texts, lines end in a line feed, and characters that XML does not
+    allow are left out. Other values stay the same.
+    """
     if isinstance(value, tuple):
         return SEPARATOR.join(_make_legal(item) for item in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value

@@ -13,12 +13,15 @@ from monograph.store.graph import names
 _MOST_PAIRS = 4_096
 """Largest number of pairs of keys that are compared to find the names that a change affects.
 
-Above it, all names of the signature are resolved again.
+If there are more pairs, all names of the signature are resolved again.
 """
 
 
 def update_heads(connection: Connection) -> None:
-    """Update which names are merged into one entity, for the names that are marked as unresolved."""
+    """Update the heads of the names that are marked as unresolved, and of all names that they affect.
+
+    The head of a name decides with which other names it is merged into one entity. Afterwards no name is marked.
+    """
     marked = names.unresolved(connection)
     if marked:
         cannot_link = names.cannot_link(connection)
@@ -36,7 +39,7 @@ def update_heads(connection: Connection) -> None:
 def _find_changed_heads(
     connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield the changes of heads that the marked names cause: see :func:`changed_heads`."""
+    """Yield the changes of heads that the marked names cause, as :func:`changed_heads` does."""
     keys = {name.key for name in marked if name.living and name.headed}
     compared = [name for name in marked if not stands_alone(name.key)]
     groups = names.signed(connection, sorted({name.signature for name in compared}))
@@ -59,10 +62,11 @@ def _find_changed_heads(
 def changed_heads(
     group: Sequence[names.Member], cannot_link: set[tuple[str, str]], size: int = 0
 ) -> Iterator[tuple[int | None, str | None, int]]:
-    """Yield (head, reason, row) of the names of a signature whose head or reason has changed; None for no head.
+    """Yield (row of the new head, reason, row of the name) for each name whose head or reason has changed.
 
-    The parameters are those of :func:`monograph.graph.resolve.heads`. The group also has names with a head, or with a
-    full name that they stand for, even if no rule can merge them.
+    Head and reason are None for a name that has no head any more. The parameters are those of
+    :func:`monograph.graph.resolve.heads`. The group also contains the names that have a head, or a full name that
+    documents state for them, even if no rule can merge these names.
     """
     resolved = {}
     if len(group) > 1:

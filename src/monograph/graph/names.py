@@ -12,7 +12,7 @@ from monograph.text_pass import compiled
 from monograph.values import content_id
 
 LONGEST_KEY = 160
-"""Most characters of a key; a longer name is cut."""
+"""Most characters of a key; the key of a longer name is cut."""
 
 _QUALIFIER = regex(r"^(?P<name>.*\S)\s*\((?P<qualifier>[^()]*)\)\s*$", re.DOTALL)
 _PARTS = regex(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -20,33 +20,41 @@ _PREFIXES = frozenset(("Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Von"))
 _SUFFIXES = ("ings", "ing", "ors", "ers", "ed", "es", "or", "er", "s", "e")
 _SHORTEST_STEM = 4
 SIGNED = 5
-"""Letters of a name's last word that are part of its signature."""
+"""Number of letters at the beginning of a name's last word that are part of the name's signature."""
 SHORTEST_HEAD = 8
-"""Fewest letters of a single-word key that a rule may merge with another: one letter fewer than the shortest key that
-is compared by spelling."""
+"""Fewest letters of a single-word key that a rule may merge with another key: one letter fewer than the shortest key
+that is compared by spelling."""
 
 _DIGIT = regex(r"[0-9]")
 
 
 @lru_cache(maxsize=65_536)
 def key_of(name: str) -> str:
-    """Return the key by which a name is compared: folded words with one blank between them; empty if it has no word.
+    """Return the key by which a name is compared: its folded words, with one blank between them.
 
-    ``The Beatles``, ``beatles`` and ``Beatles'`` have one key; so have ``J.R.R. Tolkien`` and ``JRR Tolkien``.
+    The key is empty if the name has no word. ``The Beatles``, ``beatles`` and ``Beatles'`` have the same key, as have
+    ``J.R.R. Tolkien`` and ``JRR Tolkien``.
     """
     return compiled.key_of(name, LONGEST_KEY)
 
 
 @lru_cache(maxsize=65_536)
 def spaced(name: str) -> str:
-    """Return a name that chats write as one word in its parts: ``JenniferMoore`` becomes ``Jennifer Moore``."""
+    """Return a name with blanks between its parts: chats write ``Jennifer Moore`` as ``JenniferMoore``.
+
+    Any other name is returned as it is.
+    """
     parts = _PARTS.split(name)
     return " ".join(parts) if " " not in name and min(map(len, parts)) > 1 and parts[0] not in _PREFIXES else name
 
 
 @lru_cache(maxsize=65_536)
 def mention_key(name: str, kind: str) -> str:
-    """Return the key of a mention: for a date the key of its day, for a person in one word that of its parts."""
+    """Return the key of a mention.
+
+    A date has the key of its day. A person's name that is written as one word (``JenniferMoore``) has the key of its
+    parts.
+    """
     if kind == "date":
         days = days_in(name)
         return key_of(days[0] if days else name)
@@ -54,12 +62,15 @@ def mention_key(name: str, kind: str) -> str:
 
 
 def asked_keys(name: str) -> list[str]:
-    """Return the keys by which a name that a user asks for may be known, the likeliest first."""
+    """Return the keys under which a name that a user asks for may be stored, the likeliest first."""
     return list(dict.fromkeys((key_of(name), mention_key(name, "person"), mention_key(name, "date"))))
 
 
 def title_of(title: str) -> tuple[str, str]:
-    """Return (key, key of the qualifier) of a title: ``Green (album)`` gives ``green`` and ``album``."""
+    """Return (key of the name, key of the qualifier) of a title: ``Green (album)`` gives ``green`` and ``album``.
+
+    The qualifier is the part in parentheses at the end; its key is empty if there is none.
+    """
     match = _QUALIFIER.match(title)
     if match is None or not key_of(match["name"]):
         return key_of(title), ""
@@ -68,7 +79,7 @@ def title_of(title: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """Return a folded word without its last suffix, so that ``director``, ``directed`` and ``directs`` are equal."""
+    """Return a folded word without its suffix: ``director``, ``directed`` and ``directs`` give the same stem."""
     for suffix in _SUFFIXES:
         if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
             return word[: -len(suffix)]
@@ -76,16 +87,20 @@ def stem(word: str) -> str:
 
 
 def signature(key: str) -> int:
-    """Return the number that all spellings of a name share: CRC-32 of its initial and its last word's first letters.
+    """Return the signature of a key: a number that the spellings of one name have in common.
 
-    Rules only compare names of the same signature.
+    It is the CRC-32 of the key's first letter and the first SIGNED letters of its last word. Rules compare only names
+    of the same signature.
     """
     last = key.rpartition(" ")[2]
     return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())
 
 
 def stands_alone(key: str) -> bool:
-    """Return whether no rule ever merges a key with another of its signature, such as a day or a short word."""
+    """Return whether no rule ever merges a key with another key of its signature.
+
+    A day and a single short word are such keys.
+    """
     if has_digit(key):
         # It could only be a plural or its singular, whose signatures differ if the last word is shorter.
         return len(key.rpartition(" ")[2]) < SIGNED
@@ -93,12 +108,12 @@ def stands_alone(key: str) -> bool:
 
 
 def has_digit(key: str) -> bool:
-    """Return whether a key has a digit of any script."""
+    """Return whether a key contains a digit of any script."""
     if key.isascii():
         return _DIGIT.search(key) is not None
     return any(character.isdigit() for character in key)
 
 
 def entity_id(key: str) -> str:
-    """Return the id of the entity whose head has this key; it is the same as long as the key is."""
+    """Return the id of the entity whose head has this key. The id depends on the key only."""
     return content_id("entity", key)

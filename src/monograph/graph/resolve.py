@@ -1,8 +1,9 @@
 """Rules that merge spellings of one entity: plurals, initials, middle names and typing errors.
 
-Only names of one signature (see :func:`monograph.graph.names.signature`), and names that a document states to be one,
-are compared, so a change affects few names. A name gets a head, a fuller or better known name, only if exactly one name
-qualifies; if several do, it gets none. The result is a pure function of the names in use, whatever came before.
+Only names of the same signature (see :func:`monograph.graph.names.signature`) are compared, so a change affects few
+names. In addition, a document may state that two names are one. A name may get a head: a fuller or better known name of
+the same entity. It gets a head only if exactly one name qualifies; if several qualify, it gets none. The result depends
+only on the names in use, not on the order in which they were added.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ from math import cos, pi
 from monograph.graph.names import has_digit, stands_alone
 
 LARGEST_GROUP = 200
-"""In larger groups spellings are not compared, because the cost grows with the square of the size."""
+"""Largest number of names of one signature whose spellings are compared. The cost grows with the square of the
+number."""
 
 LEAST_SIMILARITY = 0.92
-"""Least similarity of the spelling of two long names, as difflib's ratio, to be one."""
+"""Least similarity of the spellings of two long names, as difflib's ratio, for the names to be merged."""
 
 LEAST_COSINE = 0.6
-"""Least cosine of the names' embeddings to be one, estimated from the share of equal signs."""
+"""Least cosine of the embeddings of two names, estimated from the share of equal signs, for the names to be merged."""
 
 _LEAST_OF_WORD = 0.8
 _SHORTEST_SPELLING = 9
@@ -37,7 +39,7 @@ battle house party company band album film season championship cup lake road bri
 series festival airport railway hotel theatre theater hospital mountain valley beach district province state
 """
 NO_PERSON = frozenset(_NO_PERSON_WORDS.split())
-"""Last words of names that are not persons' names."""
+"""Words that end the names of places, organisations and the like, but not names of persons."""
 
 _SMALL_WORDS = """
 of the and in on at for de la von van der du di da del al el & to with from
@@ -47,10 +49,11 @@ SMALL = frozenset(_SMALL_WORDS.split())
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A name in use that may be merged with others.
+    """A name in use that may be merged with other names.
 
-    ``name`` is its row, ``subject`` whether a document is about it, and ``person`` whether a chunk has it as a person's
-    name. ``code`` has the signs of its embedding, packed (bit 1 for above 0); it is empty if there is none.
+    ``name`` is the row of the name. ``subject`` is whether a document is about it. ``person`` is whether a chunk has it
+    as the name of a person. ``code`` has the signs of its embedding as bits, 1 for a value above 0; it is empty if the
+    name has no embedding.
     """
 
     name: int
@@ -62,7 +65,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class NameHead:
-    """The head of a name, by rows, and why: ``reason`` is plural, initials, middle name or spelling."""
+    """The head of a name, and why it is the head.
+
+    ``name`` and ``head`` are rows of names. ``reason`` is ``plural``, ``initials``, ``middle name`` or ``spelling``.
+    """
 
     name: int
     head: int
@@ -70,11 +76,11 @@ class NameHead:
 
 
 def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], size: int = 0) -> list[NameHead]:
-    """Return the heads of the names of one signature; names without one are left out.
+    """Return the heads of the names of one signature. Names without a head are left out.
 
-    ``group`` has names in use of the signature, with all that :func:`related` returns for any of them; ``size`` is the
-    number of all that do not stand alone, if the group has fewer. ``cannot_link`` has (key, key of the head) pairs that
-    a user said are different names.
+    ``group`` has names in use of the signature: all of them, or some names and everything that :func:`related` returns
+    for these. ``size`` is the number of all names of the signature that do not stand alone; it is only needed if
+    ``group`` has fewer. ``cannot_link`` has (key, key of the head) pairs that a user said are different names.
     """
     compared = sorted(
         (candidate for candidate in group if not stands_alone(candidate.key)), key=lambda candidate: candidate.key
@@ -103,17 +109,21 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
 
 
 def _last_word(key: str) -> str:
-    """Return the last word of a key, which a short name and its full name share."""
+    """Return the last word of a key. A short name and its full name have the same last word."""
     return key.rpartition(" ")[2]
 
 
 def _initials(key: str) -> str:
-    """Return the first letters of the words of a key, which two spellings of a name share."""
+    """Return the first letters of the words of a key. Two spellings of a name have the same first letters."""
     return "".join([word[0] for word in key.split()])
 
 
 def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Return the singular of a plural: solar panels → solar panel, but not John Williams → John William."""
+    """Return (the singular of a plural, reason); None if no name in use is its singular.
+
+    Example: solar panels → solar panel. Names of persons have no plural: John Williams is not the plural of John
+    William.
+    """
     for key in _list_singulars(candidate.key):
         if key in by_key and not (candidate.person or by_key[key].person):
             return by_key[key], "plural"
@@ -121,14 +131,18 @@ def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candi
 
 
 def _list_singulars(key: str) -> tuple[str, ...]:
-    """Return the keys that this key may be the plural of."""
+    """Return the keys that may be the singular of a key; empty if the key cannot be a plural."""
     if " " not in key or not key.endswith("s") or key.endswith("ss") or len(key) <= 4:
         return ()
     return (key[:-1], f"{key[:-3]}y") if key.endswith("ies") else (key[:-1],)
 
 
 def _fuller(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the only longer name that this one shortens: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane."""
+    """Return (the only longer name that this name shortens, reason); None if no longer name fits, or several.
+
+    Examples: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane. Of several longer names that shorten each other,
+    the longest is returned.
+    """
     words = candidate.key.split()
     if not _is_shortened(words):
         return None
@@ -152,12 +166,15 @@ def _is_shortened(words: Sequence[str]) -> bool:
 
 
 def is_plain(words: Sequence[str]) -> bool:
-    """Return whether the words of a key have only letters, and none of them is a small word."""
+    """Return whether all words of a key consist of letters, and none is in SMALL."""
     return all(word.isalpha() and word not in SMALL for word in words)
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return why words may be a short form of longer ones, ``initials`` or ``middle name``; empty if they may not."""
+    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``.
+
+    ``words`` and ``longer`` are the words of the two keys. The text is empty if the name is no short form.
+    """
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
@@ -176,7 +193,10 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return the only name of almost the same spelling and meaning that comes first: a subject, then by key."""
+    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None.
+
+    Names that a document is about precede all others; then the order is that of keys.
+    """
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
     place = (not candidate.subject, candidate.key)
@@ -196,7 +216,7 @@ def _is_near(first: Candidate, second: Candidate) -> bool:
 
 
 def _may_be_spelt(first: str, second: str) -> bool:
-    """Return whether two keys may be near in spelling, by tests that cost less than comparing the order of letters."""
+    """Return whether two keys may be similar in spelling. These tests cost less than difflib's ratio."""
     if abs(len(first) - len(second)) > 3 or first.count(" ") != second.count(" "):
         return False
     # Every word must be almost the same: Elizabeth I is not Elizabeth II, East Ham not West Ham.
@@ -212,15 +232,15 @@ def _may_be_spelt(first: str, second: str) -> bool:
 
 
 def _differing(first: str, second: str) -> list[tuple[str, str]]:
-    """Return the pairs of words, by position, that differ."""
+    """Return the pairs of words at the same position that differ. The keys must have the same number of words."""
     return [(a, b) for a, b in zip(first.split(), second.split(), strict=True) if a != b]
 
 
 def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
-    """Return the keys in use of a signature whose heads may change when ``changed`` keys come, change or go.
+    """Return the keys in use whose heads may change if names with the ``changed`` keys are added, changed or removed.
 
-    These are the keys that a rule may merge with a changed key, whatever else is known of both, then the keys that a
-    rule may merge with those, and so on.
+    ``living`` are all keys in use of the signature. The result has the keys that a rule may merge with a changed key,
+    whatever the names' embeddings and kinds are; then the keys that a rule may merge with these keys, and so on.
     """
     affected: set[str] = set()
     waiting = list(changed)
@@ -234,7 +254,7 @@ def related(changed: Iterable[str], living: Collection[str]) -> set[str]:
 
 
 def _find_near(key: str, living: Collection[str]) -> set[str]:
-    """Return the other keys that a rule may merge with one, in either order, whatever their embeddings and kinds."""
+    """Return the other keys in use that a rule may merge with a key, whatever their embeddings and kinds."""
     near_keys = {other for other in (*_list_singulars(key), f"{key}s", f"{key[:-1]}ies") if other in living}
     words, others = key.split(), [other for other in living if other != key]
     if _is_shortened(words):
@@ -252,7 +272,10 @@ def _ratio(first: str, second: str) -> float:
 
 
 def _cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two vectors, estimated as cos(pi x share of differing signs); 1 if sizes differ."""
+    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs).
+
+    It is 1 if one of the codes is empty, or if they differ in size.
+    """
     if not first or len(first) != len(second):
         return 1.0
     differing = (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()

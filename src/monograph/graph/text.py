@@ -19,18 +19,21 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 
 @lru_cache(maxsize=262_144)
 def word_hash(word: str) -> int:
-    """Return the CRC-32 of a folded word's stem.
+    """Return the CRC-32 of the stem of a folded word.
 
-    Of a hundred thousand words two collide by chance, which matters little.
+    Among a hundred thousand words, about two have the same hash as another word. This has little effect.
     """
     return zlib.crc32(stem(word).encode())
 
 
 def word_hashes(texts: Sequence[str]) -> list[Words]:
-    """Return the hashes of the words of each text."""
+    """Return the hashes of the words of each text, each hash once, ascending."""
     return [np.frombuffer(hashes, dtype=np.uint32) for hashes in compiled.word_hashes(list(texts))]
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return the offsets of the sentences of a text, ascending from 0. Rough: abbreviations also end sentences."""
+    """Return the offsets at which the sentences of a text begin, ascending from 0.
+
+    The division is rough: an abbreviation also ends a sentence.
+    """
     return compiled.sentence_starts(text)

@@ -1,4 +1,4 @@
-"""The classes that users hold, and their parts: they compose, and decide nothing."""
+"""The classes that users work with (``Monograph``, views, snapshots) and their parts, which call the other packages."""
 
 from monograph.library.monograph import Monograph
 from monograph.library.reader import Reader, Snapshot, View

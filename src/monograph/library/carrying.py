@@ -49,11 +49,14 @@ def export_file(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, pr
 
 
 def store_of(kind: str, source: Path, collection: str = "") -> Store:
-    """Open another store for reading; ``kind`` is one of KINDS, and only ``chroma`` has collections.
+    """Open a store of another program, or an export, for reading.
 
-    Raises InputError if the kind is unknown, or the collection is missing, unknown or not applicable; SourceError if
-    the store does not exist, is of another kind, or cannot be read; MissingExtra if the package that reads it is not
-    installed.
+    ``kind`` is the kind of the store, a key of :data:`monograph.carry.taken.KINDS`. ``source`` is the path of the
+    store. ``collection`` is the name of a collection; only ``chroma`` has collections.
+
+    Raises InputError if the kind is unknown, or the collection is missing, unknown or not applicable. Raises
+    SourceError if the store does not exist, is of another kind, or cannot be read. Raises MissingExtra if the package
+    that reads the store is not installed.
     """
     if collection and kind != "chroma":
         raise InputError(f"{kind} has no collections", "leave --collection out")
@@ -66,7 +69,7 @@ def store_of(kind: str, source: Path, collection: str = "") -> Store:
 
 
 def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnProgress | None) -> Report:
-    """Import the contents of another store: see :meth:`monograph.library.files.Files.take_over`."""
+    """Import the contents of an open store into a file: see :meth:`monograph.library.files.Files.take_over`."""
     models, is_new = file.models, configuration.EMBEDDER.known(file.database) is None
     if models.given_embedder is None and is_new and store.dimension and vectors:
         models.given_embedder = GivenVectors(store.dimension)
@@ -91,7 +94,7 @@ def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnPr
 
 
 def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedRelation]) -> None:
-    """Add the assertions of a store; skip assertions with an origin that was not imported."""
+    """Add asserted nodes and relations of a store. An assertion is skipped if the file lacks one of its origins."""
     names = list({name for assertion in batch for name in assertion.origins})
     with file.database.read() as connection:
         existing = assertions.origins(connection, names)
@@ -102,7 +105,11 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[Taken | Problem], forgets: bool) -> Report:
-    """Store imported documents. Vectors of the file's embedder go into the memo and are not computed again."""
+    """Store imported documents; problems in the batch are added to the report.
+
+    Vectors that come with the documents are stored in the memo, so that the file's embedder does not compute them.
+    ``forgets`` is whether removed text will be erased afterwards.
+    """
     records = [item for item in batch if isinstance(item, Taken)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector

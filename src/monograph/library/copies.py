@@ -1,4 +1,4 @@
-"""Checks of a file, and checked copies: a backup, and a closed file encrypted or decrypted in its place."""
+"""Checks of a file, and checked copies: a backup, and encryption or decryption of a closed file in its place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ PAGES_AT_ONCE = 256
 
 
 def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
-    """Return the faults of a file; with ``repair``, repair them first: see :meth:`monograph.Monograph.check`."""
+    """Check a file and return its faults: see :meth:`monograph.Monograph.check`.
+
+    If ``repair`` is True, faults are repaired first, and only the faults that remain are returned.
+    """
     if repair:
         with file.database.write() as connection:
             rules.repair(rules.Checked(connection), structure.STRUCTURE)
@@ -40,9 +43,10 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
 
 
 def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> None:
-    """Erase pending removals from a copy of a file, and check it before it gets its name.
+    """Check a copy of a file before the copy gets its name. Raises DamagedFile if it has a fault.
 
-    Raises DamagedFile if the copy has a fault. ``then`` completes the hint: what to do once the original is repaired.
+    Removed text that is still in the bytes of the copy is erased first. ``path`` is the copy and ``key`` its key.
+    ``original`` is the file that was copied. ``then`` says, for the hint, what to do once the original is repaired.
     """
     copy = WholeFile.open(OpenOptions(path, create=False, key=key))
     try:
@@ -58,9 +62,10 @@ def require_whole(path: Path, key: RawKey | None, original: Path, then: str) -> 
 
 
 def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress | None) -> Path:
-    """Copy the state that was committed when the backup began: see :meth:`monograph.Monograph.backup`.
+    """Copy a file to ``path``, in the state that was committed when the backup began, and return the path.
 
-    ``progress`` is called after every PAGES_AT_ONCE pages of the database; if it raises, no copy is left.
+    ``progress`` is called at the start and after every PAGES_AT_ONCE pages of the database. If it raises, no copy is
+    left. Other parameters and errors are as for :meth:`monograph.Monograph.backup`.
     """
     original = file.database.path
     already_exists = InputError(f"{path} exists already", "give another name, or replace it with --overwrite")
@@ -97,9 +102,9 @@ def backup(file: WholeFile, path: Path, *, overwrite: bool, progress: OnProgress
 def encrypt(path: str | os.PathLike[str], key: str) -> None:
     """Encrypt a file in its place (extra ``encrypt``). It must not be open in any process.
 
-    If the process is killed, the file is either unchanged or encrypted. Plain bytes that the disk still holds, and
-    existing copies and backups, are not erased. Raises WrongKey if the file is encrypted already, BusyFile if it is
-    open, and DamagedFile if it has a fault.
+    If the process is killed, the file is either unchanged or encrypted. Unencrypted bytes of the old file may remain on
+    the disk, and existing copies and backups stay unencrypted. Raises WrongKey if the file is encrypted already,
+    BusyFile if it is open, and DamagedFile if it has a fault.
     """
     file = require_plain(path)
     _convert(file, None, encryption.derive(key, os.urandom(16)), "encrypt it")
@@ -115,7 +120,10 @@ def decrypt(path: str | os.PathLike[str], key: str) -> None:
 
 
 def require_plain(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a plain Monograph file, with links resolved. Raises FileError if it is not one, or is open."""
+    """Check that a path is that of a closed, unencrypted Monograph file, and return the path with links resolved.
+
+    Raises FileError if it is no such file, or the file is open in this program.
+    """
     file = _resolve_closed(path)
     if encryption.may_be_encrypted(file):
         raise WrongKey(f"{file} is encrypted already, or is not a Monograph file", f"monograph decrypt {file}")

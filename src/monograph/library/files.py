@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Files(OriginalFiles):
-    """Synced files and folders of a Monograph file: the value of :attr:`monograph.Monograph.files`."""
+    """Methods for the synced files and folders of a Monograph file: the value of :attr:`monograph.Monograph.files`."""
 
     _file: WholeFile
 
@@ -42,25 +42,27 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Plan:
-        """Return a plan: the changes that :meth:`apply` would make, and their cost. Nothing is written.
+        """Compare files and folders with the stored documents, and return a plan: the changes to make, and their cost.
+
+        Nothing is written. :meth:`apply` carries out the plan.
 
         Parameters
         ----------
         sources:
-            Files and folders. Raises SourceMissing if one does not exist.
+            Files and folders. Raises SourceMissing if one of them does not exist.
         verify:
-            Compare SHA-256 even if size and time of change are unchanged.
+            Whether to compare the SHA-256 of a file even if its size and time of change are unchanged.
         prune:
-            Remove the documents of a folder even if the whole folder is now empty.
+            Whether to remove the documents of a folder if the whole folder is now empty. If False, they stay.
         follow_links:
-            Whether to follow links to files outside of a folder. The choice is stored for the folder; None keeps the
-            stored choice, and means no for a new folder.
+            Whether to follow links to files outside of a folder. The choice is stored for the folder. None keeps the
+            stored choice; for a new folder it means that links are not followed.
         price:
-            Read changed files to compute the exact cost. Without it the plan has no cost.
+            Whether to read changed files and compute the exact cost. If False, the plan has no cost.
         limits:
             Limits for reading files.
         progress:
-            Called for every file that is read for the cost.
+            Called after each file that is read to compute the cost.
         """
         plan = planning.make_plan(
             self._file.database, paths_of(sources), verify=verify, prune=prune, follow_links=follow_links
@@ -83,11 +85,14 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay.
+        """Carry out a plan of :meth:`plan`, and return a report.
 
-        With ``forget`` (default: :attr:`always_forget`), removed text, and the previous text of changed documents, is
-        erased from the bytes of the file and its write-ahead log. If another process still reads an older state, the
-        report has a problem, and the next write erases the text.
+        If a source cannot be read, the report has a problem, and the source's stored documents stay.
+
+        ``forget`` is whether to erase the text of removed documents, and the previous text of changed documents, from
+        the bytes of the file and its write-ahead log; None means :attr:`always_forget`. If the text cannot be erased
+        because another process still reads an older state, the report has a problem, and the next write erases the
+        text.
         """
         pipeline, models = self._file.writing_pipeline(), self._file.models
         models.adopt_describer()
@@ -125,16 +130,17 @@ class Files(OriginalFiles):
         Parameters
         ----------
         kind:
-            ``jsonl`` for an export of Monograph, ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
+            Kind of the store: ``jsonl`` (an export of Monograph), ``chroma``, ``lightrag``, ``graphrag`` or ``ragdb``.
         source:
-            The store's folder; for RAGdb the file.
+            Path of the store's folder; for RAGdb, path of its file.
         collection:
-            The collection in Chroma, if there are several.
+            Name of the collection to import; needed if a Chroma store has several collections.
         vectors:
-            Whether to keep the store's vectors if they can be used in this file; else the file's embedder makes the
-            vectors. A new file without an embedder that imports all its vectors accepts only given vectors later.
+            Whether to keep the store's vectors if this file can use them. If False or if it cannot, the file's embedder
+            computes the vectors. If a new file without an embedder keeps the store's vectors, it accepts only given
+            vectors from then on.
         progress:
-            Called after every batch. If it raises, the batches stored so far stay.
+            Called after every batch of documents. If it raises, the batches that are stored already stay.
 
         Returns
         -------
@@ -147,7 +153,7 @@ class Files(OriginalFiles):
         SourceError
             If the store is missing, is of another kind, or cannot be read.
         MissingExtra
-            If the package that reads it is not installed.
+            If the package that reads the store is not installed.
         """
         from monograph.library import carrying
 
@@ -156,16 +162,17 @@ class Files(OriginalFiles):
 
     @spends
     def take(self, store: Store, *, vectors: bool = True, progress: OnProgress | None = None) -> Report:
-        """Import another store that is already open: see :meth:`take_over`."""
+        """Import a store that is already open. Parameters and result are as for :meth:`take_over`."""
         from monograph.library import carrying
 
         return carrying.import_store(self._file, store, vectors=vectors, progress=progress)
 
     @property
     def always_forget(self) -> bool:
-        """Whether every write, a sync too, erases removed text from the bytes of the file; stored, False by default.
+        """Whether every write, including every sync, erases removed text from the bytes of the file. Default: False.
 
-        Each removal then rewrites the file. Text that was removed earlier is erased by ``compact``.
+        The value is stored in the file. If it is True, each removal rewrites the file. Text that was removed before it
+        was set is erased by ``compact``.
         """
         with self._file.database.read() as connection:
             return settings.load_always_forget(connection)
@@ -183,23 +190,28 @@ class Files(OriginalFiles):
     def retry(
         self, *, forget: bool | None = None, limits: Limits = DEFAULT_LIMITS, progress: OnProgress | None = None
     ) -> Report:
-        """Read again all files that failed: call it after you install an extra or raise a limit."""
+        """Read all files again that could not be read before. Call it after you install an extra or raise a limit.
+
+        Parameters are as for :meth:`apply`.
+        """
         return self.apply(roots.plan_failed(self._file.database), forget=forget, limits=limits, progress=progress)
 
     def move(self, root: str, place: str | os.PathLike[str]) -> Move:
-        """Set the new path of a synced file or folder that was moved. Nothing is derived again.
+        """Set the new path of a synced file or folder that was moved. Its documents stay, and nothing is derived again.
 
-        ``root`` is its name, or its old path. A sync of the new path detects the move by itself if at least half of the
-        files are there, unchanged, and the old path no longer exists. Raises NotFound if it is not synced, and
-        InputError if nothing is at the new path, or another synced folder is.
+        ``root`` is the name of the file or folder, or its old path. ``place`` is the new path. The method is not needed
+        if the old path no longer exists and at least half of the files are unchanged at the new path: then a sync of
+        the new path detects the move. Raises NotFound if ``root`` is not synced, and InputError if nothing exists at
+        the new path, or another synced folder is there.
         """
         return roots.move(self._file.database, root, arguments.path(place, "the place"))
 
     @spends
     def remove(self, root: str, *, forget: bool | None = None) -> Report:
-        """Stop syncing a file or folder, given by its name or path, and remove all its documents.
+        """Stop syncing a file or folder, and remove all its documents. The file or folder on disk stays.
 
-        ``forget`` as for :meth:`monograph.Monograph.remove`. Raises NotFound if it is not synced.
+        ``root`` is its name or path. ``forget`` is as for :meth:`monograph.Monograph.remove`. Raises NotFound if
+        ``root`` is not synced.
         """
         from monograph.write.writer import remove_root
 
@@ -211,15 +223,32 @@ class Files(OriginalFiles):
         )
 
     def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
-        """Return a writer for a new file in a synced folder, for bytes that arrive in pieces; the next sync reads it.
+        """Return a writer that creates a file in a synced folder from bytes that arrive in pieces, such as an upload.
 
-        Call ``write`` of the returned context manager with the bytes, then ``keep``: see
-        :class:`monograph.sync.receive.Incoming`.
+        The writer is a context manager. Call its method ``write`` with each piece, then ``keep``: see
+        :class:`monograph.sync.receive.Incoming`. The next sync reads the new file.
 
-        ``root`` is the folder's name, or its path; ``name`` is the file's name, not a path; ``folder`` is an existing
-        folder below the root, such as ``letters/1963``. ``limits.max_bytes`` limits the size of the file. Raises
-        NotFound if the folder is not synced, InputError if a name is invalid, NameTaken if a file of that name exists,
-        and SourceUnreadable if nothing can be written there.
+        Parameters
+        ----------
+        root:
+            Name or path of the synced folder.
+        name:
+            Name of the new file, not a path.
+        folder:
+            An existing folder below the synced folder, such as ``letters/1963``; empty for the synced folder itself.
+        limits:
+            ``limits.max_bytes`` limits the size of the file.
+
+        Raises
+        ------
+        NotFound
+            If the folder is not synced.
+        InputError
+            If a name is invalid.
+        NameTaken
+            If a file of that name exists.
+        SourceUnreadable
+            If nothing can be written there.
         """
         from monograph.sync.receive import Incoming
 
@@ -234,11 +263,12 @@ class Files(OriginalFiles):
         limits: Limits = DEFAULT_LIMITS,
         stop: threading.Event | None = None,
     ) -> Iterator[WatchEvent]:
-        """Sync folders whenever they change, and yield an event for every change once it is stored (extra ``watch``).
+        """Sync files and folders whenever they change, and yield an event for each change once it is stored.
 
-        The watch begins with a sync, and continues until ``stop`` is set or the iterator is closed. Documents of a
-        folder that vanishes stay, and the folder is synced when it returns. ``forget`` as for :meth:`apply`,
-        ``follow_links`` as for :meth:`plan`. Raises MissingExtra if watchfiles is not installed.
+        It needs the extra ``watch``. The iterator begins with a sync, and continues until ``stop`` is set or the
+        iterator is closed. If a folder vanishes, its documents stay; if it returns, it is synced again. ``forget`` and
+        ``limits`` are as for :meth:`apply`, ``follow_links`` as for :meth:`plan`. Raises MissingExtra if watchfiles is
+        not installed.
         """
         from monograph.sync.watch import watch
 
@@ -253,7 +283,7 @@ class Files(OriginalFiles):
 
 
 def paths_of(sources: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    """Return the paths of files and folders. Raises InputError if none is given, or a value is not a path."""
+    """Return files and folders as ``Path`` objects. Raises InputError if there are none, or a value is not a path."""
     if not sources:
         raise InputError("no file or folder was given", "name at least one")
     return [arguments.path(source, "a source") for source in sources]

@@ -1,4 +1,4 @@
-"""The entity–chunk graph, explored, corrected and rebuilt: ``archive.graph``."""
+"""The entity–chunk graph, ``archive.graph``: methods that explore, correct and rebuild it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from monograph.values import Cost, OnProgress
 
 EXPORTED = 1_000
-"""Largest number of entities around an entity that are exported, or searched for a route."""
+"""Largest number of other entities in an exported graph around an entity, and at each end in a search for routes."""
 
 MOST_HOPS = 12
 """Largest number of links of a route."""
@@ -48,7 +48,7 @@ MOST_ROUTES = 100
 """Largest number of routes between two entities."""
 
 _BATCH_SIZE = 64
-"""Number of nodes that :meth:`GraphReader.nearest_assertions` reads together."""
+"""Number of asserted nodes that :meth:`GraphReader.nearest_assertions` loads at a time."""
 
 
 class GraphReader:
@@ -59,28 +59,32 @@ class GraphReader:
 
     @property
     def extractor(self) -> Extractor:
-        """The model that finds names in chunks. Raises as ``Monograph.embedder``."""
+        """The model that finds names in chunks. Raises ModelError if it cannot be loaded here, or has changed."""
         return self._file.models.extractor
 
     def entities(self, limit: int = 50, like: str = "") -> list[Entity]:
         """Return at most ``limit`` entities, ordered by the number of chunks that name them, highest first.
 
-        With ``like``, only entities with a name that contains this text, in any case and with any accents. Raises
-        InputError if ``limit`` is negative.
+        If ``like`` is given, only entities are returned that have a name containing this text; case and accents are
+        ignored. Raises InputError if ``limit`` is negative.
         """
         with self._open_graph() as state:
             return entities.most_named(state, limit, like)
 
     def of_document(self, name: str, limit: int = 50) -> list[Entity]:
-        """Return at most ``limit`` entities of a document, by its id or uri, those that most chunks name first.
+        """Return at most ``limit`` entities of a document. Those that most of its chunks name are first.
 
-        Raises NotFound if there is no such document, or several have that uri.
+        ``name`` is the id or uri of the document. Raises NotFound if there is no such document, or several documents
+        have that uri.
         """
         with self._open_graph() as state:
             return entities.of_document(state, name, limit)
 
     def on_paths(self, paths: Iterable[Way]) -> list[Entity]:
-        """Return the entities on the paths of hits (``hit.path``), each once, in order."""
+        """Return the entities on the paths of hits (``hit.path``), each once, in the order of the paths.
+
+        Entities that the graph does not have any more are left out.
+        """
         with self._file.reading_graph() as state:
             return entities.on_paths(state, paths)
 
@@ -90,17 +94,17 @@ class GraphReader:
         Parameters
         ----------
         name:
-            Name of the entity as it occurs in a text, or a part of a name that no other name contains. A name of
-            several entities, ``Green``, means all of them; ``Green (album)`` means one.
+            Name of the entity as it occurs in a text, or a part of a name that no other name contains. If several
+            entities have the name, such as ``Green``, all of them are meant; ``Green (album)`` means one of them.
         hops:
             Largest distance from the entity, in links.
         limit:
-            Largest number of entities around it, and of chunks.
+            Largest number of entities around it, and largest number of chunks.
 
         Raises
         ------
         NotFound
-            If no name matches, or several do; the hint names some.
+            If no name matches, or several names match. The hint lists some names.
         InputError
             If ``hops`` is negative, or ``limit`` below 1.
         """
@@ -108,11 +112,11 @@ class GraphReader:
             return neighbourhood.neighbourhood(state, entities.find(state, name), hops, limit)
 
     def routes(self, name: str, other: str, hops: int = 4, limit: int = 3) -> list[Route]:
-        """Return routes from one entity to another, over entities that chunks name together.
+        """Return the shortest routes from one entity to another, over entities that chunks name together.
 
-        Routes of one link are searched first, then of two, and so on: more hops never find fewer routes. The search
-        goes from both ends to the middle, among at most EXPORTED entities each. In a large file it may miss a route
-        between two very frequent entities.
+        Routes of one link are searched first, then routes of two links, and so on, until a route is found. So a larger
+        ``hops`` never finds fewer routes. The search goes from both ends to the middle, among at most EXPORTED entities
+        at each end. In a large file it may miss a route between two very frequent entities.
 
         Parameters
         ----------
@@ -125,8 +129,8 @@ class GraphReader:
 
         Returns
         -------
-        Routes of the fewest links, ordered by the weight of their lightest link, highest first. The list is empty if no
-        route was found, or the two are one entity.
+        Routes that all have the same, smallest number of links, ordered by the weight of their lightest link, highest
+        first. The list is empty if no route was found, or ``name`` and ``other`` are names of the same entity.
         """
         hops, limit = arguments.whole_number(hops, "hops", 1), arguments.whole_number(limit, "limit", 1)
         hops, limit = min(hops, MOST_HOPS), min(limit, MOST_ROUTES)
@@ -144,15 +148,18 @@ class GraphReader:
     def merges(self, name: str = "") -> list[Merge]:
         """Return names that were merged into one entity, with reasons: see :func:`monograph.explore.merges.merges`.
 
-        With a name, as for :meth:`neighbourhood`, only the merges of that entity, including those within single
-        documents.
+        If ``name``, as for :meth:`neighbourhood`, is given, only the merges of that entity are returned. They then
+        include merges that apply within a single document only.
         """
         with self._open_graph() as state:
             heads = list(dict.fromkeys(entity.head for entity in entities.find(state, name))) if name else None
             return merges.merges(state, heads)
 
     def assertions(self, ids: Iterable[str] | None = None) -> Assertions:
-        """Return asserted nodes by id, their relations, and the nodes at the other ends; all assertions without ids."""
+        """Return asserted nodes by id, their asserted relations, and the nodes at the other ends of these relations.
+
+        If ``ids`` is None, all assertions are returned.
+        """
         node_ids = None if ids is None else arguments.names(ids, "an id")
         with self._file.reading_graph() as state:
             return state.assertions(node_ids)
@@ -160,11 +167,12 @@ class GraphReader:
     def nearest_assertions(
         self, vector: Sequence[float], k: int = 5, *, where: Mapping[str, Any] | None = None
     ) -> list[tuple[AssertedNode, float]]:
-        """Return at most k asserted nodes with the embeddings nearest to a vector, and cosines, highest first.
+        """Return at most k asserted nodes whose embeddings are nearest to a vector, with their cosines, highest first.
 
-        Every embedding of the vector's length is compared. With ``where``, only nodes whose properties match this
-        filter: see :meth:`monograph.Monograph.search`. Raises InputError if the vector, of shape (dimension,), is not
-        finite.
+        The vector has shape (dimension,). It is compared with every embedding of the same length; nodes without such an
+        embedding are left out. If ``where`` is given, only nodes whose properties match this filter are returned: see
+        :meth:`monograph.Monograph.search`. Nodes with equal cosines are in order of id. Raises InputError if the vector
+        is not finite.
         """
         query, k = arguments.vector(vector, "the vector"), arguments.whole_number(k, "k", 0)
         if not np.isfinite(query).all():
@@ -186,20 +194,22 @@ class GraphReader:
         return results[:k]
 
     def to_networkx(self, name: str = "", hops: int = 2) -> networkx.Graph:
-        """Return the graph around an entity, or without a name the whole graph, for networkx (extra ``graph``).
+        """Return the whole graph, or the graph around an entity, as a networkx graph (extra ``graph``).
 
-        :func:`monograph.graph.export.to_networkx` describes nodes and edges. They are the same, in the same order, for
-        a file and a shelf of the same documents: chunks are in order of their documents' ids. The graph around an
-        entity has at most EXPORTED other entities. The whole graph takes about 15 KB of memory and 2 ms a chunk. Raises
+        ``name`` and ``hops`` are as for :meth:`neighbourhood`. If ``name`` is empty, the whole graph is returned, which
+        takes about 15 KB of memory and 2 ms a chunk. The graph around an entity has at most EXPORTED other entities.
+
+        :func:`monograph.graph.export.to_networkx` describes the nodes and edges. A file and a shelf of the same
+        documents give the same nodes and edges in the same order: chunks are in order of their documents' ids. Raises
         NotFound as :meth:`neighbourhood`, and MissingExtra if networkx is not installed.
         """
         return export.to_networkx(self._read_graph(name, hops))
 
     def to_graphml(self, path: str | os.PathLike[str], name: str = "", hops: int = 2) -> None:
-        """Write the graph of :meth:`to_networkx` as a GraphML file, for Gephi, Cytoscape or yEd.
+        """Write the graph of :meth:`to_networkx` to ``path`` as a GraphML file, for Gephi, Cytoscape or yEd.
 
-        The GraphML file gets the permissions of the .mono file. Raises as :meth:`to_networkx`, and InputError if the
-        file cannot be written.
+        ``name`` and ``hops`` are as for :meth:`to_networkx`. The GraphML file gets the permissions of the .mono file.
+        Raises as :meth:`to_networkx`, and InputError if the GraphML file cannot be written.
         """
         target = arguments.path(path, "the path")
         original = self._file.database.path
@@ -212,7 +222,7 @@ class GraphReader:
             return neighbourhood.whole(state)
 
     def _open_graph(self) -> AbstractContextManager[GraphState]:
-        """Return a context that reads one state of the graph. Raises InputError if the file has no graph."""
+        """Return a context manager with a reader of one state of the graph. Raises InputError if there is no graph."""
         self._file.require_graph()
         return self._file.reading_graph()
 
@@ -229,15 +239,16 @@ class GraphWriter(GraphReader):
         *,
         missing_ok: bool = False,
     ) -> None:
-        """Assert nodes and relations; on an error none is stored.
+        """Add asserted nodes and relations to the graph. On an error nothing is stored.
 
-        An assertion replaces an earlier assertion of the same node or relation with the same origin. Assertions with
-        different origins are merged: the latest property, label and name count. A relation also adds the nodes at its
-        ends. An assertion is removed with the chunk or document that is its origin.
+        The origin of an assertion is the chunk or document that it comes from; the assertion is removed with it. An
+        assertion replaces an earlier assertion of the same node or relation with the same origin. Assertions of one
+        node or relation with different origins are merged: the latest value of each property, label and name counts. A
+        relation also adds the nodes at its ends.
 
-        Raises InputError or InvalidDocument if a text, an embedding or properties cannot be stored; NotFound if an
-        origin is neither a chunk nor a document of the file, unless ``missing_ok`` skips it; and OutsideView if in a
-        view an assertion has no origin.
+        Raises InputError or InvalidDocument if a text, an embedding or properties cannot be stored. Raises NotFound if
+        an origin is neither a chunk nor a document of the file; with ``missing_ok``, it is skipped instead. Raises
+        OutsideView if an assertion that is added to a view has no origin.
         """
         file, guard, nodes, relations = self._file.whole, self._file.guard, list(nodes), list(relations)
         file.forgetting(
@@ -251,10 +262,11 @@ class GraphWriter(GraphReader):
         *,
         forget: bool | None = None,
     ) -> int:
-        """Remove asserted nodes with all their relations, and relations given as (source, label, target).
+        """Remove asserted nodes and relations, and return the number of removed assertions.
 
-        Unknown nodes and relations are skipped. ``forget`` as for :meth:`monograph.Monograph.remove`. Returns the
-        number of assertions removed: a node that two chunks assert counts twice.
+        ``nodes`` are ids of nodes; all asserted relations of a node are removed with it. ``relations`` are given as
+        (source, label, target). Unknown nodes and relations are skipped. ``forget`` is as for
+        :meth:`monograph.Monograph.remove`. A node that two chunks assert counts as two assertions.
         """
         named = arguments.names(nodes, "an id")
         ends = [Ends(*arguments.names(relation, "a relation")) for relation in relations]
@@ -273,17 +285,17 @@ class EntityGraph(GraphWriter):
 
     @spends
     def keep_apart(self, name: str, other: str) -> None:
-        """Keep two names apart: they are never merged into one entity again.
+        """Keep two names apart, so that they are not merged into one entity any more. :meth:`unite` undoes this.
 
-        Raises InputError if the names differ only in case, accents, signs or an article, and NotFound if no chunk and
-        no title of the file has one of the names.
+        Raises InputError if the names differ only in case, accents, signs or an article. Raises NotFound if one of the
+        names occurs in no chunk and no title of the file.
         """
         self._file.require_graph()
         rebuild_graph.keep_apart(self._file.writing_pipeline(), name, other)
 
     @spends
     def unite(self, name: str, other: str) -> None:
-        """Undo :meth:`keep_apart`: the graph is as if it had never been called.
+        """Undo :meth:`keep_apart` for two names. The graph is then as if that method had never been called for them.
 
         Raises NotFound if the names are not kept apart.
         """
@@ -292,10 +304,11 @@ class EntityGraph(GraphWriter):
 
     @spends
     def build(self, *, progress: OnProgress | None = None) -> Report:
-        """Build the graph and the trigram index of a file created with ``Settings(graph=False)``.
+        """Build the graph and the trigram index of a file that was created with ``Settings(graph=False)``.
 
-        From then on every write updates them. Documents are processed in batches, between which other processes can
-        write. After an interruption the next call continues. :meth:`price` returns the cost in model calls.
+        From then on every write updates the graph and the trigram index. Documents are processed in batches. Between
+        the batches, other processes can write. After an interruption, the next call continues. :meth:`price` returns
+        the cost in model calls.
         """
         report = rebuild_graph.build(self._file.writing_pipeline(), progress)
         for file in (self._file, *self._file.parts.values()):
@@ -303,14 +316,15 @@ class EntityGraph(GraphWriter):
         return report
 
     def price(self) -> Cost:
-        """Return the cost of :meth:`build`; nothing is written."""
+        """Return the cost of :meth:`build`: documents, chunks and model calls. Nothing is written."""
         return rebuild_graph.price(self._file.pipeline())
 
     @spends
     def rebuild(self, extractor: Extractor | None = None, *, progress: OnProgress | None = None) -> Report:
-        """Rebuild the graph with another extractor; without one, retry the chunks that a model failed on.
+        """Rebuild the graph with another extractor, which becomes the extractor of the file.
 
-        Stored extractions of the new extractor are reused and cost nothing.
+        Stored results of the extractor are reused and cost nothing. If ``extractor`` is None, the graph is rebuilt with
+        the present extractor, which is called again only for the chunks that it failed on before.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = extractor or self._file.models.extractor

@@ -1,4 +1,4 @@
-"""The class that users hold: one open file, for reading and writing."""
+"""``Monograph``: one open file, for reading and writing."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 class Monograph(Writable):
-    """One open .mono file; :meth:`open` returns it. Safe for use by many threads; a context manager.
+    """One open .mono file, for reading and writing. :meth:`open` returns it.
 
-    A copy shares the open file and is closed with it. Unpickling opens the file again by its path. An encrypted file
-    cannot be pickled.
+    It is safe for use by many threads, and is a context manager that closes the file. A copy of the object shares the
+    open file, and is closed with it. An unpickled object opens the file again by its path. An encrypted file cannot be
+    pickled.
     """
 
     _file: WholeFile
@@ -63,36 +64,37 @@ class Monograph(Writable):
         Parameters
         ----------
         embedder, extractor, summarizer:
-            Models that embed chunks, find names in them, and write summaries. Default: the models that the file was
-            built with; for a new file static word vectors and patterns, which need no network, and no tree. Once a
-            summarizer is given, every write updates a tree of summaries.
+            Models that embed chunks, find names in chunks, and write summaries. Default for an existing file: the
+            models that it was built with. Default for a new file: static word vectors, patterns, and no summarizer,
+            which need no network. Once a summarizer is given, every write updates a tree of summaries.
         model:
-            Language model for :meth:`ask`; it is not stored. Without one, ``ask`` returns passages that may contain the
+            Language model for :meth:`ask`. It is not stored. Without one, ``ask`` returns passages that may contain the
             answer.
         reranker:
-            Reorders the first hits of every search that names no other reranker; it is not stored.
+            Model that reorders the first hits of every search that names no other reranker. It is not stored.
         describer:
-            Describes pictures in synced files (:mod:`monograph.derive.describe`); its name is stored. Another describer
-            replaces it, ``"none"`` removes it. Without one, words in pictures are recognised if the extra ``ocr`` is
-            installed.
+            Model that describes pictures in synced files (:mod:`monograph.derive.describe`). Its name is stored.
+            Another describer replaces it, and ``"none"`` removes it. Without a describer, words in pictures are
+            recognised if the extra ``ocr`` is installed.
         settings:
-            Settings of a new file; ``Settings(graph=False)`` for a file that is only a vector store.
+            Settings of a new file. With ``Settings(graph=False)`` the file is only a vector store.
         vector_index:
             Design of a new file's vector index: ``"codes"`` (the default) or ``"graph"``; see
             docs/explanation/vector-index.md.
         create, read_only:
-            Whether to create a missing file; whether to refuse writes.
+            ``create`` is whether to create a missing file. ``read_only`` is whether to refuse writes.
         key:
-            Encryption key of the file, or of a new file (extra ``encrypt``); it is stored nowhere.
+            Key of an encrypted file, or key to encrypt a new file with (extra ``encrypt``). It is stored nowhere.
         target_recall:
             Average share of the nearest vectors that a search finds before it stops, above 0, at most 1. The stop
-            conditions are calibrated on the file's own vectors; in a small file every vector is compared.
+            conditions are calibrated on the file's own vectors. In a small file every vector is compared.
         cache_bytes:
-            Memory for vectors and clusters of the vector index, in bytes; 0 reads them from the file for every search.
+            Memory for vectors and clusters of the vector index, in bytes. With 0, every search reads them from the
+            file.
         trusted:
-            Addresses (servers, folders, hub names) that models named by the file may open, or a function that returns
-            whether to trust, given the file's id and an address. Any other address raises ModelUntrusted. Models passed
-            to this method are not limited.
+            Addresses (servers, folders, hub names) that models named in the file may open. Or a function that gets the
+            file's id and an address, and returns whether to trust the address. A model at any other address raises
+            ModelUntrusted. Models that you pass to this method are not restricted.
         clock:
             Function that returns the present time in seconds since 1970. A file that keeps previous versions of
             documents stores this time with each change.
@@ -100,11 +102,11 @@ class Monograph(Writable):
         Raises
         ------
         FileError
-            If the file is not a Monograph file, was written by a newer package, is damaged, or has another key. The
-            file is unchanged.
+            If the file is not a Monograph file, was written by a newer version of the package, is damaged, or has
+            another key. The file is unchanged.
         ModelMismatch
-            If the file was built with another model than the given one. ``vectors.rebuild``, ``graph.rebuild`` and
-            ``tree.rebuild`` change the model.
+            If the file was built with another embedder, extractor or summarizer than the given one.
+            ``vectors.rebuild``, ``graph.rebuild`` and ``tree.rebuild`` change these models.
         InputError
             If the file was built with other settings or another vector index, or a number is out of range.
         """
@@ -154,18 +156,21 @@ class Monograph(Writable):
         limits: Limits = DEFAULT_LIMITS,
         progress: OnProgress | None = None,
     ) -> Report:
-        """Update the file from files and folders: see :meth:`monograph.library.files.Files.sync`."""
+        """Read what changed in files and folders, and store it: see :meth:`monograph.library.files.Files.sync`."""
         return self.files.sync(
             *sources, verify=verify, prune=prune, forget=forget, follow_links=follow_links,
             limits=limits, progress=progress,
         )  # fmt: skip
 
     def forget_versions(self, names: Iterable[str] | None = None, *, before: Moment | None = None) -> int:
-        """Delete previous versions of documents, and erase their text from the bytes of the file.
+        """Delete previous versions of documents, erase their text from the bytes of the file, and return their number.
 
-        ``names`` (ids or uris) limits this to versions of these documents, ``before`` to versions that ended before
-        that moment. Documents without previous versions are skipped; present documents stay. Returns the number of
-        deleted versions. Raises InputError if neither argument is given, and BusyFile as :meth:`remove`.
+        If ``names`` (ids or uris) is given, only versions of these documents are deleted. If ``before`` is given, only
+        versions that ended before that moment are deleted. At least one of the two arguments is needed. Present
+        documents stay, and documents without previous versions are skipped.
+
+        Raises InputError if neither argument is given, or the file keeps no previous versions, and BusyFile as
+        :meth:`remove`.
         """
         from monograph.write import writer
 
@@ -181,10 +186,10 @@ class Monograph(Writable):
         return report.removed
 
     def versions(self, name: str) -> list[Version]:
-        """Return the versions of a document, by its id or uri, oldest first; the present one is last.
+        """Return all versions of a document, oldest first; the last one is the present version.
 
-        A removed document has its previous versions. Raises NotFound if there is no version, and InputError if the file
-        keeps no previous versions.
+        ``name`` is its id or uri. For a document that was removed, only the previous versions are returned. Raises
+        NotFound if there is no version, and InputError if the file keeps no previous versions.
         """
         from monograph.explore import lookup
 
@@ -193,18 +198,18 @@ class Monograph(Writable):
             return lookup.versions_of(connection, name)
 
     def costs(self) -> list[LedgerEntry]:
-        """Return the number of model calls for this file and their tokens, by day, model and purpose.
+        """Return the ledger: the number of model calls for this file and of their tokens, by day, model and purpose.
 
-        Reused results need no call and are not counted. Calls made while the file was open read-only are not counted
-        either. The ledger does not contain the questions and answers themselves.
+        A stored result that is reused needs no call and is not counted. Calls made while the file was open read-only
+        are not counted either. The ledger does not contain the questions and answers.
         """
         return self._file.database.ledger()
 
     @spends
     def check(self, *, repair: bool = False) -> list[Finding]:
-        """Return the faults of the file, found by comparing every table with the others.
+        """Compare every table of the file with the others, and return the faults; an empty list if there are none.
 
-        With ``repair``, repair them first, and return the faults that remain.
+        If ``repair`` is True, faults are repaired first, and only the faults that remain are returned.
         """
         from monograph.library import copies
 
@@ -219,12 +224,13 @@ class Monograph(Writable):
     def backup(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, progress: OnProgress | None = None
     ) -> Path:
-        """Copy one state of the file, and return the copy's path. The file may be read and written meanwhile.
+        """Copy the file to ``path`` in the state at the start of the copy, and return the path.
 
-        The copy is checked before it gets its name. The copy of an encrypted file has the same key.
+        The file may be read and written meanwhile. The copy is checked before it gets its name. The copy of an
+        encrypted file has the same key. ``overwrite`` is whether to replace a file that exists at the path.
 
-        Raises InputError if the path exists and ``overwrite`` is False, BusyFile if the file to overwrite is open,
-        DamagedFile if the copy has a fault, and StorageFull if there is no room. On an error no copy is left.
+        Raises InputError if the path exists and ``overwrite`` is False, BusyFile if the file to replace is open,
+        DamagedFile if the copy has a fault, and StorageFull if the disk has no room. On an error no copy is left.
         """
         from monograph.library import copies
 
@@ -238,9 +244,10 @@ class Vectors:
         self._file = file
 
     def price(self, embedder: Embedder) -> Cost:
-        """Return the cost of :meth:`rebuild` in texts to embed; the embedder is not called.
+        """Return the cost of :meth:`rebuild` with this embedder: the texts that it would embed. It is not called.
 
-        For a file with a tree, the cost includes upper bounds of the summaries and of tokens of a language model.
+        If the file has a tree, the cost also has upper bounds of the number of summaries and of a language model's
+        tokens.
         """
         from monograph.write import rebuild_vectors
 
@@ -249,12 +256,13 @@ class Vectors:
 
     @spends
     def rebuild(self, embedder: Embedder, *, progress: OnProgress | None = None) -> Report:
-        """Rebuild all vectors with another embedder, and the tree of summaries, which depends on them.
+        """Rebuild all vectors with another embedder, and the tree of summaries, which depends on the vectors.
 
-        The file uses the old vectors until the new ones are complete; one transaction then exchanges all of them.
-        Raises ModelError if the embedder or the summarizer fails: the file is unchanged, and finished results are
-        stored in the memo. Raises BusyFile if another process keeps emptying the memo (``compact``, ``remove(...,
-        forget=True)``).
+        The file uses the old vectors until all new vectors are computed; then one transaction replaces all of them.
+
+        Raises ModelError if the embedder or the summarizer fails; then the file still has the old vectors, and the memo
+        keeps the finished results for the next call. Raises BusyFile if another process deletes these results again and
+        again (with ``compact`` or ``remove(..., forget=True)``).
         """
         from monograph.write import rebuild_vectors
 

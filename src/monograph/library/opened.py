@@ -69,15 +69,28 @@ class OpenOptions:
 
 
 class OpenFile:
-    """An open file for reading: all of it, or the part that matches a filter, its state at a moment, or both.
+    """An open file for reading: its present state or its state at a moment, whole or limited by a filter.
 
     ``copy`` and ``deepcopy`` return the same object.
+
+    Parameters
+    ----------
+    database:
+        Database that is read.
+    indexes:
+        Vector indexes of chunks and of summaries.
+    settings:
+        Settings that the file was built with.
+    models:
+        Models of the file.
+    origin:
+        Database of the whole file; None if ``database`` is the whole file.
     """
 
     view = ""
-    """The name of a part; empty for the whole file."""
+    """The name of a view or snapshot; empty for the whole file in its present state."""
     filtered_by = ""
-    """The name of the filter that limits what its connections read; empty without one."""
+    """The text form of the filter that limits which rows are read; empty without a filter."""
 
     def __init__(
         self,
@@ -97,7 +110,7 @@ class OpenFile:
 
     @classmethod
     def open(cls, options: OpenOptions) -> Self:
-        """Open a file, or create it; raises as :meth:`monograph.Monograph.open`."""
+        """Open a file, or create it if it is missing. Raises as :meth:`monograph.Monograph.open`."""
         recall, cache = options.target_recall, options.cache_bytes
         EcoVectorIndex(target_recall=recall, cache_bytes=cache)  # Raises InputError before the file is opened.
         database = Database(options.path, create=options.create, read_only=options.read_only, key=options.key)
@@ -126,21 +139,21 @@ class OpenFile:
 
     @cached_property
     def cache(self) -> SearchCache:
-        """Cache of rows that searches have read from the file's last state."""
+        """Cache of rows that searches have read from the state of the file that was searched last."""
         from monograph.search.one_file.file_reader import SearchCache
 
         return SearchCache()
 
     @cached_property
     def scores(self) -> Scores:
-        """Stored scores of rerankers."""
+        """Scores of rerankers, which are stored in the whole file."""
         from monograph.search.one_file.scores import Scores
 
         return Scores(self.origin)
 
     @property
     def embedder(self) -> Embedder:
-        """The model that made the vectors. Raises ModelError if it cannot be loaded here."""
+        """The model that computes the file's vectors. Raises ModelError if it cannot be loaded on this machine."""
         return self.models.embedder
 
     def embed(self, texts: Sequence[str]) -> Float32:
@@ -189,7 +202,7 @@ class OpenFile:
 
     @contextmanager
     def spending(self) -> Iterator[None]:
-        """Record in the file's ledger the model calls made within the context, even if it raises."""
+        """Record the model calls that are made within the context in the file's ledger, even if it raises an error."""
         token = NOTED.set(self.origin.noted)
         try:
             with translate_system_errors(self.database.path):
@@ -218,10 +231,10 @@ class OpenFile:
 
 
 class WholeFile(OpenFile):
-    """An open file as a whole, for reading and writing, with its views and snapshots that are in use.
+    """A whole open file, for reading and writing. It keeps track of its views and snapshots that are in use.
 
-    Unpickling opens the file again by its path, with the models that it was given. An encrypted file cannot be pickled,
-    because the pickle would contain its key.
+    Unpickling opens the file again by its path, with the models that the caller passed when it was opened. An encrypted
+    file cannot be pickled, because the pickle would contain its key.
     """
 
     condition = None
@@ -231,9 +244,11 @@ class WholeFile(OpenFile):
     def __init__(self, database: Database, indexes: Indexes, settings: Settings, models: FileModels) -> None:
         super().__init__(database, indexes, settings, models)
         self.parts: weakref.WeakValueDictionary[tuple[str, str], FilePart] = weakref.WeakValueDictionary()
-        """Views and snapshots that are in use, by (state, filter)."""
+        """Views and snapshots that are in use, by (name of the state, text form of the filter).
+
+        Both texts are empty if not applicable: a view of the present file has no state, a snapshot no filter."""
         self.last_snapshot: FilePart | None = None
-        """The snapshot that the last search with ``as_of`` used; kept for further searches of the same moment."""
+        """The snapshot that the last search with ``as_of`` used, kept so that searches of the same moment reuse it."""
 
     @property
     def whole(self) -> WholeFile:
@@ -270,9 +285,12 @@ class WholeFile(OpenFile):
         return WholeFile.open, (options,)
 
     def part(self, condition: Condition | None, second: int | None) -> FilePart:
-        """Return the part of the file that meets a condition, at the end of a second since 1970; either may be None.
+        """Return a part of the file: a view, a snapshot, or a view of a snapshot.
 
-        As long as a part is in use, the same object is returned for the same condition and state of the file.
+        ``condition`` is the filter of a view; None for all documents. ``second`` is the moment of a snapshot: the end
+        of that second since 1970, UTC; None for the present state. At most one of the two may be None.
+
+        As long as a part is in use, the same object is returned for the same condition and the same state of the file.
         """
         self.database.connection()  # Raises ClosedFile for a closed file.
         state = ""
@@ -318,9 +336,9 @@ class WholeFile(OpenFile):
     def pipeline(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> Pipeline:
-        """Return a pipeline with the given models; None means the file's own.
+        """Return a write pipeline with the given models. None means the file's own model.
 
-        Before it writes, the file must adopt its models: see :meth:`writing_pipeline`.
+        If you write with it, the file must first adopt its models, which :meth:`writing_pipeline` does.
         """
         from monograph.write.pipeline import Pipeline
 
@@ -337,9 +355,11 @@ class WholeFile(OpenFile):
         )
 
     def writing_pipeline(self, passages: Sequence[Document] = ()) -> Pipeline:
-        """Return a pipeline for writing: adopt the models first, and complete the graph.
+        """Return a pipeline that is ready to write, with the file's own models.
 
-        If all ``passages`` have vectors, a file without an embedder becomes a file of given vectors.
+        Before it is returned, the models are stored as those of the file, and the graph is completed. ``passages`` are
+        the documents to write, if they have ready-made chunks. If all these chunks have vectors, a file without an
+        embedder accepts only given vectors from then on.
         """
         from monograph.write import rebuild_graph
 
@@ -349,7 +369,11 @@ class WholeFile(OpenFile):
         return pipeline
 
     def update_tree(self, report: Report) -> Report:
-        """Update the tree, if there is one, after a change; return the change's report with summaries and problems."""
+        """Update the tree of summaries after a change of the file; do nothing if there is no tree.
+
+        ``report`` is the report of the change. It is returned with the number of summaries made, and with the problems
+        of the update added.
+        """
         if configuration.SUMMARIZER.known(self.database) is None:
             return report
         from monograph.write import tree
@@ -363,7 +387,10 @@ class WholeFile(OpenFile):
         return replace(report, summarized=tally.summarized, problems=(*report.problems, *tally.problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write that may remove text, and erase removed text if wanted: see :mod:`monograph.write.forget`."""
+        """Run a write that may remove text; then erase the removed text if wanted.
+
+        Parameters are as for :func:`monograph.write.forget.write_and_erase`. The last snapshot is dropped.
+        """
         from monograph.write import forget
 
         self.last_snapshot = None
@@ -377,10 +404,23 @@ class WholeFile(OpenFile):
 
 
 class FilePart(OpenFile):
-    """Part of an open file that matches a filter, its state at a moment, or both: see :meth:`WholeFile.part`.
+    """Part of an open file: a view, a snapshot, or a view of a snapshot. :meth:`WholeFile.part` returns it.
 
     It uses the file's models, and their results are stored in the file. It is closed with the file, or when nothing
     refers to it any more.
+
+    Parameters
+    ----------
+    whole:
+        The whole file.
+    condition:
+        Filter of the view; None for a snapshot of the whole file.
+    second:
+        Moment of the snapshot: the end of that second since 1970, UTC; None for the present state.
+    database:
+        Database that shows only this part.
+    base:
+        The open file that ``condition`` filters: the whole file or a snapshot of it.
     """
 
     def __init__(
@@ -395,7 +435,7 @@ class FilePart(OpenFile):
 
     @property
     def guard(self) -> WriteGuard | None:
-        """Guard of writes through a view; None without a filter."""
+        """Guard that keeps writes within the filter of the view; None if this part has no filter."""
         from monograph.write.pipeline import WriteGuard
 
         return None if self.condition is None else WriteGuard(self.condition, compile_condition(self.condition))
@@ -405,7 +445,7 @@ class FilePart(OpenFile):
 
 
 def spends(work: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
-    """Decorate a method of an archive or its part: record its model calls in the file's ledger."""
+    """Decorate a method so that its model calls are recorded in the ledger of ``self._file``."""
 
     @functools.wraps(work)
     def wrapper(part: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Original files of documents, and pictures of their pages: ``archive.files`` of a view or snapshot."""
+"""Original files that documents were read from, and pictures of their pages: ``archive.files``."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from monograph.values import Boxes, Chunk, Original, OriginalState, Root
 
 LEAST_WIDTH, MOST_WIDTH = 50, 3_000
-"""Bounds of the width of a page's picture, in pixels."""
+"""Smallest and largest width of a page's picture, in pixels."""
 
 
 class OriginalFiles:
-    """Original files of documents: the value of :attr:`monograph.Reader.files`."""
+    """Methods for the original files that documents were read from: the value of :attr:`monograph.Reader.files`."""
 
     __slots__ = ("_file",)
 
@@ -31,9 +31,10 @@ class OriginalFiles:
         self._file = file
 
     def original(self, name: str) -> Original:
-        """Return the state of the file that a document was read from; ``name`` is the document's id or uri.
+        """Return the state of the file that a document was read from: unchanged, changed, gone, or none.
 
-        Raises NotFound if there is no such document, or several have that uri.
+        ``name`` is the document's id or uri. The state is "none" if the document was not read from a file. Raises
+        NotFound if there is no such document, or several documents have that uri.
         """
         from monograph.values import Original
 
@@ -57,16 +58,16 @@ class OriginalFiles:
         )
 
     def open_original(self, name: str) -> BinaryIO:
-        """Open the file that a document was read from, in its present state, for reading bytes.
+        """Open the file that a document was read from for reading bytes. The file may have changed since it was read.
 
-        Raises NotFound as :meth:`original`, and SourceError if the document was not read from a file, the file is gone,
-        or a link leads out of the folder. In a view also if the file has documents outside of the view, or has changed
-        since it was read.
+        ``name`` is the document's id or uri. Raises NotFound as :meth:`original`. Raises SourceError if the document
+        was not read from a file, the file is gone, or a link leads out of the folder. In a view, also raises
+        SourceError if the file has documents outside of the view, or has changed since it was read.
         """
         return open_under(*_locate(self._file, name))
 
     def pages(self) -> Pages:
-        """Return a renderer of pages of original files; the caller closes it (extra ``documents``)."""
+        """Return a renderer of the pages of original PDF files (extra ``documents``). The caller closes it."""
         return Pages(self._file)
 
 
@@ -89,15 +90,16 @@ class Pages:
         self.close()
 
     def close(self) -> None:
-        """End the rendering process."""
+        """End the separate process that renders pages."""
         self._pool.close()
 
     def picture(self, name: str, page: int = 1, width: int = 1_000) -> bytes:
-        """Return a page of a document's PDF as a PNG file.
+        """Return a page of a document's original PDF as the bytes of a PNG picture.
 
-        ``name`` is the document's id or uri, ``page`` counts from 1, and ``width`` is that of the picture in pixels, 50
-        to 3,000; the height follows from the page. Raises NotFound if there is no such document or page, SourceError if
-        the file is gone, is not a PDF, or cannot be rendered, and InputError if the width is out of range.
+        ``name`` is the document's id or uri. ``page`` is the number of the page, from 1. ``width`` is the width of the
+        picture in pixels, 50 to 3,000; its height follows from the page's shape. Raises NotFound if there is no such
+        document or page, SourceError if the file is gone, is not a PDF, or cannot be rendered, and InputError if the
+        width is out of range.
         """
         from monograph.read.painting import DrawTask
 
@@ -108,10 +110,11 @@ class Pages:
         return picture
 
     def boxes(self, name: str, start: int, end: int, page: int = 0) -> Boxes:
-        """Return the boxes of ``document.text[start:end]``, in characters, on a page of its PDF.
+        """Return the boxes on a page of the document's PDF that show the text ``document.text[start:end]``.
 
-        The words of the span are searched in the present file; ``found`` is False if the page does not contain them.
-        ``page`` is the number of one of the span's pages, from 1; 0 for the first of them. ``name`` and errors as for
+        ``start`` and ``end`` are positions in characters. A span may go over several pages: ``page`` is the number of
+        the page, from 1, and 0 means the first page of the span. The words of the span are searched in the present
+        file. If the page does not contain them, ``found`` of the result is False. ``name`` and errors are as for
         :meth:`picture`.
         """
         from monograph.read.painting import FindTask, letters
@@ -134,7 +137,10 @@ class Pages:
 
 
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
-    """Return the path and root of a document's file. Raises SourceMissing without one, or in a view if it changed."""
+    """Return the path of the file that a document was read from, and the synced root that has the file.
+
+    Raises SourceMissing if the document was not read from a file, or, in a view, if the file is gone or has changed.
+    """
     with file.database.read() as connection:
         stored = _find_file(connection, lookup.only(connection, name))
     if stored is not None:
@@ -145,14 +151,17 @@ def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
 
 
 def _find_file(connection: Connection, row: documents.DocumentRow) -> tuple[sources.SourceRow, int, Root, Path] | None:
-    """Return a document's file, the number of the file's documents, and the file's root and path; None without one."""
+    """Return (source file of a document, number of documents read from that file, its synced root, its path).
+
+    Returns None if the document was not read from a file.
+    """
     stored = sources.of_document(connection, row.row)
     root = stored and next((root for root in sources.roots(connection) if root.name == stored[0].root), None)
     return (*stored, root, text_to_path(root.path(stored[0].uri))) if stored and root else None
 
 
 def _compare_state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:
-    """Return whether a file is unchanged, changed or gone since it was read, and its present size in bytes."""
+    """Compare a file with its stored source: return ("same", "changed" or "gone", present size in bytes; 0 if gone)."""
     try:
         current = path.stat()
     except OSError:

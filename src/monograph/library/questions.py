@@ -1,4 +1,4 @@
-"""Methods that search and answer, which a file and a shelf of many files have."""
+"""Methods that search and answer: the base class of a file and of a shelf."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from monograph.where import Moment
 
 MANY = 10_000
-"""Largest k that is used as it is. Above it, k is limited by the number of chunks: memory is reserved for k hits."""
+"""Largest k that is used unchanged. A larger k is limited to twice the number of chunks, because a search reserves
+memory for k hits."""
 
 
 class Questions:
@@ -41,7 +42,7 @@ class Questions:
     _file: OpenFile
 
     def _at(self, as_of: Moment) -> OpenFile:
-        """Return the file as of a moment. This base keeps no previous versions and raises InputError."""
+        """Return the file as it was at a moment. This base class raises InputError: it has no previous versions."""
         raise keeps_no_versions(self._file)
 
     def search(  # noqa: PLR0913 - each is a choice of its own
@@ -55,29 +56,30 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
     ) -> list[Hit]:
-        """Return at most k hits, best first: chunks, and from the tree summaries.
+        """Return at most k hits, best first. Hits are chunks; a search of the tree also returns summaries.
 
         Parameters
         ----------
         query:
-            A question, words or a code. Hits that contain a quoted part of the query word for word come first.
+            A question, words or a code. If a part of it is in quotation marks, hits that contain this part word for
+            word come first.
         k:
             Largest number of hits.
         how:
-            ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid`` (BM25 and dense,
-            fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together), ``tree`` (cosine among
-            chunks and summaries), ``auto`` (``graph``, or ``hybrid`` if the question has no name). Or a value with
-            parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)``, ``Tree(detail=0.5)``, also written as
-            ``"tree:detail=0.5"``; or a :class:`~monograph.search.query.Strategy` of your own.
+            Search mode. By name: ``lexical`` (BM25), ``tfidf`` (RAGdb's hybrid score), ``dense`` (cosine), ``hybrid``
+            (BM25 and dense, fused), ``graph`` (hybrid, then hop by hop along entities that chunks name together),
+            ``tree`` (cosine among chunks and summaries), or ``auto`` (``graph``, or ``hybrid`` if the question has no
+            name). With parameters: ``Hybrid(alpha=0.3)``, ``Graph(faithful=True)`` or ``Tree(detail=0.5)``, which can
+            also be written as ``"tree:detail=0.5"``. Or a :class:`~monograph.search.query.Strategy` of your own.
         where:
             Search only chunks whose metadata match this filter: see :mod:`monograph.where`.
         vector:
             Vector of the query, shape (dimension,). None: the file's embedder computes it.
         reranker:
-            Model that reorders the first 30 hits: an object, a name (``onnx:FOLDER``), or an empty text for none. None:
-            the reranker that the file was opened with. Its scores are stored in the file.
+            Model that reorders the first 30 hits: an object, or a name (``onnx:FOLDER``). None: the reranker that the
+            file was opened with. An empty text: no reranker. The model's scores are stored in the file.
         as_of:
-            Search the file as it was at the end of this moment: see :meth:`Monograph.as_of`.
+            Search the file as it was at the end of this moment: see :meth:`Monograph.as_of`. None: the present file.
 
         Raises
         ------
@@ -97,13 +99,15 @@ class Questions:
     def reduce(
         self, query: str, hits: Sequence[Hit], *, cut: float = DEFAULT_CUT, windows: Windows | None = None
     ) -> list[ReducedHit]:
-        """Cut hits down to the sentences that a question needs, as spans of their documents.
+        """Reduce hits to the sentences that a question needs, and return these as spans of the hits' documents.
 
-        About the share ``cut`` (0 to 1) of their tokens is removed: see :func:`monograph.answer.reduce.reduce`. With
-        ``windows``, each hit is cut as in MobileRAG: to the window of sentences that the file's embedder finds nearest
-        to the question (:data:`monograph.answer.reduce.PAPER` has the paper's numbers).
+        ``cut`` is the approximate share of the hits' tokens to remove, 0 to 1: see
+        :func:`monograph.answer.reduce.reduce`. If ``windows`` is given, each hit is reduced as in MobileRAG instead: to
+        the window of sentences whose vector, by the file's embedder, is nearest to the question's.
+        :data:`monograph.answer.reduce.PAPER` has the paper's numbers for ``windows``.
 
-        Hits are ordered by their best sentence or window. Raises InputError if ``cut`` is out of range.
+        The reduced hits are ordered by their best sentence or window, best first. Raises InputError if ``cut`` is out
+        of range.
         """
         from monograph.answer.reading import Reading, query_terms, titled
         from monograph.answer.reduce import reduce, reduce_to_windows
@@ -131,9 +135,10 @@ class Questions:
         reranker: Reranker | str | None = None,
         as_of: Moment | None = None,
     ) -> Context:
-        """Search, reduce and pack: return the text that a model needs to answer a question, with citations.
+        """Return a context: the text that a model needs to answer a question, with citations.
 
-        If the file has a tree, a share of the budget goes to summaries: see :mod:`monograph.answer.overviews`.
+        The hits of a search are reduced to the needed sentences and packed into the budget. If the file has a tree, a
+        share of the budget goes to summaries: see :mod:`monograph.answer.overviews`.
 
         Parameters
         ----------
@@ -142,13 +147,14 @@ class Questions:
         budget:
             Largest number of tokens of the context's text, at least 1. The prompt adds about a hundred tokens.
         cut:
-            Approximate share of the hits' tokens to remove even if the budget has room, 0 to 1; 0 fills the budget.
+            Approximate share of the hits' tokens to remove even if the budget has room for them, 0 to 1. With 0, tokens
+            are removed only if the budget has no room.
         order:
-            ``relevance``: the best passages first; ``edges``: the best passages first and last.
+            Order of the passages. ``relevance``: best first. ``edges``: the best passages at the beginning and the end.
         count:
             Function that counts the tokens of a text; the default uses Llama 2's tokenizer.
         threshold:
-            Confidence, 0 to 1, below which the context is empty. ``context.relevance`` is the confidence.
+            Smallest confidence, 0 to 1. If the confidence, ``context.relevance``, is lower, the context is empty.
         """
         from monograph.answer import confidence
         from monograph.answer.pack import Packing
@@ -181,9 +187,9 @@ class Questions:
         model: LanguageModel | None = None,
         vector: Sequence[float] | Float32 | None = None,
     ) -> Answer:
-        """Answer a question from the file. Parameters as for :meth:`stream`.
+        """Answer a question from the file, and return the whole answer. Parameters are as for :meth:`stream`.
 
-        Raises ModelUnavailable if the model does not answer, or breaks off in the middle of the answer.
+        Raises ModelUnavailable if the model does not answer, or stops in the middle of the answer.
         """
         from monograph.values import Answer
 
@@ -212,28 +218,28 @@ class Questions:
         model: LanguageModel | None = None,
         vector: Sequence[float] | Float32 | None = None,
     ) -> Iterator[str | Answer]:
-        """Answer a question piece by piece; the last item is the whole :class:`Answer`.
+        """Answer a question from the file, and yield the answer in pieces; the last item is the whole :class:`Answer`.
 
-        The hits of a search are reduced and packed into a context, and the model answers from this context alone. It is
-        not called if nothing relevant was found. Its citations are checked against the context. Without a model, the
-        answer consists of the sentence that is most likely the answer, marked as such, and the best passages that fit
-        the budget. If the confidence is below ``threshold``, the answer is an abstention.
+        The hits of a search are reduced and packed into a context, and the model answers from this context alone. The
+        model's citations are checked against the context. If nothing relevant was found, the model is not called.
+        Without a model, the answer consists of the sentence that is most likely the answer, marked as such, and the
+        best passages that fit the budget. If the confidence is below ``threshold``, the answer is an abstention.
 
         Parameters
         ----------
         question, k, how, where, vector, reranker, as_of:
             As for :meth:`search`.
         budget, max_tokens:
-            Largest number of tokens of the context, and of the answer.
+            Largest number of tokens of the context (``budget``) and of the answer (``max_tokens``).
         history:
-            Previous turns. The model rewrites a question that depends on them. Without a model, names from the previous
-            turns are added to the question.
+            Previous turns of the conversation. If the question depends on them, the model rewrites it. Without a model,
+            names from the previous turns are added to the question.
         remember:
-            Store the model's answer in the file, and reuse it for the same question, context and model. ``compact`` and
-            ``forget`` delete stored answers.
+            Whether to store the model's answer in the file, and to reuse a stored answer for the same question, context
+            and model. ``compact`` and ``forget`` delete stored answers.
         threshold:
-            Confidence (``answer.confidence``), 0 to 1, below which the answer is an abstention. Default: 0.22 without a
-            model, and 0.06 with a model, which can abstain by itself.
+            Smallest confidence (``answer.confidence``), 0 to 1. If the confidence is lower, the answer is an
+            abstention. Default: 0.22 without a model, and 0.06 with a model, because a model can abstain by itself.
         model:
             Language model for this call, instead of the model that the file was opened with.
         """
@@ -266,14 +272,17 @@ class Questions:
 
 
 def _make_reranking(file: OpenFile, reranker: Reranker | str | None) -> Reranking | None:
-    """Return the score function and weight of the reranker for a search; None if there is no reranker."""
+    """Return the score function and the weight of the reranker for a search.
+
+    ``reranker`` is as for :meth:`Questions.search`. Returns None if it means that there is no reranker.
+    """
     model = file.models.reranker(reranker)
     return None if model is None else Reranking(file.scores.by(model), weight_of(model))
 
 
 @contextmanager
 def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]:
-    """Run a search and yield (reader, hits). The reader shows the searched state until the context ends."""
+    """Run a search and yield (reader, hits). The reader shows the state that was searched until the context ends."""
     chosen, model = query.how, file.models.language_model
     if query.k and getattr(chosen, "needs_graph", False):
         file.require_graph()
@@ -309,7 +318,10 @@ def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> flo
 
 
 def allowed(where: Mapping[str, Any] | None) -> Allowed:
-    """Compile a filter to a condition on chunks: see :mod:`monograph.where`. Raises InvalidFilter."""
+    """Compile a ``where`` filter to an SQL condition on chunks; None allows every chunk.
+
+    :mod:`monograph.where` describes filters. Raises InvalidFilter if the filter is invalid.
+    """
     return EVERYTHING if where is None else compile_condition(filters.parse(where))
 
 
@@ -322,7 +334,7 @@ def keeps_no_versions(file: OpenFile) -> InputError:
 
 
 def _make_context(file: OpenFile, reader: Reader, query: Query, hits: Sequence[Hit], packing: Packing) -> Context:
-    """Reduce and pack hits, with summaries from the state that is being read, if there are any."""
+    """Reduce and pack the hits of a search into a context, with summaries of the tree if the file has one."""
     from monograph.answer.context import make_context
     from monograph.answer.overviews import overview
 

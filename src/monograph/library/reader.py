@@ -1,4 +1,4 @@
-"""Types for reading an open file: the base of all, the view and the snapshot."""
+"""``Reader``, the base class of a file, a view and a snapshot; and the classes ``View`` and ``Snapshot``."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 class Reader(Questions):
     """The methods that read an open file: base of :class:`monograph.Monograph`, :class:`View` and :class:`Snapshot`.
 
-    Safe for use by many threads; a context manager. A copy shares the open file, and is closed with it.
+    It is safe for use by many threads, and is a context manager. A copy of the object shares the open file, and is
+    closed with it.
     """
 
     _file: WholeFile | FilePart
@@ -96,24 +97,25 @@ class Reader(Questions):
     def as_of(self, moment: Moment) -> Snapshot:
         """Return a snapshot: the documents of the file or view at a moment, with the texts that they had then.
 
-        The file must have been created with ``Settings(history=True)``. The snapshot is a copy in memory in which later
-        changes are undone. It has every method that reads and none that writes. Hits, citations and documents have the
-        period in which they were in the file (``valid``). Assertions, and names that are kept apart, are the present
-        ones. The tree has only the summaries whose chunks are all in the snapshot.
+        The file must have been created with ``Settings(history=True)``. The snapshot is a copy of the file in memory,
+        in which later changes are undone. It has every method that reads and no method that writes. Hits, citations and
+        documents have the period in which they were in the file (``valid``). Assertions are those of the present file,
+        and so are names that are kept apart. The tree has only the summaries whose chunks are all in the snapshot.
 
-        A snapshot takes the time and memory of copying the file, plus about the time of storing every document that has
-        changed since. Stored model results are reused. Reuse a snapshot instead of making it for each call. It is
-        closed with its file, and cannot be read once the file has erased removed text (``forget``).
+        Making a snapshot takes the time and memory of copying the file. It also takes about the time of storing all
+        documents that have changed since the moment; stored model results are reused. So reuse a snapshot instead of
+        making one for each call. It is closed with its file. It cannot be read any more once the file has erased
+        removed text (``forget``).
 
-        The moment is a text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the end of the last
-        second of that moment, or the present if that is in the future. Raises InputError if the file keeps no previous
-        versions, or the moment is not a time, and StorageFull if the copy takes more than 1 GiB.
+        The moment is a text as in :mod:`monograph.where`, a datetime or a date. The snapshot shows the state at the end
+        of the moment's last second; if that is in the future, the present state. Raises InputError if the file keeps no
+        previous versions, or the moment is not a time, and StorageFull if the copy takes more than 1 GiB.
         """
         return Snapshot(self._part_at(moment))
 
     @property
     def files(self) -> OriginalFiles:
-        """The original files of documents."""
+        """Methods for the original files that documents were read from."""
         from monograph.library.original_files import OriginalFiles
 
         return OriginalFiles(self._file)
@@ -134,7 +136,7 @@ class Reader(Questions):
 
     @property
     def view(self) -> str:
-        """The name of the view or snapshot; empty for a whole file."""
+        """The name of the view or snapshot, from its filter or its moment; empty for a whole file."""
         return self._file.view
 
     @property
@@ -156,9 +158,10 @@ class Reader(Questions):
         return self._file.models.embedder
 
     def document(self, name: str, *, as_of: Moment | None = None) -> Document:
-        """Return a document by id or uri, with its text; with ``as_of`` in its version of that moment.
+        """Return a document by id or uri, with its text. With ``as_of``, return its version at that moment.
 
-        Raises NotFound if there is no such document, or several have the uri; with ``as_of`` also as :meth:`as_of`.
+        Raises NotFound if there is no such document, or several documents have that uri. With ``as_of``, it also raises
+        as :meth:`as_of`.
         """
         file: OpenFile = self._file
         if as_of is not None:
@@ -176,16 +179,17 @@ class Reader(Questions):
             return lookup.every_document(connection)
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
-        """Return a part of :meth:`documents`, with the number of all documents that match.
+        """Return a part of the list of :meth:`documents`, and the number of all documents that match.
 
-        With ``like``, only documents whose title, uri or id contains this text, in any case. ``start`` is the position
-        of the first document, from 0, and ``limit`` the largest number. Raises InputError if a number is negative.
+        A document matches if its title, uri or id contains the text ``like``, in any case; every document matches "".
+        ``start`` is the position of the first document to return, from 0. ``limit`` is the largest number of documents
+        to return. Raises InputError if a number is negative.
         """
         with self._file.database.read() as connection:
             return lookup.listed(connection, like, start, limit)
 
     def chunks(self, name: str) -> list[Chunk]:
-        """Return the chunks of a document, by its id or uri, in reading order. Raises as :meth:`document`."""
+        """Return the chunks of a document in reading order; ``name`` is its id or uri. Raises as :meth:`document`."""
         with self._file.database.read() as connection:
             return lookup.chunks_of(connection, name)
 
@@ -197,10 +201,11 @@ class Reader(Questions):
         vectors: bool = False,
         as_of: Moment | None = None,
     ) -> list[StoredChunk]:
-        """Return stored chunks by id, or all that match a filter.
+        """Return stored chunks by id, or all chunks that match a filter.
 
-        With ids, chunks are in the order of the ids; unknown ids are skipped. Without ids, they are in order of their
-        documents, then in reading order. ``where`` and ``as_of`` as for :meth:`search`; ``vectors`` adds their vectors.
+        With ``ids``, the chunks are in the order of the ids, and unknown ids are skipped. Without ``ids``, the chunks
+        are in order of their documents, then in reading order. ``where`` and ``as_of`` are as for :meth:`search`.
+        ``vectors`` is whether to return the chunks' vectors as well.
         """
         stored = configuration.EMBEDDER.known(self._file.database) if vectors else None
         file = self._file if as_of is None else self._at(as_of)
@@ -208,7 +213,7 @@ class Reader(Questions):
             return lookup.fetch(connection, ids, allowed(where), None if stored is None else stored.dimension)
 
     def missing_keys(self, where: Mapping[str, Any] | None) -> dict[str, list[str]]:
-        """Return the keys of a filter that no chunk or document has, each with existing keys of similar spelling."""
+        """Return {key: existing keys of similar spelling} for each key in a filter that no chunk or document has."""
         from difflib import get_close_matches
 
         from monograph.store.documents.filters import keys, values_of
@@ -228,13 +233,29 @@ class Reader(Questions):
     ) -> Exported:
         """Write all contents into a new folder: JSON Lines, and the vectors as a NumPy array.
 
-        The export shows one state of the file, even if others write meanwhile. It is not encrypted, even if the file
-        is. The folder gets its name once it is complete. ``docs/how-to/export.md`` describes its files.
+        The export shows one state of the file, even if other processes write meanwhile. It is never encrypted, even if
+        the file is. The folder gets its name once it is complete. On an error, including an exception of ``progress``,
+        no folder is left. ``docs/how-to/export.md`` describes the files in the folder.
 
-        With ``overwrite``, an existing export is replaced, but no folder with other contents. The ``graph`` takes most
-        of the time. ``progress`` is called after every few documents. On an error, also of ``progress``, no folder is
-        left: InputError if the folder exists, or cannot be created; DamagedFile if a row cannot be read, or does not
-        match its checksum; StorageFull if there is no room.
+        Parameters
+        ----------
+        path:
+            The new folder.
+        overwrite:
+            Whether to replace an earlier export at this path. A folder with other contents is never replaced.
+        graph:
+            Whether to write the graph too, which takes most of the time.
+        progress:
+            Called after every few documents.
+
+        Raises
+        ------
+        InputError
+            If the folder exists, or cannot be created.
+        DamagedFile
+            If a row cannot be read, or does not match its checksum.
+        StorageFull
+            If the disk has no room.
         """
         from monograph.library import carrying
 
@@ -242,7 +263,7 @@ class Reader(Questions):
         return carrying.export_file(self._file, folder, overwrite=overwrite, graph=graph, progress=progress)
 
     def generation(self) -> int:
-        """Return the file's write counter. Every write by any process raises it: equal numbers mean equal contents."""
+        """Return the file's write counter. Every write by any process increments it, so equal values mean no change."""
         with self._file.origin.read() as connection:
             return settings.generation(connection)
 
@@ -257,7 +278,7 @@ class Reader(Questions):
             return Brief(schema.format_of(connection), documents.count(connection), tree.exists(connection))
 
     def stats(self) -> Stats:
-        """Return counts and sizes of the contents. For a view, values that describe the whole file are 0 or empty."""
+        """Return counts and sizes of the contents. In a view or snapshot, values of the whole file are 0 or empty."""
         from monograph.store.file import stats
         from monograph.tree.leaves import measure
         from monograph.values import IndexStats, Stats, TreeStats
@@ -298,7 +319,7 @@ class Reader(Questions):
 
 
 class Snapshot(Reader):
-    """An open file, or a view of one, as of a moment, for reading only: see :meth:`Reader.as_of`."""
+    """An open file, or a view of a file, as it was at a moment, for reading only: see :meth:`Reader.as_of`."""
 
     _file: FilePart
 
@@ -311,30 +332,32 @@ class Writable(Reader):
     """The methods that write documents: base of :class:`monograph.Monograph` and :class:`View`."""
 
     def within(self, where: Mapping[str, Any]) -> View:
-        """Return a view of the file: only the documents whose chunks all match a filter.
+        """Return a view of the file: the documents whose chunks all match a filter.
 
-        Every method of the view reads these documents alone. A name that occurs only in other documents does not exist
-        in the view. Paths go only through documents of the view, and a summary is in the view only if all its chunks
-        are. A ``where`` given to a method narrows the view further; a view of a view has the documents that match both
-        filters. Word weights, and which spellings are merged into one entity, are those of the whole file.
+        Every method of the view reads only these documents. A name that occurs only in other documents does not exist
+        in the view. Paths go only through documents of the view. A summary is in the view only if all its chunks are in
+        the view. If a ``where`` is given to a method of the view, both filters apply. A view of a view has the
+        documents that match both filters. Two things come from the whole file: the weights of words, and which
+        spellings are merged into one entity.
 
-        Documents that are added get the filter's values as metadata. A document of the same id outside of the view is
-        neither overwritten nor removed. A view has no methods for the whole file (``sync``, ``compact``, ``backup``,
-        ``check``, rebuilding).
+        Documents that are added to the view get the filter's values as metadata. A document outside of the view is
+        neither overwritten nor removed, even if it has the same id. A view has no methods for the whole file (``sync``,
+        ``compact``, ``backup``, ``check``, rebuilding).
 
         A view is closed with its file; closing the view does nothing. The view looks up its documents at first use and
-        after every change of the file, so reuse a view instead of making it for each call. ``where`` is as for
-        :meth:`search`. Raises InputError if it is empty or invalid.
+        after every change of the file, so reuse a view instead of making one for each call. ``where`` is as for
+        :meth:`search`. Raises InputError if the filter is empty or invalid.
         """
         return View(self._narrowed(where))
 
     @spends
     def add(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Store documents. A document replaces the stored document of the same id; an unchanged one is skipped.
+        """Store documents. A document replaces the stored document of the same id; an unchanged document is skipped.
 
-        Raises InvalidDocument if a document cannot be stored; then nothing of its batch (up to 1,024 documents) is
-        stored. In a view, raises OutsideView if the filter does not give exact values, if a document's metadata differ
-        from them, or if its id is taken by a document outside of the view.
+        Raises InvalidDocument if a document cannot be stored. Then no document of its batch (up to 1,024 documents) is
+        stored, but earlier batches are. In a view, raises OutsideView in three cases: the view's filter does not give
+        exact values for metadata, a document's metadata differ from these values, or a document outside of the view has
+        the same id.
         """
         from monograph.write import apply
 
@@ -345,14 +368,15 @@ class Writable(Reader):
 
     @spends
     def put(self, documents: Iterable[Document], *, progress: OnProgress | None = None) -> Report:
-        """Add passages (ready-made chunks) to documents; other chunks of the documents stay.
+        """Add passages (ready-made chunks) to documents. Other chunks that the documents have already stay.
 
-        A passage replaces the stored chunk of the same id, even if that chunk is in another document. Title, uri and
-        metadata are merged into the stored ones. If the file is new and all passages have vectors, the file accepts
-        only given vectors from then on: see :class:`monograph.derive.embed.GivenVectors`.
+        A passage replaces the stored chunk of the same id, even if that chunk is in another document. The title, uri
+        and metadata of a given document are merged into those of the stored document. If the file is new and all
+        passages have vectors, the file accepts only given vectors from then on: see
+        :class:`monograph.derive.embed.GivenVectors`.
 
-        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored; then
-        nothing of its batch (up to 1,024 documents) is stored. Raises OutsideView as :meth:`add`.
+        Raises InvalidDocument if a document has no passages, is part of a synced file, or cannot be stored. Then no
+        document of its batch (up to 1,024 documents) is stored. Raises OutsideView as :meth:`add`.
         """
         from monograph.write import passages
 
@@ -363,15 +387,17 @@ class Writable(Reader):
 
     @spends
     def remove(self, ids: Iterable[str], *, forget: bool | None = None) -> Report:
-        """Remove documents, named by id or uri; on an error none is removed.
+        """Remove documents; ``ids`` are their ids or uris.
 
-        A document whose file is still in a synced folder returns with the next sync. With ``forget`` (default:
-        ``files.always_forget``), the texts and their previous versions are erased from the bytes of the file and its
-        write-ahead log before the method returns. Documents that have only previous versions can then be named too,
-        except in a view.
+        If the file of a removed document is still in a synced folder, the next sync adds the document again.
 
-        Raises NotFound for an unknown name. Raises BusyFile if another process still reads the removed text: the
-        documents are removed, and the next write erases the text.
+        ``forget`` is whether to erase the documents' texts and previous versions from the bytes of the file and its
+        write-ahead log before the method returns; None means ``files.always_forget``. If it is True, ``ids`` may also
+        have documents of which only previous versions are left, except in a view.
+
+        Raises NotFound, and removes no document, if an id or uri is unknown. Raises BusyFile if the text cannot be
+        erased because another process still reads it. Then the documents are removed, and the next write erases the
+        text.
         """
         from monograph.write import writer
 
@@ -386,10 +412,11 @@ class Writable(Reader):
 
     @spends
     def remove_chunks(self, ids: Iterable[str] | None = None, *, where: Mapping[str, Any] | None = None) -> Report:
-        """Remove single chunks; a document is removed with the last of its chunks.
+        """Remove single chunks, by id, by a filter, or both. A document is removed with the last of its chunks.
 
-        Unknown ``ids`` are skipped; ``where`` as for :meth:`search`. Raises InputError if neither is given, and
-        InvalidDocument if a chunk belongs to a synced file of which other chunks would stay.
+        ``ids`` are ids of chunks; unknown ids are skipped. ``where`` is a filter as for :meth:`search`. If both are
+        given, the chunks with these ids that match the filter are removed. Raises InputError if neither is given, and
+        InvalidDocument if a chunk belongs to a synced file and other chunks of that file would stay.
         """
         from monograph.values import Report
         from monograph.write import passages
@@ -405,7 +432,11 @@ class Writable(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Write to the file. For a view, set counts to 0 that would reveal contents outside of the view."""
+        """Run a write, ``work``, and return its report.
+
+        In a view, counts that would reveal contents outside of the view are 0 in the report. ``work``, ``forget`` and
+        ``strict`` are as for :func:`monograph.write.forget.write_and_erase`.
+        """
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report
@@ -430,5 +461,5 @@ class View(Writable):
 
 
 def document_names(ids: Iterable[str]) -> list[str]:
-    """Return ids, uris or paths of documents as texts. Raises InputError if one is invalid, or they are not a list."""
+    """Return ids, uris or paths of documents as strings. Raises InputError if one is invalid, or ``ids`` is no list."""
     return arguments.names(map(path_to_text, ids), "an id")

@@ -1,4 +1,4 @@
-"""The tree of summaries, read, priced and rebuilt: ``archive.tree``."""
+"""The tree of summaries, ``archive.tree``: methods that read it, compute its cost and rebuild it."""
 
 from __future__ import annotations
 
@@ -22,19 +22,29 @@ class TreeReader:
 
     @property
     def summarizer(self) -> Summarizer:
-        """The summarizer of the tree; without a tree, the one that a rebuild would use.
+        """The model that writes the summaries of the tree. Without a tree, the model that a rebuild would use.
 
         Raises as ``Monograph.embedder``.
         """
         return self._file.models.summarizer
 
     def outline(self, node: str = "", layers: int = 2) -> list[OutlineNode]:
-        """Return the tree of summaries as a table of contents.
+        """Return the tree of summaries, or a part of it, as a table of contents.
 
-        ``node`` is the id of a summary, or at least its first four hexadecimal digits; without it the outline begins at
-        the top of the tree, usually one summary. ``layers`` is the number of layers to open below it. Raises NotFound
-        if no summary has that id, or several ids begin with these digits, and InputError if the file has no tree, or
-        ``layers`` is negative.
+        Parameters
+        ----------
+        node:
+            Summary at which the outline begins: its id, or at least the first four hexadecimal digits of the id.
+            Without it, the outline begins at the top layer of the tree, which usually has one summary.
+        layers:
+            Number of layers to open below that summary or top layer.
+
+        Raises
+        ------
+        NotFound
+            If no summary has that id, or several ids begin with these digits.
+        InputError
+            If the file has no tree, or ``layers`` is negative.
         """
         layers = arguments.whole_number(layers, "layers", 0)
         with self._file.database.read() as connection:
@@ -42,18 +52,19 @@ class TreeReader:
             return outline.outline(connection, node, layers)
 
     def summary(self, node: str) -> Summary:
-        """Return a summary, with the source spans of the sentences that it quotes.
+        """Return a summary. If it quotes sentences of documents, it has the spans from which they were taken.
 
-        ``node`` and errors as for :meth:`outline`.
+        ``node`` is its id, or at least the first four hexadecimal digits of the id. Raises as :meth:`outline`.
         """
         with self._file.database.read() as connection:
             need_tree(connection)
             return outline.summary(connection, node)
 
     def over(self, document: str) -> list[Summary]:
-        """Return the summaries above the chunks of a document, lowest layer first; an empty list without a tree.
+        """Return the summaries that stand for chunks of a document, lowest layer first; [] if the file has no tree.
 
-        ``document`` is its id or uri. Raises NotFound if there is no such document, or several have that uri.
+        ``document`` is the id or uri of the document. Raises NotFound if there is no such document, or several
+        documents have that uri.
         """
         with self._file.database.read() as connection:
             return outline.over(connection, document)
@@ -66,11 +77,12 @@ class SummaryTree(TreeReader):
 
     @spends
     def rebuild(self, summarizer: Summarizer | None = None, *, progress: OnProgress | None = None) -> Report:
-        """Build the tree of summaries, or rebuild it with another summarizer; None means the file's own summarizer.
+        """Build the tree of summaries, or rebuild it, and return a report with the number of summaries made.
 
-        The file uses its present tree until the new one is complete. Stored summaries of the same texts are reused.
-        Raises ModelError if a summary cannot be made: the tree is unchanged, and finished summaries are stored in the
-        memo.
+        ``summarizer`` is the model that writes the summaries; None means the file's own summarizer. The file uses its
+        present tree until the new tree is complete. Summaries that the same summarizer wrote of the same texts are
+        reused. ``progress`` is called while the tree is built. Raises ModelError if a summary cannot be made; then the
+        tree is unchanged, and the memo keeps the finished summaries for the next call.
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
@@ -79,9 +91,10 @@ class SummaryTree(TreeReader):
         return Report(summarized=result.made)
 
     def price(self, summarizer: Summarizer | None = None) -> Cost:
-        """Return the cost of :meth:`rebuild`: upper bounds of summaries and of tokens of a language model.
+        """Return the cost of :meth:`rebuild`: upper bounds of the number of summaries and of a language model's tokens.
 
-        The cost is zero if the tree is up to date and was made by the same summarizer.
+        ``summarizer`` is as for :meth:`rebuild`; it is not called. The cost is zero if the tree is up to date and was
+        made with the same summarizer.
         """
         chosen = summarizer or self._file.models.summarizer
         pipeline = self._file.pipeline(summarizer=chosen)

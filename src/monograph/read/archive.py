@@ -1,4 +1,4 @@
-"""ZIP archives: reads the files in them. Archives within archives are not opened."""
+"""ZIP archives: reads the files in an archive. An archive inside another archive is not opened."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _HIDDEN = regex(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 def read_archive(opened: Opened) -> Items:
     """Yield the documents of every file in an archive, and a problem for each file that cannot be read.
 
-    Hidden files are skipped. Nothing is written to disk. Even so, a file whose name would place it outside the archive
-    is not read, and is a problem.
+    Hidden files are skipped. Nothing is written to disk. A file whose name leads out of the archive's folder, such as
+    ``../name``, is not read, and gives a problem.
     """
     if opened.depth:
         raise UnknownFormat("an archive within another file, which is not opened", "unpack it")

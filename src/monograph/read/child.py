@@ -1,8 +1,8 @@
-"""Child processes for work that a file can make hang, crash or run out of memory, or that is done in parallel.
+"""Child processes that read files: a parser may hang, crash or run out of memory, and files are read in parallel.
 
 The parent sends a task to a child. The child sends back each part of the result as soon as it is ready, or an error of
-Monograph. If a task exceeds its time limit, a timer signal of the kernel ends the child, whatever the parser is doing,
-and even if the parent is gone.
+Monograph. If a task exceeds its time limit, a timer signal of the kernel ends the child, even if the parser hangs or
+the parent no longer runs.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ PROCESSES = min(4, os.cpu_count() or 1)
 """Most child processes for one kind of work."""
 
 GRACE_SECONDS = 2.0
-"""Time after the limit before a child is ended. Readers check the limit themselves, so only one that hangs runs on."""
+"""Seconds after a task's time limit at which the child is ended. Readers check the limit themselves, so only a reader
+that hangs is ended in this way.
+"""
 
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 _SECRETS = regex(r"MONOGRAPH_(?:KEY|TOKEN|(?:\w+_)?API_KEY)")
-"""Names of environment variables that are withheld from processes that read untrusted files."""
+"""Matches the names of environment variables that child processes do not get, because they read untrusted files."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from monograph.read.child import main; main()"
 
 Result = TypeVar("Result")
@@ -41,7 +43,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Task(Protocol[Result_co]):
-    """Work for a child process. It must be picklable."""
+    """Work for a child process. The task and the parts of its result must be picklable."""
 
     @property
     def limits(self) -> Limits:
@@ -54,11 +56,11 @@ class Task(Protocol[Result_co]):
 
 
 class ChildProcess:
-    """Process that runs :func:`main`.
+    """Child process, as the parent sees it. The child runs :func:`main`.
 
-    The child is a new interpreter, not a fork: it does not run the parent's main module, which needs no
-    ``if __name__ == "__main__"``, and inherits none of its threads. It is connected by pipes, not sockets, so that it
-    also works in programs that forbid sockets to prevent network access.
+    The child is a new interpreter, not a fork. It inherits no threads, and does not run the parent's main module, so
+    that module needs no ``if __name__ == "__main__"``. Parent and child are connected by pipes, not sockets, so that
+    children also work in programs that forbid sockets to prevent network access.
 
     ``asked`` is the connection to send tasks to, ``answers`` the connection to receive results from.
     """
@@ -84,7 +86,10 @@ class ChildProcess:
             os.close(answer_writer)
 
     def end(self) -> int:
-        """End the process, and return its exit code, negative if a signal ended it. Kills it after 0.2 seconds."""
+        """End the process, and return its exit code, which is negative if a signal ended it.
+
+        If the process has not ended by itself after 0.2 seconds, it is killed.
+        """
         self.asked.close()
         self.answers.close()
         code = self.process.poll()
@@ -98,9 +103,9 @@ class ChildProcess:
 
 
 class Call(Generic[Result]):
-    """Task in a pool. Iterating over it yields each part of the result as soon as it is ready, and can be done once.
+    """Task in a pool. Iterate over it, once only, to get each part of the result as soon as it is ready.
 
-    Iterating raises SourceError or NotFound if the task raises it, and SourceError if the process ended.
+    The iteration raises the task's SourceError or NotFound. It also raises SourceError if the child process ended.
     """
 
     def __init__(self, pool: ChildPool, task: Task[Result]) -> None:
@@ -111,7 +116,7 @@ class Call(Generic[Result]):
         self._running = pool.threads.submit(pool.run, self)
 
     def cancel(self) -> bool:
-        """Return whether the task had not begun, and now never begins."""
+        """Cancel the task if it has not begun. Return whether it was cancelled."""
         return self._running.cancel()
 
     def __iter__(self) -> Iterator[Result]:
@@ -127,17 +132,18 @@ class Call(Generic[Result]):
 
 
 class ChildPool:
-    """At most ``processes`` child processes that run tasks, each started when a task needs it. A context manager.
+    """Pool of child processes that run tasks. A process is started when a task needs it. A context manager.
 
-    For each process a thread sends it tasks, and receives the parts of their results. Safe to use from several threads.
+    Each process has a thread in the parent, which sends it tasks and receives the parts of their results. The pool is
+    safe to use from several threads.
 
     Parameters
     ----------
     processes:
         Most processes. Each runs one task at a time.
     most_waiting:
-        Bytes of parts that wait for the caller, above which only the parts of a call that is iterated over are
-        received.
+        Most bytes of received parts that no caller has taken yet. Above it, the pool receives parts only for calls
+        that a caller is iterating over.
     """
 
     def __init__(self, processes: int = 1, most_waiting: int = sys.maxsize) -> None:
@@ -156,7 +162,7 @@ class ChildPool:
         self.close()
 
     def close(self) -> None:
-        """Kill the processes. Tasks that are not complete fail. A later call starts other processes."""
+        """Kill the processes. Tasks that are not complete fail. A task that is started later starts a new process."""
         with self._room:
             self._closed = True
             self._room.notify_all()
@@ -174,18 +180,18 @@ class ChildPool:
         return ThreadPoolExecutor(self._most_processes, thread_name_prefix="child")
 
     def call(self, task: Task[Result]) -> Call[Result]:
-        """Run a task in one of the processes, and return the call, which yields the parts of the result."""
+        """Start a task in one of the processes, or queue it if all are busy. Return the call to iterate over."""
         return Call(self, task)
 
     def taken(self, call: Call[Any], size: int) -> None:
-        """Note that the caller waits for the parts of a call, and took ``size`` bytes of them."""
+        """Record that a caller iterates over a call, and has taken ``size`` bytes of its parts."""
         with self._room:
             call.awaited = True
             self._waiting -= size
             self._room.notify_all()
 
     def run(self, call: Call[Any]) -> None:
-        """Run a call's task in this thread's process. Raises SourceError if the process ends."""
+        """Run a call's task in the child process of this thread. Raises SourceError if the child process ends early."""
         try:
             child = self._child()
             try:
@@ -201,7 +207,7 @@ class ChildPool:
             call.answers.put(b"")
 
     def _child(self) -> ChildProcess:
-        """Return the process of this thread, started if it is not running."""
+        """Return the child process of this thread. Start one if none is running."""
         child: ChildProcess | None = getattr(self._own, "child", None)
         if child is None or child.process.poll() is not None:
             with self._room:
@@ -213,7 +219,7 @@ class ChildPool:
 
 
 def _death(code: int, limits: Limits) -> SourceError:
-    """Return the error for a file whose process ended with an exit code, negative for a signal."""
+    """Return the error for a file whose child process ended. ``code`` is the exit code, negative for a signal."""
     if code == -signal.SIGALRM:
         return SourceTooSlow(
             f"reading it took more than {limits.max_seconds:g} s", "split it, or give a higher --max-seconds"
@@ -242,7 +248,10 @@ def main() -> None:
 
 
 def _run_task(task: Task[Any], answers: Connection) -> bool:
-    """Send the parts of a task's result, or its error, then empty bytes. Return whether another task can run here."""
+    """Send the parts of a task's result, then the task's error if it raised one, then empty bytes as the end.
+
+    Return whether the process can run another task. It cannot after it ran out of memory; then no end is sent.
+    """
     limit_memory(task.limits.max_memory)
     remaining = task.limits.max_seconds + GRACE_SECONDS
     failure: Exception | None = None
@@ -268,7 +277,7 @@ def _run_task(task: Task[Any], answers: Connection) -> bool:
 
 
 def limit_memory(most: int) -> None:
-    """Limit this process's address space to a number of bytes. Does nothing except on Linux."""
+    """Limit the address space of this process to ``most`` bytes. Has no effect except on Linux."""
     if sys.platform == "linux":
         import resource
 

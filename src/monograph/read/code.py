@@ -1,4 +1,4 @@
-"""Source code: the text unchanged, with definitions as headings."""
+"""Source code: keeps the text unchanged, and treats definitions (functions, classes, tables, …) as headings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from monograph.values import Document, content_id
 
 _LONGEST_LINE = 400
 _DEEPEST = 24
-"""Columns. A line that is indented more is inside a definition, and does not begin one."""
+"""Largest indentation of a definition, in characters. A line that is indented more does not begin a section."""
 
 _WORDS = (
     r"(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|override|virtual|inline|unsafe"
@@ -40,7 +40,7 @@ _LEADING_LINE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*
 
 
 def read_code(opened: Opened) -> Items:
-    """Yield a source file as one document whose sections begin at definitions."""
+    """Yield a source file as one document, with a section for each definition."""
     text = yield from decoded(opened)
     if not text:
         return
@@ -52,7 +52,10 @@ def read_code(opened: Opened) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Yield definitions as headings that start at the comments and decorators above, with the indentation as level."""
+    """Yield a heading for each definition. Its level is the indentation, in characters.
+
+    The heading's section starts at the comments and decorators directly above the definition.
+    """
     start = above = 0
     attached = False
     for line in text.split("\n"):

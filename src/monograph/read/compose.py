@@ -1,4 +1,4 @@
-"""Builds a document's text from paragraphs, and records its headings and places."""
+"""Builds a document's text from paragraphs, and records its headings and places (pages, slides, rows, …)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def clean(text: str) -> str:
 
 
 class Composer:
-    """Collects paragraphs, with the offsets of headings and places in them."""
+    """Collects the paragraphs of a document, and the offsets of its headings and places (pages, slides, rows, …)."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -34,7 +34,7 @@ class Composer:
 
     @property
     def length(self) -> int:
-        """Number of characters so far."""
+        """Number of characters of the text so far."""
         return self._length
 
     def add(self, text: str) -> None:
@@ -70,11 +70,11 @@ class Composer:
             self.add(title)
 
     def mark(self, at: int, level: int, title: str) -> None:
-        """Mark the text at offset ``at`` as a heading, without adding it. Mark headings in their order."""
+        """Record a heading at offset ``at`` of the text. No text is added. Call it in the order of the offsets."""
         self._headings.append(Heading(at, level, title[:TITLE_CHARACTERS]))
 
     def place(self, place: Place) -> None:
-        """Set the place in the source of the next paragraph. It is dropped if no paragraph follows."""
+        """Set the place (page, slide, rows, …) of the paragraphs that follow. It is dropped if no paragraph follows."""
         boundary = place.boundary or (self._next_place is not None and self._next_place.boundary)
         self._next_place = Place(0, place.page, place.slide, clean(place.sheet), place.row, place.json, boundary)
 
@@ -83,10 +83,10 @@ class Composer:
         return first_title(self._headings)
 
     def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
-        """Return the collected paragraphs as one document, or None if there are none.
+        """Return the collected paragraphs as one document, or None if there are no paragraphs.
 
-        ``part`` distinguishes several documents of one file, and is part of the document's id. If ``title`` is empty,
-        the title is the first heading, else the file's name without its suffix.
+        ``part`` is part of the document's id, and distinguishes several documents of one file. If ``title`` is empty,
+        the first heading becomes the title. Without headings, it is the file's name without its suffix.
         """
         if not self._parts:
             return None
@@ -99,7 +99,7 @@ class Composer:
         )  # fmt: skip
 
     def items(self, opened: Opened, metadata: Mapping[str, Any], title: str = "") -> Items:
-        """Yield the document of :meth:`document`, or a problem if there is no text."""
+        """Yield the document that :meth:`document` returns, or a problem if there is no text."""
         document = self.document(opened, metadata, title)
         yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")
 

@@ -1,4 +1,4 @@
-"""Detects the format of a file by its bytes. Its name only decides between formats that are text."""
+"""Detects the format of a file by its bytes. Only between text formats, such as Markdown and CSV, its name decides."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ Format: TypeAlias = Literal[
     "text", "markdown", "jsonl", "json", "yaml", "table", "code", "html", "email", "rtf", "pdf", "image", "zip", "ole",
     "docx", "pptx", "xlsx", "xls", "ods", "odt", "odp", "epub", "msg", "archive",
 ]  # fmt: skip
-"""Formats. ``zip`` and ``ole`` are containers: :mod:`monograph.read.package` finds the format inside."""
+"""Formats that :func:`detect` returns. For the containers ``zip`` and ``ole``, :mod:`monograph.read.package` finds the
+format inside.
+"""
 
 HEAD_BYTES = 65_536
-"""Bytes at the beginning of a file that :func:`detect` needs."""
+"""Number of bytes at the beginning of a file that :func:`detect` reads."""
 
 _CODE = (
     "bash c cc clj cpp cs cxx dart el erl ex exs go groovy h hpp hs java jl js jsx kt kts lua m ml mm mjs nim php pl pm"
@@ -40,7 +42,7 @@ _UNREADABLE_MAGIC = {
 }  # fmt: skip
 _CONVERT = "convert it to text, Markdown, PDF or an Office format"
 _PDF_WITHIN = 1024
-"""Bytes at the beginning of a file within which ``%PDF-`` may occur: PDF readers tolerate other bytes before it."""
+"""A file is a PDF if ``%PDF-`` occurs in this many first bytes: PDF readers tolerate other bytes before it."""
 
 _BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")
 _HTML = regex(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S)
@@ -64,7 +66,7 @@ def detect(head: bytes, name: str) -> Format:
     Raises
     ------
     UnknownFormat
-        If no reader understands the bytes. The message names the format they seem to have.
+        If no reader understands the bytes. The message names the format that the bytes seem to have.
     """
     by_magic = _by_magic(head)
     if by_magic is not None:
@@ -119,7 +121,7 @@ def _describe_binary(head: bytes) -> str:
 def zero_width(head: bytes) -> Literal["utf-16-le", "utf-16-be"] | None:
     """Return the encoding of UTF-16 text without a byte order mark, or None if the bytes are not such a text.
 
-    It is detected by zero bytes: Latin text in UTF-16 has one in nearly every pair of bytes.
+    Zero bytes show the encoding: Latin text in UTF-16 has a zero byte in nearly every pair of bytes.
     """
     even, odd = head[0::2].count(0), head[1::2].count(0)
     pairs = len(head) // 2

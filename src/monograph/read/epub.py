@@ -1,4 +1,4 @@
-"""EPUB: reads the chapters in the order of the spine, each with the words of its pictures."""
+"""EPUB: reads the chapters in the order of the book's spine, with the words in their pictures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_CHAPTERS = 20_000
 
 
 def read_epub(opened: Opened) -> Items:
-    """Yield a book as one document with the headings of its chapters, and a problem if chapters are missing."""
+    """Yield a book as one document with the headings of its chapters. Yield also a problem if chapters are missing."""
     composer, pictures = Composer(), Pictures(opened)
     lost = []
     with unpacked(opened) as archive:
@@ -50,7 +50,7 @@ def read_epub(opened: Opened) -> Items:
 
 
 def _resolve_link(part: str, href: str) -> str:
-    """Return the path in the archive that a link in a part of the book refers to."""
+    """Return the path in the archive that a link refers to. ``part`` is the path of the part that has the link."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(href)))
 
 

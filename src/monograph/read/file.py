@@ -31,10 +31,10 @@ from monograph.read.source import Address, Clock, Items, Opened, Reader
 from monograph.values import Document, Problem, Root
 
 PART_CHARACTERS = 250_000
-"""A part of a file ends once its documents have this many characters, so that memory stays bounded."""
+"""A :class:`Part` ends once its documents have this many characters together, so that memory stays bounded."""
 
 PART_BYTES = 16_000_000
-"""A part also ends once its pictures have this many bytes, but not before the document that contains their marks."""
+"""A :class:`Part` also ends once its pictures have this many bytes together, after the document with their marks."""
 
 _READERS: dict[Format, tuple[str, str]] = {
     "text": ("text", "read_text"), "markdown": ("text", "read_markdown"), "jsonl": ("text", "read_rows"),
@@ -48,7 +48,7 @@ _READERS: dict[Format, tuple[str, str]] = {
 }  # fmt: skip
 
 HARMLESS: frozenset[Format] = frozenset({"text", "markdown", "jsonl"})
-"""Formats whose readers neither hang nor crash, so that no child process is needed."""
+"""Formats whose readers cannot hang or crash, so that files are read without a child process."""
 
 _TRIES = 3
 _STATE = ("st_ino", "st_size", "st_mtime_ns")
@@ -58,9 +58,9 @@ _STATE = ("st_ino", "st_size", "st_mtime_ns")
 class Part:
     """Part of the documents of one file. A large file is read in several parts.
 
-    ``size`` is in bytes, ``modified_ns`` in nanoseconds since 1970: both are of the whole file, as is ``sha256``.
-    ``last`` is True for the last part. If the rest of the file cannot be read, ``error`` says why. ``pictures`` are to
-    be described; their marks are in the texts of the documents.
+    ``size`` (bytes), ``modified_ns`` (nanoseconds since 1970) and ``sha256`` describe the whole file. ``last`` is True
+    for the last part. If the rest of the file cannot be read, ``error`` says why. ``pictures`` has pictures that a
+    model will describe. The texts of the documents contain a mark for each of them.
     """
 
     sha256: bytes
@@ -79,7 +79,7 @@ class Part:
 
 
 def sha256_of(path: Path) -> bytes | None:
-    """Return the SHA-256 of a file's bytes, or None if it cannot be read: :func:`read_file` raises the reason."""
+    """Return the SHA-256 of a file's bytes; None if it cannot be read, for a reason that :func:`read_file` raises."""
     try:
         with open(path, "rb", opener=_opener) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -92,13 +92,15 @@ def sha256_of(path: Path) -> bytes | None:
 def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, describing: bool = False) -> Iterator[Part]:
     """Yield the documents of a file, in parts of about PART_CHARACTERS.
 
-    The path is absolute; documents carry their path relative to the root that it belongs to. If ``describing`` is True,
-    pictures are returned so that they can be described; otherwise the words in them are recognised.
+    ``path`` is absolute. The paths in documents are relative to ``root``, to which the file belongs. If ``describing``
+    is True, the parts contain the pictures, so that a model can describe them. Otherwise the words in pictures are
+    recognised.
 
     Raises
     ------
     SourceError
-        If nothing of the file can be read. An error after the first document becomes the ``error`` of the last part.
+        If nothing of the file can be read. If reading fails after the first document, the error is the ``error`` of
+        the last part.
     """
     data, state = whole(path, root, limits.max_bytes)
     uri = root.uri(path_to_text(path))
@@ -149,7 +151,7 @@ class ReadTask:
 
 
 def parts_or_error(parts: Iterable[Part]) -> Iterator[Part]:
-    """Yield the parts of a file, and a last part with the error if reading it fails."""
+    """Yield the parts of a file. If reading fails or needs too much memory, yield one more part, with the error."""
     try:
         yield from parts
     except SourceError as error:
@@ -159,7 +161,7 @@ def parts_or_error(parts: Iterable[Part]) -> Iterator[Part]:
 
 
 def read(opened: Opened) -> Items:
-    """Yield the documents, problems and pictures in bytes of any format.
+    """Detect the format of some bytes, and yield the documents, problems and pictures in them.
 
     Raises
     ------
@@ -248,7 +250,7 @@ def small_text(path: Path, most: int) -> str:
 
 
 def is_harmless(path: Path) -> bool:
-    """Return whether a file needs no child process: its format is in HARMLESS, or it cannot be read at all."""
+    """Return whether a file needs no child process: its format is in HARMLESS, or the file cannot be read."""
     try:
         with open(path, "rb", opener=_opener) as file:
             return detect(file.read(HEAD_BYTES), path.name) in HARMLESS
@@ -264,7 +266,8 @@ def _opener(path: str, flags: int) -> int:
 def leads_out(path: str, home: str) -> str | None:
     """Return the real path of ``path`` if that is outside the folder ``home``, else None.
 
-    ``home`` must have no links in it. All paths are as the operating system has them, not as stored text.
+    ``home`` must be a real path, without links. All paths are those of the operating system, not texts of
+    :func:`monograph.read.paths.path_to_text`.
     """
     return _path_if_outside(os.path.realpath(path), home)
 
@@ -274,7 +277,10 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return whether an open file is in its root, False if unknown. Raise SourceUnreadable if a link led out of it."""
+    """Return whether an open file is in its root; False if that cannot be decided.
+
+    Raises SourceUnreadable if a link leads to the file out of the root, and the root does not follow such links.
+    """
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

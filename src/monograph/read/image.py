@@ -1,4 +1,4 @@
-"""Recognises the words of images with RapidOCR: PaddleOCR's models on ONNX, which its package contains."""
+"""Recognises the words of images with RapidOCR, whose package contains PaddleOCR's models in ONNX form."""
 
 from __future__ import annotations
 
@@ -25,27 +25,29 @@ Pixels: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
 
 _LEAST_SCORE = 0.5
 _SAME_LINE = 0.5
-"""Boxes whose middles are closer than this share of a line's height belong to one line."""
+"""Two boxes belong to one line if the distance of their middles is below this share of the line's height."""
 
 _MOST_FRAMES = 200
 
 _ICON_SIDE, _ICON_PIXELS = 32, 20_000
-"""Pixels of the shorter side, and of the area, below which a picture in a document is an icon, a bullet or a rule."""
+"""A picture in a document counts as an icon, a bullet or a rule if its shorter side, or its area, has fewer pixels."""
 
 _DETECTION_SIDE = 736
-"""Pixels that RapidOCR enlarges the shorter side of an image to."""
+"""Number of pixels to which RapidOCR enlarges the shorter side of a smaller image."""
 
 _VERTICAL_RATIO = 1.5
-"""Ratio of height to width from which a line is vertical."""
+"""A line of text counts as vertical if its height divided by its width is at least this ratio."""
 
 _CLASSIFIED_LINES, _BEGINNING_HEIGHTS = 9, 4
-"""Number of lines whose beginnings are classified as upright or reversed; length of a beginning, in line heights."""
+"""Number of lines that are classified as upright or upside down, and the width of the part of each line that is used,
+from its beginning, as a multiple of the line's height.
+"""
 
 
 def read_image(opened: Opened) -> Items:
     """Yield the words of an image as one document; every frame of a TIFF is a page.
 
-    If the image is inside another file and is only an icon, nothing is yielded.
+    If the image is inside another file, such as a mail, and has the size of an icon, nothing is yielded.
     """
     image = unpacked_image(opened.data, opened.limits)
     from PIL import ImageSequence
@@ -74,9 +76,9 @@ def read_image(opened: Opened) -> Items:
 
 
 def unpacked_image(data: bytes, limits: Limits) -> Image:
-    """Return an opened image, with pixels that are not decoded yet.
+    """Open an image from the bytes of its file. Its pixels are not decoded yet.
 
-    Raises SourceError if it is broken or has too many pixels, or the extra ``ocr`` is not installed.
+    Raises SourceError if the image is broken or has too many pixels, or the extra ``ocr`` is not installed.
     """
     with needs("an image", "ocr"):
         from PIL import Image, UnidentifiedImageError
@@ -93,7 +95,8 @@ def unpacked_image(data: bytes, limits: Limits) -> Image:
 def upright(image: Image) -> Pixels:
     """Return the pixels of an image for :func:`recognise`, rotated as its EXIF orientation says.
 
-    They are uint8 of shape (height, width, 3): blue, green, red. Raises SourceDamaged if the image is broken.
+    Pixels are uint8 of shape (height, width, 3), in the order blue, green, red. Raises SourceDamaged if the image is
+    broken.
     """
     from PIL import ImageOps
 
@@ -146,10 +149,11 @@ class PictureTask:
 
 
 def recognise(image: Pixels) -> str:
-    """Return the words of an image, uint8 (height, width, 3), blue first, line by line from the top.
+    """Return the words of an image, one line of text per line, from top to bottom.
 
-    If the lines are vertical or upside down, the image is rotated and recognised again. The engine could read each such
-    line by itself, but with more errors and in the wrong order.
+    ``image`` is uint8 of shape (height, width, 3), in the order blue, green, red. If the lines are vertical or upside
+    down, the whole image is rotated and recognised again. RapidOCR could rotate each line by itself, but then makes
+    more errors, and the order of the lines is wrong.
 
     Raises
     ------
@@ -169,7 +173,7 @@ def recognise(image: Pixels) -> str:
 
 
 def _recognise_boxes(image: Pixels) -> list[tuple[Any, str]]:
-    """Return the four corners, (4, 2) as x and y, and the words of each recognised piece of a line."""
+    """Return (corners, words) of each recognised piece of a line. Corners are an array (4, 2) of x and y."""
     # The classifier treats long upright lines as reversed. So it is off here; _count_turns gives it shorter pieces.
     output: Any = _engine()(image, use_det=True, use_cls=False, use_rec=True)
     if output.boxes is None or output.txts is None:
@@ -200,7 +204,7 @@ def _count_turns(image: Pixels, boxes: Sequence[Any]) -> int:
 
 
 def _join_lines(boxes: list[tuple[Any, str]]) -> list[str]:
-    """Return the texts of lines from the top; boxes at about the same height form a line, from left to right."""
+    """Return the text of each line, from top to bottom. Boxes at about the same height are one line."""
     lines: list[list[tuple[float, str]]] = []
     middle = height = 0.0
     for box, text in sorted(boxes, key=lambda pair: float(pair[0][:, 1].mean())):
@@ -214,7 +218,7 @@ def _join_lines(boxes: list[tuple[Any, str]]) -> list[str]:
 
 @functools.cache
 def _engine() -> RapidOCR:
-    """Return the engine, loaded once per process, with one thread: files are already read in parallel."""
+    """Return the RapidOCR engine, loaded once per process. It has one thread, because files are read in parallel."""
     with needs("a picture of text", "ocr"):
         from rapidocr import RapidOCR
     return RapidOCR(params={"EngineConfig.onnxruntime.intra_op_num_threads": 1, "Global.log_level": "error"})

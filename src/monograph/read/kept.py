@@ -1,4 +1,4 @@
-"""Pictures of a document that are kept to be described, each with a mark at its position in the text."""
+"""Pictures that a model will describe later. A mark in the document's text shows the position of each picture."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MOST_SIDE = 2_048
-"""Most pixels of the longer side of a picture; a larger picture is scaled down."""
+"""Most pixels of the longer side of a picture. A larger picture is scaled down."""
 
 MOST_BYTES = 4_000_000
-"""Most bytes of a picture file that is passed on unchanged."""
+"""Most bytes of a picture file that is kept unchanged. A larger file is encoded again."""
 
 MOST_BYTES_PNG = 1_000_000
-"""Most bytes of a picture that is encoded again as PNG; a larger one is encoded as JPEG."""
+"""Most bytes of a picture that is encoded again as PNG. If the PNG is larger, the picture is encoded as JPEG."""
 
 MOST_BYTES_A_FILE = 128_000_000
 """Most bytes of all pictures of one file together."""
@@ -42,11 +42,13 @@ class Picture:
     number:
         Number of the picture in the document, from 1; 0 if the picture is the whole document, or a whole page of it.
     digest:
-        SHA-256 of the picture's own file; of ``data`` for a picture without one, such as a page that was drawn.
-    data, media_type:
-        The picture as a PNG or JPEG file, at most MOST_SIDE pixels wide and high.
+        SHA-256 of the picture's own file. For a picture without a file, such as a drawn page, it is that of ``data``.
+    data:
+        The picture as the bytes of a PNG or JPEG file, at most MOST_SIDE pixels wide and high.
+    media_type:
+        Media type of ``data``.
     pixels:
-        Number of pixels of ``data``.
+        Number of pixels (width times height) of the picture in ``data``.
     """
 
     mark: str
@@ -58,7 +60,7 @@ class Picture:
 
 
 class Kept:
-    """Pictures of one document, kept until they are taken."""
+    """Pictures of one document that a model will describe, kept until :meth:`take` yields them."""
 
     def __init__(self) -> None:
         self._pending: list[Picture] = []
@@ -67,8 +69,9 @@ class Kept:
     def mark(self, image: Image, data: bytes = b"", *, numbered: bool = True) -> str:
         """Keep a picture, and return the mark to put in the text at its position.
 
-        ``data`` is the picture's own file, if it has one. Raises SourceTooLarge if the pictures have too many bytes
-        together, and OSError, SyntaxError or ValueError if the picture is broken.
+        ``data`` is the picture's own file, empty if it has none. ``numbered`` is False for a whole page: its number is
+        0. Raises SourceTooLarge if the document's pictures have more than MOST_BYTES_A_FILE together, and OSError,
+        SyntaxError or ValueError if the picture is broken.
         """
         encoded, media_type, pixels = _encode(image, data)
         self._total_bytes += len(encoded)
@@ -88,7 +91,11 @@ class Kept:
 
 
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """Return (bytes, media type, pixels): the picture's own file if it fits, else an upright, smaller PNG or JPEG."""
+    """Return (bytes of a picture file, media type, number of pixels).
+
+    ``data`` is returned unchanged if it is a small, upright PNG or JPEG file. Otherwise the picture is rotated upright,
+    scaled down to MOST_SIDE, and encoded again.
+    """
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES

@@ -16,17 +16,17 @@ class Limits:
     max_bytes:
         Bytes of the file on disk.
     max_seconds:
-        Seconds for reading the file. Text recognition stops earlier, so that the words found until then are kept.
+        Seconds for reading the file. Text recognition stops somewhat earlier, so that the words already found are kept.
     max_memory:
         Bytes of address space of the process that reads the file.
     max_pages:
-        Pages, slides, attachments, or files in an archive.
+        Number of pages, slides, attachments, or files in an archive.
     max_expanded:
-        Bytes that all parts of an archive or an Office file unpack to, together.
+        Total bytes of all parts of an archive or an Office file after unpacking.
     max_ratio:
         Ratio of unpacked to packed size, above which a part of an archive is refused.
     max_pixels:
-        Pixels of an image.
+        Pixels (width times height) of an image.
 
     Raises
     ------

@@ -19,10 +19,10 @@ from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _DEEPEST = 2
-"""Nesting depth from which attachments are not read. A message in an archive has depth 1: its attachments are read."""
+"""Nesting depth from which a message's attachments are not read. A message on disk has depth 0, one in an archive 1."""
 
 Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
-"""Attachments: the name, empty if it has none, and a function that returns the bytes."""
+"""Attachments of a message: (name, function that returns the bytes). The name is empty if the attachment has none."""
 
 _HEADERS = ("from", "to", "cc", "date", "subject")
 
@@ -54,7 +54,10 @@ def read_msg(opened: Opened) -> Items:
 
 
 def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
-    """Yield a message as one document, and each attachment, read as a file, or a problem if it cannot be read."""
+    """Yield a message as one document, then the documents of each attachment, or a problem if it cannot be read.
+
+    ``html`` is used only if ``body``, the plain text, is blank.
+    """
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
     if body.strip():
@@ -82,7 +85,7 @@ def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes,
 
 
 def _attachment_bytes(part: EmailMessage) -> bytes | None:
-    """Return the bytes of an attachment; None for a part without any, such as a delivery report."""
+    """Return the bytes of an attachment; None if the part contains no bytes, as a delivery report."""
     content = part.get_content() if part.get_content_type() == "message/rfc822" else part.get_payload(decode=True)
     inner = content.as_bytes() if isinstance(content, EmailMessage) else content
     return inner if isinstance(inner, bytes) else None
@@ -103,7 +106,7 @@ def _file_name(part: EmailMessage) -> str:
 
 
 def _body(message: EmailMessage) -> tuple[str, bytes]:
-    """Return the plain text of a message, and the first of its HTML parts in UTF-8. Either may be empty."""
+    """Return (plain text, first HTML part as UTF-8 bytes) of a message. Each of the two may be empty."""
     plain, html = [], b""
     for part in _parts(message):
         if part.is_multipart() or part.is_attachment():

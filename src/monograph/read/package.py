@@ -15,7 +15,7 @@ from monograph.read.source import Opened
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
-"""Bytes. The limit of the compression ratio does not apply to parts that unpack to at most this size."""
+"""Number of bytes. The limit of the compression ratio applies only to parts that unpack to more bytes than this."""
 
 _MIME: dict[bytes, Format] = {
     b"application/epub+zip": "epub",
@@ -30,7 +30,8 @@ _OFFICE: tuple[tuple[str, Format], ...] = (
 _OLE: tuple[tuple[str, Format], ...] = (("Workbook", "xls"), ("Book", "xls"), ("__properties_version1.0", "msg"))
 _OLD = {"WordDocument": "an old Word document", "PowerPoint Document": "an old PowerPoint file"}
 _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
-"""Suffixes of parts of Office files that are not parsed as XML: pictures and web pages, which may have a DOCTYPE."""
+"""Suffixes of parts of Office files in which a DOCTYPE is allowed: pictures and web pages, which are not parsed as XML.
+"""
 
 
 def look_inside(opened: Opened, container: Format) -> Format:
@@ -43,7 +44,7 @@ def look_inside(opened: Opened, container: Format) -> Format:
     SourceDamaged
         If the container is broken, or a part of an Office file declares XML entities.
     SourceTooLarge
-        If it would unpack to more than the limits.
+        If the container would unpack to more bytes than the limits allow.
     UnknownFormat
         If no reader understands the format inside.
     """
@@ -80,8 +81,8 @@ def unpacked(opened: Opened) -> zipfile.ZipFile:
     SourceDamaged
         If the archive is broken.
     SourceTooLarge
-        If its parts would unpack to more than the limits. The sizes are those that the archive states: reading a part
-        never returns more than its stated size.
+        If its parts would unpack to more bytes than the limits allow. The sizes that the archive states are used;
+        reading a part never returns more bytes than its stated size.
     """
     try:
         archive = zipfile.ZipFile(io.BytesIO(opened.data))
@@ -111,9 +112,9 @@ def _refuse_locked(archive: zipfile.ZipFile) -> None:
 
 
 def _refuse_entities(archive: zipfile.ZipFile) -> None:
-    """Raise SourceDamaged if a part has a DOCTYPE: only malicious Office files have one.
+    """Raise SourceDamaged if a part of an Office file has a DOCTYPE: only malicious files have one.
 
-    All parts are checked, because a part of XML may have any name.
+    Parts of all names are checked, because an XML part may have any name.
     """
     for entry in archive.infolist():
         if not entry.is_dir() and not entry.filename.lower().endswith(_NOT_PARSED):
@@ -132,8 +133,8 @@ class _RootStarted(Exception):
 def _find_declaration(part: IO[bytes]) -> str:
     """Return "ENTITY" or "DOCTYPE" if XML declares one before its root element, else an empty text.
 
-    Expat parses the part, as the readers' parsers do, so that encodings are treated alike. Bytes that are not XML
-    declare nothing.
+    The part is parsed by Expat, as in the readers, so that encodings are understood in the same way. Return an empty
+    text also if the bytes are not XML.
     """
     declaration = ""
 
@@ -157,7 +158,7 @@ def _find_declaration(part: IO[bytes]) -> str:
 
 
 def xml_of(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    """Return the root element of a part that is XML.
+    """Parse an XML part of an archive, and return its root element.
 
     Raises
     ------

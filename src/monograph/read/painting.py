@@ -1,4 +1,4 @@
-"""Tasks for a child process: to draw a page of a PDF, and to find the places of words on it."""
+"""Tasks for a child process: draw a page of a PDF, and find the positions of words on the page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     import pypdfium2
 
 SECONDS = 20.0
-"""Most seconds for one page, because a user waits for it."""
+"""Most seconds to draw or search one page, for which a user waits."""
 
 _PNG_LEVEL = 4
 
 _DEVICE = 1_000_000
-"""Width and height of a page, in units, while positions on it are converted to shares."""
+"""Width and height that PDFium is given for a page when a position is converted to a share of the page's size."""
 
 
 PAINT_LIMITS = Limits(max_seconds=SECONDS)
@@ -52,7 +52,7 @@ class _PageTask:
 
     @contextmanager
     def opened_page(self) -> Iterator[pypdfium2.PdfPage]:
-        """Open the page for the block."""
+        """Yield the page, open until the end of the block."""
         file = _open_pdf(self.path, self.root, self.limits)
         if not 1 <= self.page <= len(file):
             raise NotFound(f"there is no page {self.page}", f"give 1 to {len(file)}")
@@ -80,16 +80,17 @@ class DrawTask(_PageTask):
 
 @dataclass(frozen=True, slots=True)
 class FindTask(_PageTask):
-    """Task of finding the places of ``words`` on a page of a PDF.
+    """Task of finding the rectangles of ``words`` on a page of a PDF.
 
-    ``before`` is about how many letters and digits precede the words in the page's text.
+    ``before`` is the approximate number of letters and digits before the words in the page's text. If the words occur
+    several times, the occurrence nearest to it is used.
     """
 
     words: str
     before: int
 
     def parts(self) -> Iterator[Boxes]:
-        """Yield the places of the words."""
+        """Yield the rectangles of the words, once."""
         with self.opened_page() as page, closing(page.get_textpage()) as text:
             stretch = _find_stretch(text, letters(self.words), self.before)
             count = 0 if stretch is None else text.count_rects(*stretch)
@@ -106,7 +107,7 @@ _open_pdfs: dict[tuple[str, int, int], pypdfium2.PdfDocument] = {}
 
 
 def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
-    """Return a PDF, open: from the cache if the file is unchanged."""
+    """Return an open PDF. It comes from the cache if the file is unchanged."""
     try:
         state = path.stat()
         key = (str(path), state.st_size, state.st_mtime_ns)
@@ -122,7 +123,11 @@ def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
-    """Return (first character, count) of words on a page: of several matches, the nearest to ``before``."""
+    """Return (index of the first character, number of characters) of words on a page; None if they do not occur.
+
+    ``words`` are in the form of :func:`letters`. Of several matches, the nearest to ``before`` is returned: see
+    :class:`FindTask`.
+    """
     from pypdfium2 import raw
 
     flat, indices = [], []

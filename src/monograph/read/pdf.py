@@ -23,7 +23,7 @@ _RECOGNITION_SCALE = 200 / 72
 """Scale at which a page is drawn for recognition: 200 dots per inch."""
 
 _FULL_PAGE_SHARE = 0.9
-"""Share of a page's area from which a picture counts as filling the page."""
+"""A picture counts as filling its page if it covers at least this share of the page's area."""
 
 _HYPHEN = regex("(?<=\\w)\ufffe\\s*|(?<=[^\\W\\d_])\u00ad\\s*\n\\s*")
 """Matches the hyphen of a word divided at the end of a line: U+FFFE, which PDFium puts there, or a soft hyphen."""
@@ -76,7 +76,7 @@ def read_pdf(opened: Opened) -> Items:
 
 
 def opened_pdf(data: bytes) -> pypdfium2.PdfDocument:
-    """Return a PDF, open. Raises SourceError if it is locked or broken, or the extra ``documents`` is missing."""
+    """Open a PDF. Raises SourceError if it is locked or broken, or if the extra ``documents`` is not installed."""
     with needs("a PDF", "documents"):
         import pypdfium2
     try:
@@ -95,10 +95,11 @@ def _format_pages(numbers: list[int]) -> str:
 def _read_page(
     file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, recognition_error: SourceError | None
 ) -> tuple[str, list[str]]:
-    """Return the text of a page, and the marks of its pictures if they are to be described.
+    """Return (text, marks of pictures) of a page. There are marks only if a model will describe the pictures.
 
-    The text of a page that has only pictures is recognised, or is the mark of the page if it is to be described. If
-    ``recognition_error`` is an earlier error of recognition, that error is raised again instead.
+    If a page has pictures but no text, its words are recognised. If a model will describe pictures, the text is the
+    mark of the whole page instead. ``recognition_error`` is the error of an earlier page. If it is not None, it is
+    raised again for such a page, and nothing is recognised.
     """
     import pypdfium2
 
@@ -159,7 +160,7 @@ def _add_page(composer: Composer, number: int, text: str, titles: list[tuple[int
 
 
 def _outline(file: pypdfium2.PdfDocument) -> dict[int, list[tuple[int, str]]]:
-    """Return the (level, title) of each bookmark, by its page, both from 1."""
+    """Return {page number: (level, title) of each bookmark to that page}. Pages and levels are counted from 1."""
     outline: dict[int, list[tuple[int, str]]] = {}
     with suppress(ValueError, ctypes.ArgumentError, RuntimeError):  # The rest of a broken outline is ignored.
         for bookmark in file.get_toc(max_depth=8):

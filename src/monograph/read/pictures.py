@@ -1,4 +1,4 @@
-"""Pictures in documents: recognises the words of each picture that is large enough, once per document."""
+"""Pictures in documents: recognises the words of each picture that is no icon, once per document."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Pictures:
         self._error: SourceError | None = None
 
     def words(self, data: bytes) -> str:
-        """Return the words of a picture, or its mark if pictures are to be described.
+        """Return the words of a picture, given as the bytes of its file; its mark if a model will describe pictures.
 
         Return an empty text if the picture occurred before, is an icon, is broken or in an unknown format, or cannot
         be recognised.
@@ -66,10 +66,11 @@ class Pictures:
             return ""
 
     def drawn(self, image: Image, *, numbered: bool = True) -> str:
-        """Return the mark of a picture that has no file of its own; an empty text if :meth:`words` would skip it.
+        """Keep a picture that has no file of its own, and return its mark.
 
-        A picture that is not ``numbered`` is a whole page. It does not count towards MOST. Only for such a picture,
-        SourceTooLarge is raised if the pictures have too many bytes.
+        Return an empty text if the picture occurred before, is an icon, or exceeds the limits. If ``numbered`` is
+        False, the picture is a whole page. A whole page is always kept and does not count towards MOST; SourceTooLarge
+        is raised if the pictures then have too many bytes together.
         """
         if not numbered:
             return self._kept.mark(image, numbered=False)
@@ -87,9 +88,9 @@ class Pictures:
         return ""
 
     def after(self, document: Document | None) -> Items:
-        """Yield the pictures that are kept to be described, then the document, then its problem, if it has one.
+        """Yield the kept pictures, then ``document``, then the document's problem if it has one.
 
-        If ``document`` is None, only the problem is yielded: there is no text, or pictures were not recognised.
+        If ``document`` is None, only a problem is yielded: the file has no text, or its pictures were not recognised.
         """
         if document is not None:
             yield from self.take()
@@ -101,10 +102,10 @@ class Pictures:
         yield from self._kept.take()
 
     def problems(self, *, empty: bool) -> Items:
-        """Yield the problem of a document, if any: it is empty, or pictures of it were not recognised.
+        """Yield a problem if the document is empty, or if pictures in it were not recognised.
 
-        If text recognition is not installed, that is a problem only of documents without other text. Otherwise every
-        document with a logo would have one.
+        If pictures were not recognised because text recognition is not installed, only an empty document has a problem.
+        Otherwise every document with a logo would have one.
         """
         uri = self._opened.address.uri
         if self._unread and (empty or not isinstance(self._error, UnknownFormat)):
@@ -152,7 +153,7 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
 
 
 def _targets(archive: zipfile.ZipFile, part: str) -> dict[str, str]:
-    """Return the parts of an Office file that one of its parts refers to, by the ids of these relations."""
+    """Return {relation id: name of the part} for the parts of an Office file that one of its parts refers to."""
     folder, name = posixpath.split(part)
     relations = posixpath.join(folder, "_rels", f"{name}.rels")
     if relations not in archive.namelist():

@@ -9,10 +9,10 @@ from monograph.read.child import ChildPool
 from monograph.read.file import Part, ReadTask, is_harmless, parts_or_error
 
 AHEAD = 64
-"""Most files that are being read or wait: the file whose parts are being returned, and the files after it."""
+"""Most files that are started at the same time: the one whose parts are being returned, and those after it."""
 
 MOST_WAITING = 8_000_000
-"""Bytes of waiting parts. Above it, only the parts of the first file are received."""
+"""Most bytes of parts that wait to be returned. Above it, only parts of the file being returned are received."""
 
 
 class ReaderPool(ChildPool):
@@ -24,8 +24,8 @@ class ReaderPool(ChildPool):
     def read(self, tasks: Sequence[ReadTask]) -> Iterator[tuple[int, Part]]:
         """Yield (index of the task, part) for the parts of every file, in the order of ``tasks``.
 
-        Plain texts are read in this process, all other files in child processes. A file that cannot be read has one
-        part with the error.
+        Files in harmless formats, such as plain text, are read in this process, all other files in child processes. If
+        a file cannot be read, one part with the error is yielded for it.
         """
         ahead: deque[Iterable[Part]] = deque()
         begun = 0

@@ -1,4 +1,4 @@
-"""JSON and YAML: reads each record as a paragraph of ``key: value`` lines, with its JSON path as place."""
+"""JSON and YAML: reads each record as a paragraph of ``key: value`` lines, whose place is the record's JSON path."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from monograph.values import Place
 
 _MOST_VALUES = 5_000_000
 _MOST_YAML_VALUES = 200_000
-"""Most values of a YAML file: its aliases can expand a few bytes to more values than fit in memory."""
+"""Most values of a YAML file, counted after its aliases are expanded: a few bytes can expand to more than memory holds.
+"""
 
 _DEEPEST = 100
 _NAME = regex(r"[^\W\d]\w*")
 _MOST_INLINE_VALUES = 12
-"""Most values of a flat object that is written in the paragraph of the object that contains it."""
+"""Most values of a flat object (without objects in it) that becomes part of the paragraph of the object around it."""
 
 
 def read_json(opened: Opened) -> Items:
@@ -65,7 +66,8 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
 def _records(value: Any, opened: Opened, max_values: int) -> Iterator[tuple[str, list[str]]]:
     """Yield the (JSON path, lines) of each record in reading order.
 
-    A record is an object with the small objects in it, or a list of plain values.
+    A record is an object together with its small objects (see _MOST_INLINE_VALUES), or a list of plain values. A line
+    is ``key: value``.
     """
     stack: list[tuple[str, str, Any, int]] = [("$", "", value, 0)]
     count = 0
@@ -95,7 +97,10 @@ def _format_line(name: str, value: Any) -> str:
 
 
 def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """Return (name, value, path) of each item of an object or list. Small flat objects are replaced by their items."""
+    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``.
+
+    Items of a list have an empty name. A small flat object in an object is replaced by its items, named ``key.inner``.
+    """
     if isinstance(value, list):
         return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
     items = []

@@ -11,14 +11,14 @@ from monograph.regex import regex
 from monograph.values import Place
 
 HEADER_WITHIN = 50
-"""Number of first rows that are searched for the header."""
+"""The header is searched in this many first rows of a table."""
 
 _NUMBER = regex(r"[\s$€£¥+-]*[\d.,'\s]*\d[\d.,'\s]*[%$€£¥]?\s*|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Row with text in at least one cell: its number in the table, from 1, and its cells."""
+    """Row of a table with text in at least one cell. ``number`` counts all rows of the table from 1."""
 
     number: int
     cells: tuple[str, ...]
@@ -36,8 +36,8 @@ def header_among(rows: Sequence[Row]) -> Row | None:
     """Return the row that names the columns, or None.
 
     Only the first row with two or more filled cells can be the header; rows above it are titles. It is the header if
-    none of these cells is a number or date, all of them differ, they fill more than half as many cells as the widest
-    row, and it is not the last row.
+    all of the following hold: no filled cell is a number or a date, all filled cells differ, there are more than half
+    as many as in the widest row, and it is not the last row.
     """
     width = max((sum(map(bool, row.cells)) for row in rows), default=0)
     for row in rows:
@@ -52,7 +52,10 @@ def header_among(rows: Sequence[Row]) -> Row | None:
 
 
 def said(row: Row, header: Row | None) -> str:
-    """Return a row as ``header: value; header: value``, without empty cells. A row above the header has values only."""
+    """Return a row as one line, ``name: value; name: value``, with the header's names. Empty cells are left out.
+
+    Without a header, and for rows above the header, the line has values only.
+    """
     if header is None or row.number < header.number:
         return "; ".join(cell for cell in row.cells if cell)
     names = chain(header.cells, iter(lambda: "", None))
@@ -60,7 +63,7 @@ def said(row: Row, header: Row | None) -> str:
 
 
 def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
-    """Add a table within a text, one paragraph per row except the header."""
+    """Add a table inside a text document: one paragraph per row. The header gets no paragraph."""
     rows = list(rows_of(table))
     header = header_among(rows[:HEADER_WITHIN])
     for row in rows:
@@ -69,7 +72,7 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
-    """Add rows, without the header's, one paragraph per row with its place."""
+    """Add the rows of a sheet: one paragraph per row, whose place is the sheet and row. The header gets none."""
     for row in rows:
         composer.place(Place(0, sheet=sheet, row=row.number))
         composer.add(said(row, header))

@@ -1,4 +1,4 @@
-"""Spreadsheets: reads XLSX with openpyxl, which gives number formats, and XLS, XLSB and ODS with calamine."""
+"""Spreadsheets: reads XLSX with openpyxl, which provides number formats, and XLS, XLSB and ODS with calamine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CURRENCY = regex(r"[$€£¥]")
 
 
 def read_xlsx(opened: Opened) -> Items:
-    """Yield the sheets of an XLSX workbook, row by row. Formulas give their stored results."""
+    """Yield the documents of an XLSX workbook, one paragraph per row. For formulas, the stored results are read."""
     with needs("an Excel file", "documents"):
         import openpyxl
     book = openpyxl.load_workbook(io.BytesIO(opened.data), read_only=True, data_only=True, keep_links=False)
@@ -43,7 +43,7 @@ def read_xlsx(opened: Opened) -> Items:
 
 
 def read_others(opened: Opened) -> Items:
-    """Yield the sheets of an XLS, XLSB or ODS file, row by row."""
+    """Yield the documents of an XLS, XLSB or ODS file, one paragraph per row."""
     with needs("a spreadsheet", "documents"):
         import python_calamine
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(opened.data))
@@ -61,7 +61,7 @@ def read_others(opened: Opened) -> Items:
 
 @dataclass(frozen=True, slots=True)
 class _Sheet:
-    """Sheet: its name, its cells row by row, and its pictures as (row of the upper edge, bytes)."""
+    """Sheet of a workbook. ``table`` has the cells of each row, ``pictures`` the (row of the upper edge, bytes)."""
 
     name: str
     table: Iterable[Sequence[str]]
@@ -69,7 +69,7 @@ class _Sheet:
 
 
 def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
-    """Yield the sheets in documents of at most ROWS_A_DOCUMENT rows. Small sheets share a document."""
+    """Yield documents of about ROWS_A_DOCUMENT rows at most. A large sheet gives several, small sheets share one."""
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
     for sheet in sheets:
@@ -120,7 +120,10 @@ def shown(cell: Any) -> str:
 
 
 def number(value: float, code: str) -> str:
-    """Return a number in a format with decimals, thousands, percent or currency; unformatted in other formats."""
+    """Return a number as ``code``, the cell's number format, displays it.
+
+    Decimals, thousands, percent and currency are supported. In other formats the number is returned unformatted.
+    """
     section = code.split(";")[1 if value < 0 and code.count(";") and code.split(";")[1].strip() else 0]
     literal = "".join(match.group(3) or match.group(1) or "" for match in _QUOTED.finditer(section))
     plain = _QUOTED.sub(lambda match: " " * len(match.group()), section)
@@ -138,7 +141,10 @@ def number(value: float, code: str) -> str:
 
 
 def _plain_text(value: Any) -> str:
-    """Return a value without a format: a float in at most 15 digits and without ``.0``, a midnight as a date only."""
+    """Return the text of a cell's value without a number format.
+
+    A float has at most 15 digits and no ``.0`` at its end. A datetime at midnight is shown as a date.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

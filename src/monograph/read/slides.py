@@ -1,4 +1,4 @@
-"""PowerPoint files: reads the shapes of each slide from the top, with tables, words of pictures, and notes."""
+"""PowerPoint files: reads the shapes of each slide from top to bottom, with tables, words in pictures, and notes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DEEPEST_GROUP = 20
 
 
 def read_pptx(opened: Opened) -> Items:
-    """Yield a presentation as one document. A slide is a place, its title a heading, and its notes come at its end."""
+    """Yield a presentation as one document. Each slide is a place: its title is a heading, its notes come last."""
     with needs("a PowerPoint file", "documents"):
         import pptx
     file = pptx.Presentation(io.BytesIO(opened.data))
@@ -50,7 +50,7 @@ def read_pptx(opened: Opened) -> Items:
 
 
 def _sorted_shapes(shapes: Any, depth: int = 0) -> Iterator[Any]:
-    """Yield shapes from top to bottom. The shapes of a group come at the position of the group."""
+    """Yield shapes from top to bottom. A group is replaced by its shapes. ``depth`` is the number of groups around."""
     for shape in sorted(shapes, key=lambda item: (item.top or 0, item.left or 0)):
         if hasattr(shape, "shapes") and depth < _DEEPEST_GROUP:
             yield from _sorted_shapes(shape.shapes, depth + 1)

@@ -1,4 +1,4 @@
-"""Input and output types of readers: a file's bytes with its address, limits and clock, and the items found."""
+"""Input and output types of readers. The input is a file's bytes with address, limits and clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INSIDE = "!/"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Origin of bytes: the uri, from which the ids of documents are derived, and the path below the root."""
+    """Origin of a file's bytes: its uri, from which ids of documents are computed, and its path below the root."""
 
     uri: str
     path: str
@@ -44,19 +44,19 @@ class Address:
         return PurePosixPath(self.path).stem
 
     def inside(self, name: str) -> Address:
-        """Return the address of a file inside this one."""
+        """Return the address of a file inside this file, such as an attachment. ``name`` is its name there."""
         name = name.replace("\0", "")
         return Address(*(part + INSIDE + name for part in (self.uri, self.path)))
 
 
 class Clock:
-    """Time limit for reading a file. It can be stopped while a part of the file waits to be consumed."""
+    """Time limit for reading a file. The clock can be stopped while the caller uses a part of the file."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return the remaining seconds, below 0 when the time is over."""
+        """Return the remaining seconds. The number is negative when the time is over."""
         return self._end - time.monotonic()
 
     @contextmanager
@@ -69,9 +69,9 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """Bytes to read, with their address, limits, clock, and the number of files that they are nested in (``depth``).
+    """A file's bytes, with address, limits and clock. ``depth`` counts the archives and messages around it.
 
-    If ``describing`` is True, pictures are kept to be described, and their words are not recognised.
+    If ``describing`` is True, pictures are kept so that a model can describe them, and their words are not recognised.
     """
 
     data: bytes
@@ -86,15 +86,15 @@ class Opened:
         return replace(self, data=data, address=self.address.inside(name), depth=self.depth + 1)
 
     def metadata(self, form: str, **known: Any) -> dict[str, Any]:
-        """Return a document's metadata: its path, its format, and the other values that are not empty."""
+        """Return a document's metadata: its path, its format ``form``, and the nonempty values of ``known``."""
         return {"path": self.address.path, "format": form, **{key: value for key, value in known.items() if value}}
 
     def late(self, share: float = 0.75) -> bool:
-        """Return whether more than this share of the time for this file is over."""
+        """Return whether more than ``share`` of the time for reading this file is over."""
         return self.clock.left() < (1 - share) * self.limits.max_seconds
 
     def check_pages(self, count: int, what: str) -> None:
-        """Raise SourceTooLarge if there are more pages, slides or files than the limit. ``what`` names them."""
+        """Raise SourceTooLarge if ``count`` exceeds the limit of pages. ``what`` names the items, such as slides."""
         if count > self.limits.max_pages:
             raise SourceTooLarge(
                 f"it has {count:,} {what}, more than the limit of {self.limits.max_pages:,}", "split it"
@@ -113,7 +113,10 @@ Reader: TypeAlias = Callable[[Opened], Items]
 
 @contextmanager
 def needs(what: str, extra: str) -> Iterator[None]:
-    """Raise ReaderMissing if the block imports from an extra that is not installed. ``what`` names the format."""
+    """Raise ReaderMissing if an import in the block fails because ``extra`` is not installed.
+
+    ``what`` names the format in the message.
+    """
     try:
         yield
     except ImportError as error:
@@ -133,12 +136,12 @@ def is_installed(module: str) -> bool:
 
 
 def problem_of(uri: str, error: SourceError, where: str = "") -> Problem:
-    """Return an error as a problem. ``where`` names the part of the file that it concerns."""
+    """Return the problem for an error. ``where`` names the part of the file that the error concerns, if any."""
     return Problem(uri, f"{where}: {error.message}" if where else error.message, error.hint, error.needs)
 
 
 def text_of(value: Any) -> str:
-    """Return a property of a file as text on one line; an empty text for None, bytes and mappings."""
+    """Return a property of a file, such as the author, as text on one line; empty for None, bytes and mappings."""
     return "" if value is None or isinstance(value, Mapping | bytes) else " ".join(str(value).split())
 
 

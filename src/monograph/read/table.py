@@ -15,7 +15,7 @@ from monograph.read.text import encoding_of
 from monograph.values import Problem
 
 ROWS_A_DOCUMENT = 10_000
-"""Rows per document. A longer table becomes several documents, so that it is never in memory as a whole."""
+"""Most rows per document. A longer table becomes several documents, so that it is never in memory as a whole."""
 
 _DELIMITERS = ",;\t|"
 _LONGEST_CELL = 1_000_000
@@ -50,7 +50,7 @@ def read_table(opened: Opened) -> Items:
 
 
 def _lines(data: bytes) -> Iterator[str]:
-    """Yield the lines, decoded one by one from a buffer that shares the bytes."""
+    """Yield the lines of a text file. They are decoded one by one, and the bytes are not copied."""
     encoding, mark = encoding_of(data)
     buffer = io.BytesIO(data)
     buffer.seek(mark)
@@ -59,9 +59,10 @@ def _lines(data: bytes) -> Iterator[str]:
 
 
 def delimiter_of(sample: Sequence[str]) -> str:
-    """Return the delimiter by which the largest share of the sampled lines has the same number of cells, at least two.
+    """Return the delimiter of a table, judged by ``sample``, some of its lines.
 
-    Of equal shares, more cells win. If no delimiter gives two cells, return a comma.
+    A delimiter is best if it divides the largest share of the lines into the same number of cells, at least two. If
+    two have equal shares, the one with more cells is returned. If none gives two cells, a comma is returned.
     """
     best, best_score = ",", (0.0, 0)
     for delimiter in _DELIMITERS:

@@ -16,13 +16,13 @@ from monograph.regex import regex
 from monograph.values import Document, Problem, Section, content_id
 
 SAMPLE_BYTES = 100_000
-"""Bytes at the beginning of a text from which an unknown encoding is detected."""
+"""Number of bytes at the beginning of a text that are used to detect an unknown encoding."""
 
 TITLE_CHARACTERS = 200
-"""Most characters of a heading. Longer headings are cut, because titles are embedded with every chunk."""
+"""Most characters of a heading. A longer heading is cut, because headings are embedded with every chunk below them."""
 
 PARSED_CHARACTERS = 2_000_000
-"""Most characters of a Markdown text that is parsed. Longer texts are scanned line by line for headings."""
+"""Most characters of a Markdown text that is parsed. A longer text is only scanned line by line for headings."""
 
 _BLOCK = 1 << 20
 
@@ -89,7 +89,7 @@ def _row_document(row: Any, address: Address, text_counts: dict[str, int]) -> Do
 
 
 def decoded(opened: Opened) -> Generator[Problem, None, str]:
-    """Return a file's text, and yield a problem if it is empty or some of it could not be decoded."""
+    """Return a file's decoded text. Yield a problem if the text is empty, or if characters could not be decoded."""
     text, lost = decode(opened.data)
     uri = opened.address.uri
     if not text.strip():
@@ -110,8 +110,12 @@ def _text_document(text: str, address: Address, outline: list[Heading]) -> Docum
 def decode(data: bytes) -> tuple[str, int]:
     """Return bytes as text with plain newlines, and the number of characters that could not be decoded.
 
-    The encoding is that of the byte order mark, if there is one. Otherwise it is UTF-16 if many of every second byte
-    are zero, UTF-8 if nearly all bytes are valid UTF-8, else the encoding that charset-normalizer finds.
+    The first of these rules that applies gives the encoding:
+
+    1. The byte order mark.
+    2. UTF-16, if many of every second byte are zero.
+    3. UTF-8, if nearly all bytes are valid UTF-8.
+    4. The encoding that charset-normalizer finds.
     """
     encoding, mark = encoding_of(data)
     text, lost = _decode_lossy(data[mark:], encoding)
@@ -121,7 +125,7 @@ def decode(data: bytes) -> tuple[str, int]:
 
 
 def encoding_of(data: bytes) -> tuple[str, int]:
-    """Return the encoding of a text, and the length of its byte order mark in bytes. See :func:`decode`."""
+    """Return (encoding, number of bytes of the byte order mark) of a text. For the rules see :func:`decode`."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return encoding, len(mark)
@@ -184,7 +188,7 @@ def first_title(outline: Sequence[Heading]) -> str:
 
 
 def sections_of(found: Iterable[Heading]) -> tuple[Section, ...]:
-    """Return headings as sections. The path of each is the titles of the headings above it, and its own."""
+    """Return a section for each heading. Its path has the titles of the headings above it, then its own title."""
     sections = []
     above: list[Heading] = []
     for heading in found:

@@ -44,7 +44,7 @@ _PUBLISHED = ", ".join(
 """Selector of the elements that state when a page was published."""
 
 _LEAST_MAIN = 0.25
-"""Least share of the page's text for a ``main`` or ``article`` element to be treated as the main part."""
+"""A ``main`` or ``article`` element is treated as the main part if it has at least this share of the page's text."""
 
 
 def read_html(opened: Opened) -> Items:
@@ -63,12 +63,12 @@ def read_html(opened: Opened) -> Items:
 
 
 def parse(data: bytes) -> LexborHTMLParser:
-    """Return a parsed page, decoded by the encoding that it declares, else by a guess from its bytes.
+    """Decode and parse a page. If it does not declare its encoding, the encoding is guessed from its bytes.
 
     Raises
     ------
     SourceDamaged
-        If it has too many unclosed tags.
+        If the page has too many unclosed tags.
     ReaderMissing
         If the extra ``documents`` is not installed.
     """
@@ -92,7 +92,7 @@ def parse(data: bytes) -> LexborHTMLParser:
 
 
 def _decode_by_guess(data: bytes) -> str:
-    """Return the text of a page that declares no encoding. Following HTML, Latin text that is not UTF-8 is cp1252."""
+    """Decode a page that declares no encoding. As HTML says, Latin text that is not valid UTF-8 is cp1252."""
     text, _ = decode(data)
     if not any("\u024f" < character < "\u2000" or character > "\u2fff" for character in text):
         try:
@@ -105,8 +105,8 @@ def _decode_by_guess(data: bytes) -> str:
 def add_page(composer: Composer, parsed: LexborHTMLParser, picture: Callable[[str], str] | None = None) -> None:
     """Add the main text of a page.
 
-    ``picture`` returns the words of a picture by its link; they are added at the position of the picture. Without it,
-    pictures are skipped.
+    ``picture`` is called with the link of each picture and returns its words. They are added at its position. If
+    ``picture`` is None, pictures are skipped.
     """
     body = parsed.body
     if body is None:
@@ -142,7 +142,7 @@ def _main_element(body: LexborNode, text_length: int) -> LexborNode:
 
 
 def _is_menu(node: LexborNode) -> bool:
-    """Return whether an element consists mostly of links, at least three, and has no main headings (h1 to h3)."""
+    """Return whether an element is a menu: most of its text is in links, at least three, and it has no h1, h2 or h3."""
     links = node.css("a")
     if len(links) < 3 or node.css_matches("h1, h2, h3"):
         return False
@@ -151,7 +151,11 @@ def _is_menu(node: LexborNode) -> bool:
 
 
 def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
-    """Add the text of a page to the composer, one paragraph per block element. Does not recurse."""
+    """Add the text below ``root`` to the composer, one paragraph per block element.
+
+    It iterates instead of recursing, so that deeply nested pages do not exhaust the stack. ``picture`` is as for
+    :func:`add_page`.
+    """
     gathered: list[str] = []
     for node, entering in _walk(root):
         tag = node.tag or ""
@@ -194,7 +198,7 @@ _ATOMIC = frozenset({"table", "pre"})
 
 
 def _walk(root: LexborNode) -> Iterator[tuple[LexborNode, bool]]:
-    """Yield (node, entering) for a node and all below it, once before its children and once after them.
+    """Yield each node of a tree twice: as (node, True) before its children, and as (node, False) after them.
 
     The children of tables and preformatted text are not visited.
     """

@@ -1,4 +1,4 @@
-"""Word documents and RTF: reads paragraphs, tables and the words of pictures in order, and headings by their style."""
+"""Word documents and RTF: reads paragraphs, tables and the words in pictures, in order. Styles show the headings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEADING = regex(r"heading (\d)$", re.I)
 
 
 def read_docx(opened: Opened) -> Items:
-    """Yield a Word file as one document. Tracked deletions are left out, insertions included; macros are ignored."""
+    """Yield a Word file as one document. Tracked insertions are included, tracked deletions and macros are left out."""
     with needs("a Word document", "documents"):
         import docx
         from docx.text.paragraph import Paragraph
@@ -46,7 +46,7 @@ def read_docx(opened: Opened) -> Items:
 
 
 def _paragraph_text(paragraph: Any) -> str:
-    """Return the text of a paragraph, with that of links, insertions and text boxes."""
+    """Return the text of a paragraph, including the text of its links, tracked insertions and text boxes."""
     from docx.oxml.ns import qn
 
     word, tab, stop, fallback = qn("w:t"), qn("w:tab"), (qn("w:br"), qn("w:cr")), "Fallback"
@@ -67,7 +67,10 @@ def _paragraph_text(paragraph: Any) -> str:
 
 
 def _table_rows(table: Any) -> Iterator[list[str]]:
-    """Yield the rows of a table. A cell over several columns is followed by empty cells; it contains nested tables."""
+    """Yield the cells of each row of a table. The text of a nested table is part of the cell that contains it.
+
+    A cell that spans several columns is followed by empty cells.
+    """
     from docx.oxml.ns import qn
 
     for row in table._tbl.iterchildren(qn("w:tr")):

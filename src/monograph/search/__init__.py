@@ -1,1 +1,1 @@
-"""A query in, hits out."""
+"""Search: from a query to hits."""

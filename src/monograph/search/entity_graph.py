@@ -1,7 +1,7 @@
 """The part of the entity graph around the entities of a question, loaded into memory.
 
-Entities and chunks are identified by row. Choices among them go by key and by chunk id, so files of the same documents
-give the same part.
+Entities and chunks are identified by row. If only some of the entities or chunks can be loaded, they are chosen in the
+order of entity keys and chunk ids. So two files of the same documents give the same part, although their rows differ.
 """
 
 from __future__ import annotations
@@ -18,22 +18,24 @@ from monograph.store.documents.filters import Allowed
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
-"""Most names of one sentence that are linked to each other; a sentence with more is a list, and links none."""
+"""Most names of one sentence that are linked to each other. A sentence with more names is taken for a list, and links
+none."""
 
 HUB = 2_000
-"""Names with more uses are looked for only in the favoured chunks."""
+"""Most uses of a name whose chunks are looked up. A name with more uses is only read in the favoured chunks."""
 
 ENTITIES = 400
-"""Most entities that are loaded. The starting entities count too, and are always loaded."""
+"""Most entities that are loaded. Starting entities count too, but are loaded even if there are more of them."""
 
 NEIGHBOURS = 12
-"""Most neighbours that one entity adds: those that most chunks name together with it."""
+"""Most neighbours that one entity adds: the entities that most chunks name together with it."""
 
 CHUNKS = 8
-"""Most chunks of one entity that are read: favoured ones first, then in order of id."""
+"""Most chunks of one entity that are read: the favoured chunks first, then the others in order of id."""
 
 _NAMED = Struct("<iBBB")
-"""A record of :data:`monograph.store.graph.graphs.NAMED`."""
+"""Layout of a record of dtype :data:`monograph.store.graph.graphs.NAMED`: row of the name, first and second sentence,
+kind."""
 
 Edge: TypeAlias = tuple[int, int]
 """Rows of two entities, the lower one first."""
@@ -41,12 +43,12 @@ Edge: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PathGraph:
-    """Undirected graph: the neighbours of each entity, as rows, ascending."""
+    """Undirected graph of entities: the rows of the neighbours of each entity, ascending."""
 
     neighbours: Mapping[int, tuple[int, ...]]
 
     def edges(self) -> list[Edge]:
-        """Return every edge once, in ascending order."""
+        """Return every edge once, as (lower row, higher row), in ascending order."""
         return sorted(
             (entity, neighbour)
             for entity, neighbours in self.neighbours.items()
@@ -56,7 +58,10 @@ class PathGraph:
 
 
 def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGraph:
-    """Return the graph of the nodes and of pairs of them, in either order; a pair of equal nodes adds no edge."""
+    """Return the graph of the given nodes, with an edge for each pair of different nodes.
+
+    Pairs may be in either order, and may repeat. Every node of a pair must be in ``nodes``.
+    """
     neighbours: dict[int, set[int]] = {node: set() for node in nodes}
     for first, second in pairs:
         if first != second:
@@ -67,11 +72,14 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Surroundings:
-    """Entities around some starting entities, numbered in the order of their keys.
+    """Entities around some starting entities. They are numbered in the order of their keys.
 
-    In the graph, entities are linked if a chunk names both in one sentence, or if a model linked them. Of each entity,
-    ``kinds`` has the most frequent kind in the chunks that were read, and ``written`` (row of a name, row of a chunk
-    that has it). ``named`` has the entities of each favoured chunk, ``number`` that of each entity by row.
+    ``graph`` links two entities if a chunk names both in one sentence, or if a language model found a relation between
+    them.
+    ``kinds`` has the most frequent kind of each entity in the chunks that were read.
+    ``written`` has, for each entity, (row of one of its names, row of a chunk that contains the name).
+    ``named`` has the numbers of the entities that each favoured chunk names, by the chunk's row.
+    ``number`` has the number of each entity by its row. All other fields use these numbers.
     """
 
     graph: PathGraph
@@ -84,10 +92,10 @@ class Surroundings:
 def around(
     snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: Allowed
 ) -> Surroundings:
-    """Return the entities at most ``hops`` links away from some starting entities, by links in allowed chunks.
+    """Return the entities at most ``hops`` links away from the starting entities, by links in allowed chunks.
 
-    Starting entities, given as rows, that no allowed chunk names are left out. ``favoured`` are rows of allowed chunks,
-    the most telling first; they are read before any others.
+    ``starts`` are the rows of the starting entities. Starting entities that no allowed chunk names are left out.
+    ``favoured`` are the rows of allowed chunks, the most important first. They are read before all other chunks.
     """
     reader = _AroundReader(snapshot, allowed)
     reader.read(favoured)
@@ -119,14 +127,17 @@ def around(
 
 @dataclass(slots=True, eq=False)
 class _ChunkNames:
-    """Names of a chunk in order of first mention, their links, and the entity of each name."""
+    """Names of a chunk in order of first mention, the links between them, and the entity of each name."""
 
     records: list[tuple[int, int, int, int]]
     links: list[tuple[int, int, float]]
     entities: list[int]
 
     def neighbours(self, entity: int) -> set[int]:
-        """Return the entities, perhaps itself too, that share a sentence with an entity or are linked to it."""
+        """Return the entities that share a sentence with an entity, or are linked to it.
+
+        The entity itself may be among them.
+        """
         sentences = set()
         for named, (_, first, second, _) in zip(self.entities, self.records, strict=True):
             if named == entity:
@@ -153,9 +164,10 @@ class _ChunkNames:
 
 @dataclass(slots=True, eq=False)
 class _AroundReader:
-    """Reader of the entities around others.
+    """Loader of the entities around starting entities, with all data read so far.
 
-    ``chunks`` has the chunks read so far, by row; ``favoured`` has the favoured chunks that name each entity.
+    ``heads`` has the entity of each name, and ``keys`` the key of each name and entity, both by row. ``chunks`` has the
+    chunks read so far, by row. ``favoured`` has the favoured chunks that name each entity, by the entity's row.
     """
 
     snapshot: Reader
@@ -166,7 +178,7 @@ class _AroundReader:
     favoured: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def read(self, wanted: Iterable[int]) -> None:
-        """Read those of the chunks that were not read yet."""
+        """Read the chunks that were not read yet."""
         linked = self.snapshot.linked([chunk for chunk in dict.fromkeys(wanted) if chunk not in self.chunks])
         lists = {
             # Many times faster than the array's tolist().
@@ -179,21 +191,24 @@ class _AroundReader:
             self.chunks[chunk] = _ChunkNames(records, links, [heads.get(record[0], record[0]) for record in records])
 
     def meet(self, names: Iterable[int]) -> None:
-        """Load the entity of each name, and its key."""
+        """Load the entity of each name, and the keys of the names and entities."""
         heads, keys = self.snapshot.names.entities(set(names).difference(self.heads))
         self.heads.update(heads)
         self.keys.update(keys)
 
     def key(self, entity: int) -> str:
-        """Return the key of an entity; empty if it is not known."""
+        """Return the key of an entity; empty if the entity was not loaded."""
         return self.keys.get(entity, "")
 
     def entities(self, chunk: int) -> Sequence[int]:
-        """Return the entities that a chunk names."""
+        """Return the entity of each name of a chunk, in order; empty if the chunk was not read."""
         return self.chunks[chunk].entities if chunk in self.chunks else ()
 
     def expand(self, entities: Sequence[int]) -> list[tuple[int, int]]:
-        """Return (entity, neighbour) pairs, at most NEIGHBOURS of each, those that most chunks name together first."""
+        """Return (entity, neighbour) pairs, at most NEIGHBOURS for each entity.
+
+        The pairs that most chunks name together come first.
+        """
         chunks_by_entity = self._choose_chunks(entities)
         self.read(chunk for chunks in chunks_by_entity.values() for chunk in chunks)
         keys = self.keys
@@ -211,7 +226,7 @@ class _AroundReader:
         return [(entity, other) for *_, entity, other in sorted(ranked)]
 
     def _choose_chunks(self, entities: Sequence[int]) -> dict[int, list[int]]:
-        """Return the chunks to read for each entity, at most CHUNKS of each."""
+        """Return the rows of the chunks to read for each entity, at most CHUNKS for each."""
         members = self.snapshot.names.members(entities)
         rare = [name.row for names in members.values() for name in names if name.uses <= HUB]
         mentions = self.snapshot.mentions(rare, self.allowed)
@@ -227,9 +242,10 @@ class _AroundReader:
         return chosen
 
     def kinds(self, entities: Iterable[int]) -> tuple[dict[int, str], dict[int, tuple[int, int]]]:
-        """Return (kind of each entity, (name, chunk) of the first chunk read that names it).
+        """Return (kind of each entity, (name, chunk) at which each entity was first read), both by entity.
 
-        The kind is the one that most chunks give it; of several such kinds, the first in ENTITY_KINDS.
+        The kind is the one that most chunks give the entity. If several kinds are equally frequent, it is the first of
+        them in ENTITY_KINDS. Entities that no chunk names are left out.
         """
         counts: dict[int, dict[int, int]] = {entity: {} for entity in entities}
         written: dict[int, tuple[int, int]] = {}

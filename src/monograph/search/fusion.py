@@ -16,12 +16,12 @@ one question, as a share of the best hit's value:
 - ``graph``: share of the best hit's probability of being evidence. For a chunk that contains codes or quoted phrases
   word for word, that probability counts as at least the share of them that it contains.
 
-The probabilities themselves would not do as relevance. They were fitted on files of thousands of chunks; in a small
+The probabilities themselves cannot serve as relevance. They were fitted on files of thousands of chunks; in a small
 file even a chunk that answers the question exactly seldom reaches 0.5.
 
-Hits are not always in the order of their own worth: in a graph search each hit should add to those before it. A hit
-that is worth more than one above it gets the relevance of that one, so that asking for more hits never changes the
-first ones.
+Hits are not always in the order of these values: in a graph search each hit should add to the hits before it. If a hit
+has a higher value than a hit above it, its relevance is lowered to that of the hit above. So a request for more hits
+never changes the first hits.
 """
 
 from __future__ import annotations
@@ -46,18 +46,19 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Path
 
 POOL = 100
-"""Candidates that each retriever passes to a fusion, or k if that is more. Scores are relative to the candidates, and
-asking for more hits must not change the first ones."""
+"""Number of candidates that each retriever passes to a fusion; k, if k is larger. It does not grow with smaller k
+because scores are relative to the candidates, and a request for more hits must not change the first hits."""
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
-"""Added to a chunk's score for a full match of the query's codes (``exact``) or of its quoted phrases (``phrase``).
+"""Value added to the score of a chunk that contains all codes of the query (``exact``), or all its quoted phrases
+(``phrase``). A chunk that contains only a part of these gets the same part of the value.
 
-A code names one thing: its chunks come first, whatever the scores. A quoted phrase often names one of several things
-that are asked for, so it adds to the score without deciding the order.
+A code names one thing: chunks that contain it come first, whatever their other scores. A question often has several
+parts, and a quoted phrase is only one part of it. So a phrase raises the score without deciding the order.
 """
 
 WEIGHTS = {"lexical": 1.0, "dense": 0.5}
-"""Weight of each retriever's standardised score, chosen on dev sets with the static embedder
+"""Default weight of each retriever's standardised score. The weights were chosen on dev sets with the static embedder
 (docs/explanation/measuring.md)."""
 
 NO_PATHS: Mapping[int, Path] = MappingProxyType({})
@@ -65,9 +66,11 @@ NO_PATHS: Mapping[int, Path] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Chunks found by one retriever: row numbers and absolute scores, highest first, and the effort if it is known.
+    """Chunks that one retriever found, best first.
 
-    ``is_exhaustive`` is true if every chunk that is not in the ranking is known to score 0.
+    ``retriever`` is the name of the retriever. ``rows`` are the rows of the chunks, and ``scores`` their scores, not
+    standardised. ``effort`` is the effort of the search; None if it is not known. ``is_exhaustive`` is true if every
+    chunk that is not in the ranking is known to score 0.
     """
 
     retriever: str
@@ -78,9 +81,9 @@ class Ranking:
 
 
 def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -> list[int]:
-    """Return the rows of the k chunks of highest score, or of all, best first; ties by id.
+    """Return the rows of the k chunks with the highest scores, best first; with ``k`` None, the rows of all chunks.
 
-    Ids are read only for chunks whose scores tie.
+    ``scores`` has the score of each chunk by row. Equal scores are ordered by chunk id. Ids are only read for these.
     """
     best = sorted(scores, key=scores.__getitem__, reverse=True)
     if k is not None and k < len(best):
@@ -103,20 +106,26 @@ def highest(reader: Reader, scores: Mapping[int, float], k: int | None = None) -
 def ranking(
     reader: Reader, retriever: str, scored: Iterable[tuple[int, float]], k: int, effort: Effort | None = None
 ) -> Ranking:
-    """Return a ranking of the k best of (row, score) pairs, ties by id."""
+    """Return a ranking of the k chunks with the highest scores. Equal scores are ordered by chunk id.
+
+    ``retriever`` is the name of the ranking. ``scored`` has (row, score) of each chunk.
+    """
     scores = dict(scored)
     rows = highest(reader, scores, k)
     return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
 
 
 def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
-    """Return a ranking of the k chunks of highest cosine; empty for a zero vector. See PoolRequest on ``stretch``."""
+    """Return a ranking of the k allowed chunks with the highest cosine to a vector; empty for a zero vector.
+
+    ``stretch`` is a factor on the window of the stop condition: see :class:`monograph.search.reader.PoolRequest`.
+    """
     pool = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
     return ranking(reader, "dense", pool.dense, k, pool.effort)
 
 
 def standardised(scores: Float64) -> Float64:
-    """Return (score - mean) / standard deviation of scores, float64 (n,); 0 if all scores are equal."""
+    """Return (score - mean) / standard deviation of each score, float64 (n,); all 0 if the scores are equal."""
     if not len(scores):
         return np.zeros(0)
     # Equal to numpy's mean and std to the bit, but computes the mean once.
@@ -130,9 +139,10 @@ def fuse(
 ) -> tuple[dict[int, float], float]:
     """Return (fused score of each chunk by row number, score of a chunk that no retriever finds).
 
-    ``rankings`` has one a retriever, whose standardised scores count by its weight. A chunk that a ranking lacks gets
-    its lowest score, or 0 if the ranking is exhaustive. ``lifts`` are rankings of word-for-word matches, which add
-    their scores times LIFTS.
+    ``rankings`` has one ranking for each retriever. Its scores are standardised and multiplied by the retriever's
+    weight, then the products are added up for each chunk. A chunk that is not in a ranking counts with the lowest score
+    of that ranking; if the ranking is exhaustive, it counts with a score of 0. ``lifts`` are rankings of word-for-word
+    matches; their scores, times LIFTS, are added at the end.
     """
     totals = {row: 0.0 for retrieved in (*rankings, *lifts) for row in retrieved.rows}
     unfound = 0.0
@@ -148,7 +158,11 @@ def fuse(
 
 
 def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
-    """Return scores by row, raised by the scores of word-for-word matches times LIFTS."""
+    """Return the scores of chunks, by row, after adding the scores of word-for-word matches times LIFTS.
+
+    ``totals`` has the scores before, by row. ``lifts`` are the rankings of word-for-word matches. A match that
+    ``totals`` lacks starts from the lowest score in ``totals``, or from 0 if that is lower.
+    """
     result = dict(totals)
     least = min(totals.values(), default=0.0)
     for lift in lifts:
@@ -158,11 +172,11 @@ def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, f
 
 
 def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
-    """Return the rankings, with the chunks that only others found added to exhaustive ones at a score of 0.
+    """Return the rankings, with chunks that only other rankings have added to each exhaustive ranking at a score of 0.
 
-    Without them, a single chunk that has a word of the question would have a z-score of 0, and would count as much as
-    the chunks that have none. They are added in the order in which the other rankings found them, because the order of
-    row numbers depends on when chunks were inserted.
+    Without these chunks, if a single chunk had a word of the question, its z-score would be 0, and it would count as
+    much as the chunks that have none of the words. The chunks are added in the order of the other rankings, because the
+    order of row numbers depends on when chunks were inserted.
     """
     found = [row for retrieved in rankings for row in retrieved.rows]
     filled = []
@@ -174,7 +188,11 @@ def with_zeros(rankings: Sequence[Ranking]) -> list[Ranking]:
 
 
 def origins_of(rankings: Sequence[Ranking], wanted: Set[int]) -> dict[int, tuple[Origin, ...]]:
-    """Return the origins of each wanted chunk by row number, in the order of the rankings."""
+    """Return the origins of each wanted chunk, by row number: one origin for each ranking that has the chunk.
+
+    An origin has the name of the ranking, and the chunk's rank and score in it. The origins of a chunk are in the order
+    of ``rankings``.
+    """
     origins: dict[int, tuple[Origin, ...]] = {}
     for retrieved in rankings:
         for rank, (row, score) in enumerate(zip(retrieved.rows, retrieved.scores, strict=True)):
@@ -190,9 +208,10 @@ def hits_of(
     origins: Mapping[int, tuple[Origin, ...]],
     paths: Mapping[int, Path] = NO_PATHS,
 ) -> list[Hit]:
-    """Return a hit for each loaded chunk, in the order of ``relevance``, which must be best first.
+    """Return a hit for each chunk of ``relevance`` that was loaded, in the order of ``relevance``.
 
-    All mappings are by row number. Chunks that were not loaded are left out.
+    All mappings are by row number. The caller must order ``relevance`` best first. Chunks that were not loaded are left
+    out.
     """
     hits: list[Hit] = []
     for row, share in relevance.items():
@@ -211,9 +230,10 @@ def hits_of(
 def best_hits(
     reader: Reader, scores: Mapping[int, float], rankings: Sequence[Ranking], k: int, unfound: float = 0.0
 ) -> list[Hit]:
-    """Return the k hits of highest score, ties by id.
+    """Return hits for the k chunks with the highest scores. Equal scores are ordered by chunk id.
 
-    The relevance is the score's distance above ``unfound``, as a share of that of the best hit.
+    The relevance of a hit is (score - ``unfound``) / (best score - ``unfound``), in [0, 1]. ``unfound`` is the score of
+    a chunk that no retriever finds. ``rankings`` give each hit its origins.
     """
     rows = highest(reader, scores, k)
     shares = shares_of([scores[row] for row in rows], unfound)
@@ -222,16 +242,20 @@ def best_hits(
 
 @telemetry.traced("monograph.search.hits")
 def cosine_hits(reader: Reader, found: Ranking, k: int) -> list[Hit]:
-    """Return hits for the first k chunks of a ranking by cosine; the relevance is the cosine, at least 0."""
+    """Return hits for the first k chunks of a ranking by cosine.
+
+    The relevance of a hit is its cosine, or 0 if the cosine is negative.
+    """
     scores = dict(zip(found.rows[:k], found.scores[:k], strict=True))
     relevance = {row: min(1.0, max(0.0, score)) for row, score in scores.items()}
     return hits_of(reader.show(list(scores))[0], scores, relevance, origins_of([found], scores.keys()))
 
 
 def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
-    """Return the distance of each score above ``unfound``, as a share of that of the first score, in [0, 1].
+    """Return (score - ``unfound``) / (first score - ``unfound``) of each score, limited to [0, 1].
 
-    ``unfound`` is the score of a chunk that no retriever finds. All shares are 1 if the first score is not above it.
+    ``scores`` has the highest score first. ``unfound`` is the score of a chunk that no retriever finds. If the first
+    score is not above ``unfound``, all shares are 1.
     """
     if not scores or scores[0] <= unfound:
         return [1.0] * len(scores)
@@ -241,7 +265,8 @@ def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
 def with_falling_relevance(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with relevances that never rise from one hit to the next.
 
-    If the search mode set no relevance, each is the share of the best score.
+    A relevance that is higher than the one before is lowered to it. If the search mode set no relevance, the relevance
+    of a hit is its score as a share of the first hit's score.
     """
     relevances = [hit.relevance for hit in hits]
     if hits and not any(relevances) and hits[0].score > 0:

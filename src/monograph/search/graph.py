@@ -1,9 +1,9 @@
 """Graph search: the default walk, made into hits with a readable path to each.
 
-The first passage often states what the question leaves open: a passage about a film names its director. An embedder
-that reads texts in context embeds the question and that passage as one text, and the passage about the director is then
-near to it (pseudo-relevance feedback). Embedders that average word vectors only add the words of both, which the graph
-does better.
+The most probable passage often states what the question leaves open: a passage about a film names its director. If the
+embedder reads texts in context, the question is embedded together with that passage, as one text. The passage about the
+director is then near to this vector (pseudo-relevance feedback). Embedders that average word vectors are not used for
+this: they only add up the words of both texts, and the graph finds such passages better.
 """
 
 from __future__ import annotations
@@ -31,17 +31,20 @@ READ = 3
 """Number of most probable chunks that are embedded together with the question."""
 
 EXCERPT = 250
-"""Characters of each of these chunks."""
+"""Number of characters at the beginning of each of these READ chunks that are embedded."""
 
 LONGEST = 4
-"""Most links of a path."""
+"""Largest number of links of a path that is shown."""
 
 SHOWN = 40
-"""Characters that are shown of a chunk whose document has no title."""
+"""Number of characters that a path shows of a chunk whose document has no title."""
 
 
 def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
-    """Return at most ``query.k`` hits along the graph; ``question`` is the parsed query."""
+    """Return at most ``query.k`` hits of the default walk along the graph, best first.
+
+    ``question`` is the parsed text of the query.
+    """
     pool = max(POOL, query.k)
     if query.vector is None:
         vector, *_ = vectors = reader.models.embed([query.text, *question.clauses])
@@ -76,11 +79,11 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
 def feedback(
     reader: Reader, question: str, chances: Mapping[int, float], embed: Callable[[Sequence[str]], Float32]
 ) -> Ranking:
-    """Return the ranking of the COVERED most probable chunks by cosine to the question in context.
+    """Return the ranking of the COVERED most probable chunks by their cosine to the question in context.
 
-    The question is embedded together with each of the READ most probable chunks. Chunks that have a vector are ranked
-    by the highest of their cosines. ``chances`` has the probability of each chunk to be evidence, by row; ``embed``
-    returns float32 (n, dimension) for n texts, rows of unit length.
+    The question is embedded together with each of the READ most probable chunks. The score of a chunk is the highest of
+    its cosines to these vectors. Chunks without a stored vector are left out. ``chances`` has the probability of each
+    chunk to be evidence, by row. ``embed`` returns float32 (n, dimension) for n texts, with rows of unit length.
     """
     best = highest(reader, chances, COVERED)
     texts = [text[:EXCERPT] for _, text in reader.titled_texts(best[:READ])]
@@ -100,7 +103,11 @@ def _rank_hits(
     matches: Sequence[Ranking],
     first: rerank.Reordered,
 ) -> list[Hit]:
-    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
+    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches.
+
+    ``ordered`` has (chunk, value) in the order of the walk. ``rankings`` give the hits their origins. ``matches`` are
+    the rankings of word-for-word matches. ``first`` has the chunks that a reranker put in order.
+    """
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -127,7 +134,10 @@ def _rank_hits(
 
 
 def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
-    """Return (chunks that can be read, most probable path to each that was reached over the graph), by row."""
+    """Return (loaded chunks by row, paths by row of the chunk that they lead to).
+
+    The path of a chunk is the most probable one. Chunks that were found by themselves have no path.
+    """
     ways = {row: way for row in best if (way := _find_way(walk_state, row)) is not None}
     where: dict[int, int] = {}
     for way in ways.values():
@@ -155,7 +165,11 @@ def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, Loaded
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Path to a chunk: its first chunk, the (name, chunk that has it) of its links in order, and its probability."""
+    """Path to a chunk in the graph.
+
+    ``head`` is the row of its first chunk. ``links`` are (row of a name, row of the chunk that has it) in order.
+    ``chance`` is the probability of the path.
+    """
 
     head: int
     links: tuple[tuple[int, int], ...]
@@ -163,7 +177,10 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk; None for a chunk found by itself."""
+    """Return the most probable path to a chunk.
+
+    Return None if the chunk was found by itself and its document is not about a name of the question.
+    """
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}
@@ -182,6 +199,9 @@ def _find_way(walk_state: Walk, row: int) -> _Way | None:
 
 
 def chunk_node(one: LoadedChunk) -> PathNode:
-    """Return the last node of a path: a chunk, shown by its document's title or its first words."""
+    """Return the last node of a path: a chunk, with its document's title.
+
+    If the document has no title, the node has the first SHOWN characters of the chunk's text.
+    """
     text = one.title or " ".join(one.chunk.text[:SHOWN].split())
     return PathNode("chunk", one.chunk.id, text)

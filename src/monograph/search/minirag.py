@@ -1,12 +1,12 @@
 """MiniRAG by the paper's own formulas (``Graph(faithful=True)``; Sec. 3.2, Eq. 2 and 3, errata corrected).
 
-Of the chunks that the dense search returns, those stay that name an entity on one of the best paths, in order of their
-similarity to the query. Answer nodes are looked for among all entities read around the starting nodes, not only among
-the starting nodes. Paths are followed by beam search, because there are too many to follow all.
+Of the chunks that the dense search returns, only those are kept that name an entity on one of the best paths. They are
+ordered by their similarity to the query. Answer nodes are looked for among all entities read around the starting nodes,
+not only among the starting nodes. Paths are followed by beam search, because there are too many to follow all.
 
-The paper's k is both the radius around an edge and the number of paths that are kept. Here these are two numbers,
-``RADIUS`` and ``Beam.kept``: fifty steps around an edge reach its whole connected component, so every edge would have
-the same relevance.
+In the paper, k is both the radius around an edge and the number of paths that are kept. Here these are two numbers,
+``RADIUS`` and ``Beam.kept``. With the paper's k of fifty as radius, every edge would reach its whole connected
+component, and all edges would have the same relevance.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from monograph.values import Float32, Hit, Path, PathNode
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """Options of the search for paths.
+    """Options of the beam search for paths.
 
-    ``length`` is the most edges of a path, the paper's n. Of each length the ``width`` best paths are extended. Of each
-    start the ``kept`` best are kept: the paper's k, as a number of paths.
+    ``length`` is the largest number of edges of a path: the paper's n. ``width`` is the number of best paths of each
+    length that are extended. ``kept`` is the number of best paths that are kept for each starting node: the paper's k,
+    as a number of paths.
     """
 
     length: int = 2
@@ -47,37 +48,39 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class ScoredPath:
-    """Rows of the entities on a path, in order, and its score."""
+    """A path through the graph: the entities on it, in order, and its score by Eq. 3."""
 
     nodes: tuple[int, ...]
     score: float
 
 
 MOST_ASKED = 32
-"""Most names of a question that are looked at, the longest first."""
+"""Most names of a question that are looked up, the longest first."""
 
 RADIUS = 2
-"""Steps around an edge within which Eq. 2 counts special nodes."""
+"""Number of steps around an edge within which Eq. 2 counts starting and answer nodes."""
 
 KEY_EDGES = 100
-"""Most edges that count in Eq. 3, those of highest relevance."""
+"""Number of edges that count in Eq. 3: those of the highest relevance by Eq. 2."""
 
 BEAM = Beam()
-"""Length, width and number of the paths of each starting node."""
+"""Options of the search for paths from each starting node."""
 
 ALIKE = 4
-"""Names nearest to each name of the question, itself among them, whose entities are starting nodes."""
+"""Number of stored names that are compared with each name of the question: the nearest ones by embedding. Their
+entities may be starting nodes."""
 
 LEAST_COSINE = 0.8
-"""Least cosine of a name's embedding to that of the question's name for its entity to be a starting node."""
+"""Least cosine of a stored name's embedding to that of a name in the question. Below it, the entity of the stored name
+is no starting node."""
 
 
 def search(reader: Reader, query: Query) -> list[Hit]:
     """Return hits by MiniRAG's formulas: the chunks of the dense search that the best paths reach, by similarity.
 
-    The graph is read as far around the starting nodes as paths, or the neighbourhoods of Eq. 2, reach; entities farther
-    away do not count. If no entity of the question leads to any of the chunks, the hits are those of the dense search,
-    without paths.
+    The graph is read around the starting nodes, as far as paths and the neighbourhoods of Eq. 2 reach. Entities farther
+    away do not count. If no entity of the question leads to any chunk of the dense search, the hits are those of the
+    dense search, without paths.
     """
     vector, k, embedder = query.vector_by(reader), rerank.most(query), reader.models.embedder
     question = parse(reader, query)
@@ -114,7 +117,11 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the similarity of each starting entity to a name of the question, by row; 1 if it has that name."""
+    """Return the starting entities: the similarity of each to a name of the question, by row.
+
+    The similarity is 1 if a name of the entity is in the question. Otherwise it is the highest cosine of the entity's
+    names to names and unknown capitalised words of the question, at least LEAST_COSINE.
+    """
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -133,7 +140,11 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
-    """Return the shortest path, then of highest score, to the first entity that each favoured chunk names, by row."""
+    """Return the shortest path to each favoured chunk, by the chunk's row.
+
+    A path leads to a chunk if the chunk names the last entity of the path. The beginnings of ``paths`` are paths as
+    well. Of equally short paths, the one with the highest score is returned. Chunks without a path are left out.
+    """
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:
@@ -147,7 +158,11 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dic
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the similarity of the query to each chunk that has descriptions, embedded with them, by row."""
+    """Return the cosine of each chunk with its descriptions to the query, by row.
+
+    The document's title, the chunk's text and the descriptions that a language model wrote of its entities are embedded
+    as one text. Chunks without descriptions are left out.
+    """
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         if text := "\n".join(dict.fromkeys(filter(None, descriptions))):
@@ -165,9 +180,9 @@ def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int
 
 
 def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> dict[Edge, int]:
-    """Return Eq. 2 for every edge: the number of special nodes within ``radius`` steps of either of its ends.
+    """Return Eq. 2 for every edge: the number of special nodes within ``radius`` steps of either end of the edge.
 
-    The special nodes are the starting and answer nodes; a node that is both counts once.
+    ``special`` has the starting nodes and the answer nodes. A node that is both counts once.
     """
     bit_of_node = {node: 1 << index for index, node in enumerate(sorted(set(special)))}
     reached = {node: bit_of_node.get(node, 0) for node in graph.neighbours}
@@ -185,7 +200,10 @@ def edge_relevance(graph: PathGraph, special: Collection[int], radius: int) -> d
 
 
 def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
-    """Return the at most ``most`` edges of highest relevance, if it is above 0, with it; ties by the edge."""
+    """Return the relevance of the ``most`` edges with the highest relevance, by edge.
+
+    Edges of relevance 0 are left out. Edges of equal relevance are ordered by their nodes.
+    """
     telling = ((-value, edge) for edge, value in relevance.items() if value > 0)
     return {edge: -value for value, edge in nsmallest(most, telling)}
 
@@ -193,11 +211,13 @@ def key_edges(relevance: Mapping[Edge, int], most: int) -> dict[Edge, int]:
 def best_paths(
     graph: PathGraph, start: tuple[int, float], key: Mapping[Edge, int], answers: Collection[int], beam: Beam
 ) -> list[ScoredPath]:
-    """Return the paths from a start with the highest scores by Eq. 3; none passes an entity twice.
+    """Return the paths from a starting node with the highest scores by Eq. 3. No path passes an entity twice.
 
-    There are at most ``beam.kept``, ties by length, then by nodes. The start by itself is a path too. ``start`` is
-    (entity, its similarity to the question's name, 0 or more), ``key`` the relevance of the key edges, ``answers`` the
-    entities of a kind that answers the question.
+    At most ``beam.kept`` paths are returned. Equal scores are ordered by length, then by nodes. The starting node by
+    itself is a path too.
+    ``start`` is (entity, its similarity to a name of the question, 0 or more).
+    ``key`` has the relevance of the key edges.
+    ``answers`` are the entities of a kind that may answer the question.
     """
     node, similarity = start
     # The sum in Eq. 3, negated: 1, the relevance of a path's key edges, and the number of answer nodes on it.

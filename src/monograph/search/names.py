@@ -30,48 +30,52 @@ if TYPE_CHECKING:
     from monograph.values import Float32
 
 MOST_MENTIONS = 25
-"""A name with more uses is not followed to the chunks that have it."""
+"""Most uses of a name that a walk follows to the chunks that contain it. Names with more uses are not followed."""
 
 MOST_JOINED = 25
-"""A name that asserted relations join to more other names is not followed along them."""
+"""Most other names that asserted relations may join to a name. If there are more, a walk does not follow these
+relations."""
 
 MOST_DOCUMENTS = 12
-"""Most chunks of documents about a name that are linked to it: for many homonyms, the first chunks."""
+"""Most chunks of documents about a name to which the name is linked. If there are more, the name is linked to the first
+of them."""
 
 NamedText: TypeAlias = tuple[str, str, bytes, str]
-"""(title, text, names as bytes of :data:`monograph.store.graph.graphs.NAMED`, rows of the document's subjects as
-JSON)."""
+"""(title of a chunk's document, text of the chunk, the chunk's names as bytes of dtype
+:data:`monograph.store.graph.graphs.NAMED`, rows of the names that the document is about as a JSON list)."""
 
 Signs: TypeAlias = dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]]
-"""By the number of bytes of a code: (rows of names, int64 (n,), and signs of their embeddings as bits, uint8 (n,
-bytes)), in order of key."""
+"""By code size in bytes: (rows of names, int64 (n,), and the signs of their embeddings as bits, uint8 (n, bytes)), both
+in order of the names' keys."""
 
 _SIGNS_OF_BYTE = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.float32) * 2 - 1
 
 LONGEST_TITLE = 8
-"""Most words of a title that is looked for in a text."""
+"""Most words of a phrase in a text that may be the title of a document."""
 
 MOST_SMALL = 3
 """Most words without a capital that may follow each other in a title."""
 
 LONGEST_UNSPACED = 12
-"""Most characters of a name that is looked for in Chinese text."""
+"""Most characters of a phrase in Chinese text that may be a name."""
 
 _RUN = regex("[\u3400-\u4dbf\u4e00-\u9fff][\u3400-\u4dbf\u4e00-\u9fff0-9·•・]+")
 _DOTS = regex("[·•・]")
 _EDGES = frozenset("的了是在和与或及对于把被从到向为以并也都就不有这那其之所等个们我你他她它吗呢吧啊由·•・")
-"""Characters that no name begins or ends with."""
+"""Chinese characters and dots with which no name begins or ends."""
 
 _SMALL_WORDS = FUNCTION_WORDS["english"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartText:
-    """Text of a chunk from which a walk starts, and the names in it whose links may be followed.
+    """Text of a chunk from which a walk starts, and the names in it whose links the walk may follow.
 
-    ``title`` is the document's title, ``begins`` has the offsets at which the sentences begin, ascending from 0. For
-    each name, ``sentences`` has the numbers of the sentences that contain it, none if no sentence does, and ``own``
-    whether the chunk's document is about it.
+    ``title`` is the title of the chunk's document.
+    ``begins`` has the offsets at which the sentences of ``text`` begin, ascending from 0.
+    ``sentences`` has, for each name, the numbers of the sentences that contain it. It is empty for a name that the
+    document is about and that no sentence of the chunk contains.
+    ``own`` has, for each name, whether the chunk's document is about it.
     """
 
     title: str
@@ -84,11 +88,13 @@ class StartText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leads:
-    """Links of an entity to chunks, as rows.
+    """Links of an entity to chunks. Chunks are given as rows.
 
-    ``documents`` are chunks of documents about the entity. For each of these, ``by_beginning`` tells whether the
-    document names the entity only at its beginning, not in its title, and ``rarity`` is 1 / sqrt(number of documents
-    about the name). ``others`` are all other chunks that name the entity.
+    ``documents`` are chunks of documents about the entity.
+    ``by_beginning`` has, for each of these chunks, whether its document names the entity only at its beginning, not in
+    its title.
+    ``rarity`` has, for each of these chunks, 1 / sqrt(number of documents about the name).
+    ``others`` are all other chunks that name the entity.
     """
 
     documents: tuple[int, ...]
@@ -102,10 +108,12 @@ NOWHERE = Leads((), (), (), ())
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRequest:
-    """Entities whose links are to be read, by the rows of their heads, and all the names needed for that.
+    """Entities whose links are to be read, and the names that are needed to read them.
 
-    By the head, ``members`` has the names of each entity, ``joined`` those of other entities that asserted relations
-    join to it. ``names`` are the rows of all these names, ``rare`` of those with at most MOST_MENTIONS uses.
+    ``heads`` are the rows of the entities' heads.
+    ``members`` has the names of each entity, by the row of its head.
+    ``joined`` has, by the same row, the names of the other entities that asserted relations join to the entity.
+    ``names`` are the rows of all these names. ``rare`` are the rows of the names with at most MOST_MENTIONS uses.
     """
 
     heads: Sequence[int]
@@ -117,7 +125,8 @@ class LinkRequest:
     def leads(self, subjects: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]) -> dict[int, Leads]:
         """Return the links of each entity, by the row of its head, in the order of ``heads``.
 
-        ``subjects`` are the chunks of documents about the names; ``naming`` has the chunks that name each rare name.
+        ``subjects`` are the chunks of the documents about the names. ``naming`` has the rows of the chunks that contain
+        each rare name, by the row of the name.
         """
         subjects_by_name: dict[int, list[SubjectChunk]] = {}
         for subject in subjects:
@@ -144,8 +153,8 @@ class LinkRequest:
 class Names:
     """Names in one state of a file, or in the catalogue of a shelf. Names are identified by their rows there.
 
-    ``connection`` is in a read transaction; ``ahead`` announces pages that are about to be read; ``signs`` caches the
-    embeddings' signs for :meth:`like`, for this state only.
+    ``connection`` is in a read transaction. ``ahead`` announces pages that are about to be read. ``signs`` caches the
+    signs of the embeddings for :meth:`like`; it is valid for this state only.
     """
 
     connection: Connection
@@ -153,17 +162,20 @@ class Names:
     signs: Signs = field(default_factory=dict)
 
     def known(self, keys: Collection[str]) -> dict[str, NameRow]:
-        """Return the names that have one of the keys and are in use, by key."""
+        """Return the names in use that have one of the given keys, by key. Keys without such a name are left out."""
         self.ahead.keys(self.connection, keys)
         return names.known(self.connection, keys)
 
     def called(self, first: Collection[str]) -> list[NameRow]:
-        """Return the person names that begin with one of these first names, if only one person has that first name."""
+        """Return the persons that a first name identifies, in order of key.
+
+        ``first`` are first names. A first name identifies a person if all persons with this first name are one entity.
+        """
         self.ahead.called(self.connection, first)
         return names.called(self.connection, first)
 
     def subjects_among(self, rows: Collection[int]) -> set[int]:
-        """Return the rows of the names that a document is about."""
+        """Return the rows of the names, among the given rows, that a document is about."""
         return graphs.are_subjects(self.connection, rows)
 
     def load(self, rows: Collection[int]) -> dict[int, NameRow]:
@@ -179,7 +191,7 @@ class Names:
         return names.members(self.connection, heads)
 
     def entities(self, rows: Collection[int]) -> tuple[dict[int, int], dict[int, str]]:
-        """Return (row of the entity of each name, key of each name and of each entity), both by row."""
+        """Return (row of the head of each name's entity, key of each name and of each head), both by row."""
         records = names.heads(self.connection, rows) if rows else []
         keys = {head: key for *_, head, key in records}
         keys.update((row, key) for row, key, *_ in records)
@@ -188,10 +200,12 @@ class Names:
     def like(self, vectors: Float32, k: int) -> list[list[tuple[int, float]]]:
         """Return (row, estimated cosine) of the k names in use nearest to each vector, nearest first, ties by key.
 
-        ``vectors`` is float32 (n, dimension), the cosines are in [-1, 1]. A vector of zeros has no near names, and a
-        name without an embedding is near nothing. Only the signs of an embedding's values are stored. The cosine of a
-        vector to the signs, times sqrt(pi / 2), estimates its cosine to the embedding if the embedding's values were
-        normally distributed: within about 0.05 for 256 values.
+        ``vectors`` is float32 (n, dimension). The cosines are in [-1, 1]. The list of a zero vector is empty, and names
+        without an embedding are left out.
+
+        Only the signs of the values of an embedding are stored. The cosine of a vector to these signs, times sqrt(pi /
+        2), estimates its cosine to the embedding. For 256 normally distributed values the estimate is within about
+        0.05.
         """
         lengths = np.linalg.norm(vectors, axis=1)
         nonzero = np.flatnonzero(lengths > 0)
@@ -220,7 +234,7 @@ class Names:
         return best
 
     def starts(self, given: Sequence[NamedText]) -> list[StartText]:
-        """Return the start texts of chunks, in order. The order of a text's names depends on that text alone."""
+        """Return the start text of each chunk, in order. The order of its names depends only on that chunk."""
         named = [np.frombuffer(packed, dtype=graphs.NAMED).tolist() for *_, packed, _ in given]
         own_rows = [frozenset[int](json.loads(rows)) for *_, rows in given]
         titles = title_phrases([text for _, text, *_ in given])
@@ -253,7 +267,11 @@ class Names:
         return start_texts
 
     def links(self, heads: Sequence[int]) -> LinkRequest:
-        """Return the request for the links of some entities: their names, and those joined by asserted relations."""
+        """Return the request for the links of entities.
+
+        It has the names of the entities, and the names of the other entities that asserted relations join to them.
+        ``heads`` are the rows of the entities' heads.
+        """
         members = names.members(self.connection, heads)
         joined = self._load_joined(members)
         own_names = [name for group in members.values() for name in group]
@@ -263,15 +281,16 @@ class Names:
         return LinkRequest(heads, members, joined, [name.row for name in name_rows], rare)
 
     def written(self, where: Mapping[int, int]) -> dict[int, tuple[str, str]]:
-        """Return (entity id, spelling) of each name, by the row of the name, as :func:`as_entities` does.
+        """Return (entity id, spelling) of each name, by the row of the name; see :func:`as_entities`.
 
-        ``where`` maps the row of each name to the row of a chunk of this file: see :func:`written`.
+        ``where`` maps the row of each name to the row of the chunk in which its spelling is looked up: see
+        :func:`written`.
         """
         heads, keys = self.entities(where)
         return as_entities(heads, keys, written(self.connection, where, keys))
 
     def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
-        """Return the names of the entities that asserted relations join to each entity, by the entity's head."""
+        """Return the names of other entities that asserted relations join to each entity, by the row of its head."""
         keys = [name.key for group in members.values() for name in group]
         joined = assertions.joined(self.connection, keys, MOST_JOINED)
         if not joined:
@@ -291,8 +310,9 @@ class Names:
 def written(connection: Connection, where: Mapping[int, int], keys: Mapping[int, str]) -> dict[int, str]:
     """Return the spelling of each name in a chunk, by the row of the name; an empty text if the chunk lacks the name.
 
-    ``where`` gives the row of the chunk in which each name is looked up, and ``keys`` the key of each name. If the
-    title of the chunk's document is the name, the spelling is that of the title, else that of the chunk's text.
+    ``where`` maps the row of each name to the row of the chunk in which it is looked up. ``keys`` has the key of each
+    name by row. If the title of the chunk's document is the name, the spelling is the title's. Otherwise it is the
+    spelling in the chunk's text.
     """
     values = graphs.extraction_values(connection, set(where.values()))
     texts = dict(zip(values, stored_chunks.titled_texts(connection, values), strict=True))
@@ -322,8 +342,8 @@ def as_entities(
 ) -> dict[int, tuple[str, str]]:
     """Return (entity id, spelling) of each name in ``written``, by the row of the name.
 
-    ``heads`` and ``keys`` are as :meth:`Names.entities` returns them. The spelling is that in ``written`` or, if that
-    is empty, the name's key.
+    ``written`` has the spelling of each name by row; if it is empty, the name's key is returned in its place. ``heads``
+    and ``keys`` are the two mappings that :meth:`Names.entities` returns.
     """
     return {
         row: (entity_id(keys.get(heads.get(row, row), "")), text or keys.get(row, "")) for row, text in written.items()
@@ -331,10 +351,10 @@ def as_entities(
 
 
 def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
-    """Return, for each text, the keys of phrases that may be a title, with the offset of the first occurrence.
+    """Return, for each text, the keys of the phrases that may be a title, each with the offset of its first occurrence.
 
-    A phrase is in one sentence, begins with a capital or digit, and has at most MOST_SMALL words without one in a row.
-    In Chinese, any run of characters may be a title.
+    A phrase is in one sentence and begins with a capital or a digit. At most MOST_SMALL of its words in a row may lack
+    a capital or digit. In Chinese text, any run of characters may be a title.
     """
     phrases = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     for text, offsets in zip(texts, phrases, strict=True):
@@ -345,7 +365,10 @@ def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
 
 
 def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, key) of runs of 2 to LONGEST_UNSPACED Chinese characters that may be names, by start."""
+    """Yield (start, end, key) of the spans of Chinese characters that may be names, in order of start.
+
+    A span has 2 to LONGEST_UNSPACED characters. Spans overlap.
+    """
     if text.isascii():
         return
     for run in _RUN.finditer(text):

@@ -20,23 +20,26 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 MOST_CHARACTERS = 16_384
-"""Longest query in characters, about 2,700 words; longer ones are cut."""
+"""Most characters of a query, about 2,700 words. Longer queries are cut to this length."""
 
 SMALL = 1e-9
-"""If the largest absolute value of a query's vector is below this, or above its inverse, the vector is scaled so that
-it is 1."""
+"""Least size of a query vector that is used as it is: if its largest absolute value is not between SMALL and 1 / SMALL,
+the vector is scaled so that this value is 1."""
 
 
 @runtime_checkable
 class Strategy(Protocol):
-    """A search mode. Callers may pass an object of their own wherever a mode's name is accepted.
+    """Interface of a search mode. Callers may pass an object of their own wherever a mode's name is accepted.
 
-    Optional attributes, read before the search: ``needs_graph`` (refuse files without a graph), ``needs_vector``
-    (results depend on the query's vector) and ``asks_model`` (it reads ``query.answer_types``).
+    These optional attributes are read before the search:
+
+    - ``needs_graph``: whether files without a graph are refused.
+    - ``needs_vector``: whether the results depend on the query's vector.
+    - ``asks_model``: whether the mode reads ``query.answer_types``, for which a language model is asked.
     """
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return at most ``query.k`` hits from one open state of an archive, best first; ranks count from 0."""
+        """Return at most ``query.k`` hits from one state of an archive, best first. Their ranks count from 0."""
         ...
 
 
@@ -44,7 +47,8 @@ class Strategy(Protocol):
 class Reranking:
     """A reranker for one search, and the weight of its scores.
 
-    ``score`` takes a question and texts, and returns how well each text answers the question.
+    ``score`` is a function of a question and texts. It returns a number for each text: the higher, the better the text
+    answers the question. ``weight`` is the factor on the standardised scores of the reranker.
     """
 
     score: Callable[[str, Sequence[str]], list[float]]
@@ -53,7 +57,7 @@ class Reranking:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Query:
-    """A validated search request, built by the public search methods.
+    """A validated search request. The public search methods build it.
 
     Parameters
     ----------
@@ -64,13 +68,14 @@ class Query:
     how:
         The search mode.
     filter:
-        The chunks that may be found.
+        Only chunks that match this filter are found.
     vector:
-        The question's vector, float32 (dimension,), if the caller gave one.
+        The question's vector, float32 (dimension,), if the caller gave one. None embeds ``text`` when it is needed.
     reranker:
-        Reranks the first hits: see :mod:`monograph.search.rerank`.
+        Puts the first hits in a new order (see :mod:`monograph.search.rerank`); None keeps the order of the search.
     answer_types:
-        The entity types that a language model expects of the answer; empty unless the mode has ``asks_model``.
+        The entity types that the answer may have, according to a language model; empty unless the mode has
+        ``asks_model``.
 
     Raises
     ------
@@ -95,12 +100,18 @@ class Query:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
     def vector_by(self, reader: Reader) -> Float32:
-        """Return the question's vector, float32 (dimension,): the caller's, or one from the archive's embedder."""
+        """Return the question's vector, float32 (dimension,).
+
+        It is the caller's vector or, if there is none, the vector that the archive's embedder makes of the text.
+        """
         return reader.models.embed([self.text])[0] if self.vector is None else self.vector
 
 
 def given_vector(vector: Sequence[float] | Float32 | None) -> Float32 | None:
-    """Return the caller's vector as float32 (dimension,); None if there is none. Raises InputError if not finite."""
+    """Return the caller's vector as float32 (dimension,), or None if the caller gave none.
+
+    A vector with very large or very small values is scaled. Raises InputError if a value is not finite.
+    """
     if vector is None:
         return None
     array = arguments.vector(vector, "the query's vector")

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from monograph.store.graph.names import NameRow
 
 LONGEST_NAME = 10
-"""Most words of a name that is looked for in a question."""
+"""Most words of a phrase in a question that is looked up as a name."""
 
 YEARS = range(1900, 2100)
 MOST_YEARS = 3
-"""Most years for a day without a year. If the file names that day in at most this many years, the question means all of
-them; otherwise none."""
+"""If a question names a day without a year, and the file has that day in at most this many years, the question means
+the day in all of these years. If the file has it in more years, the question means none of them."""
 
 MOST_READ = 2_000
-"""Characters of a question in which a period is looked for."""
+"""Number of characters, from the beginning of a question, in which a period is looked for."""
 
 MOST_WORDS = 64
 MOST_CLAUSES = 8
@@ -56,7 +56,11 @@ _CLAUSE = regex(
 
 @dataclass(frozen=True, slots=True)
 class NamedEntity:
-    """A name in the question, with its entity's row, and its share of the weight of the question's words, 0 to 1."""
+    """A name in the question that the file knows.
+
+    ``name`` is the stored name, with the row of the head of its entity. ``share`` is the weight of the name's words as
+    a share of the weight of all the question's words, from 0 to 1.
+    """
 
     name: NameRow
     share: float
@@ -66,11 +70,17 @@ class NamedEntity:
 class Question:
     """A parsed question.
 
-    ``keys`` are all its words, folded. ``words`` are the hashes of its telling words, ascending, uint32, ``weights``
-    the inverse document frequency of each, float64, scaled to a sum of 1, and ``place`` the position of each hash.
-    ``names`` are the longest names in it that the file knows, none part of another; ``unknown`` the capitalised words
-    after the first that are in no such name. ``clauses`` are its parts of at least three words, or the whole text.
-    ``counts`` are those of all its words, codes and phrases.
+    ``text`` is the question as it was given.
+    ``keys`` are the keys of all its words.
+    ``words`` are the hashes of its content words, uint32, ascending. Words that no chunk contains, or more than half of
+    all chunks, are left out.
+    ``weights`` are the inverse document frequencies of ``words``, float64, scaled to a sum of 1.
+    ``place`` maps each hash to its position in ``words``.
+    ``names`` are the longest names in the question that the file knows; none is a part of another.
+    ``unknown`` are its capitalised words that are in none of these names. Its first word and function words do not
+    count.
+    ``clauses`` are its parts of at least three words, or the whole text if there are none.
+    ``counts`` are the counts of all its words, codes and phrases.
     """
 
     text: str
@@ -84,7 +94,10 @@ class Question:
     counts: Counts
 
     def places(self, words: Iterable[str]) -> frozenset[int]:
-        """Return the positions in ``words`` of those of the folded ``words`` that the question has."""
+        """Return the positions, in the question's :attr:`words`, of the given folded words.
+
+        Words that the question does not have are left out.
+        """
         positions = set(map(self.place.get, map(word_hash, words)))
         positions.discard(None)
         return cast("frozenset[int]", frozenset(positions))
@@ -92,7 +105,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A word as it is written, its key, and whether it has a capital and is not a function word."""
+    """A word of a question: as it is written, and its key.
+
+    ``is_capital`` is true if it begins with a capital letter and is not a function word.
+    """
 
     written: str
     key: str
@@ -101,7 +117,11 @@ class _Token:
 
 @telemetry.traced("monograph.search.question")
 def parse(reader: Reader, query: Query) -> Question:
-    """Parse the text of a query: return its words, names and clauses, and the number of chunks that have each word."""
+    """Return the parsed question of a query.
+
+    It has the words of the question with the number of chunks that contain each, the names that the file knows, and the
+    clauses: see :class:`Question`.
+    """
     text = query.text
     small = FUNCTION_WORDS[language_of(text)] | ASKING_WORDS
     tokens: list[_Token] = []
@@ -149,13 +169,19 @@ def parse(reader: Reader, query: Query) -> Question:
 
 
 def clauses(text: str) -> tuple[str, ...]:
-    """Return at most MOST_CLAUSES parts of a question, each of at least three words; the whole text if it has none."""
+    """Return at most MOST_CLAUSES parts of a question, each of at least three words.
+
+    If no part has three words, return the whole text as the only part.
+    """
     parts = [part.strip() for part in _CLAUSE.split(text) if len(part.split()) >= SHORTEST_CLAUSE]
     return tuple(parts[:MOST_CLAUSES]) or (text,)
 
 
 def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) -> tuple[list[NameRow], tuple[str, ...]]:
-    """Return (the longest known names, capitalised words after the first that are in none of them)."""
+    """Return (the longest names that the file knows, capitalised words that are in none of these names).
+
+    The first word of the question is never among the capitalised words. ``small`` are function words.
+    """
     keys = [token.key for token in tokens]
     spans: dict[tuple[int, int], str] = {}
     for length in range(min(LONGEST_NAME, len(tokens)), 0, -1):
@@ -185,7 +211,10 @@ def _find_names(reader: Reader, tokens: list[_Token], small: Collection[str]) ->
 
 
 def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return the longest names in Chinese text, of two characters only if a document is about it, unless excluded."""
+    """Return the longest names in Chinese text that the file knows and that are not ``excluded``.
+
+    A name of two characters is returned only if a document is about it.
+    """
     spans = list(unspaced_spans(text))
     by_key = reader.names.known({key for *_, key in spans})
     subject_rows = reader.names.subjects_among([row.row for row in by_key.values()])
@@ -201,7 +230,11 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
 
 
 def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded: Sequence[NameRow]) -> list[NameRow]:
-    """Return names that the file knows in another form: days, persons by one word or by first name, in order of key."""
+    """Return names that the question writes in another form than the file, in order of key, without ``excluded`` names.
+
+    Other forms are: a day in another format or without its year, a person's name written as one word, and a first name
+    that only one person has.
+    """
     written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.
@@ -224,11 +257,11 @@ def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded:
 
 
 def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
-    """Return the periods that a question asks for; none if no document has a date or a reranker reads the question.
+    """Return the periods that a question asks for.
 
-    Relative periods, such as *last week*, are counted from the day of the newest document. If a corpus no longer grows,
-    its users mean a time near that day rather than near today. It also means that the same question finds the same hits
-    whenever it is asked.
+    There are none if no document has a date, or if a reranker reads the question. Relative periods, such as *last
+    week*, are counted from the day of the newest document. If a corpus no longer grows, its users mean a time near that
+    day rather than near today. In addition, the same question then finds the same hits whenever it is asked.
     """
     text = query.text[:MOST_READ]
     if query.reranker is not None or TIMES.search(text) is None:

@@ -1,8 +1,8 @@
 """``Reader``: the protocol through which a search reads one state of a file or of a shelf.
 
-In a search of a shelf each method is one network round: count, pool, then starts and leads for each hop, and show.
-Chunks, names and documents are identified by rows, which are numbers that only this reader uses. No answer depends on
-an earlier call.
+In a search of a shelf, each call of a method is one round over the network. A graph search calls ``count``, ``pool``,
+for each hop ``starts`` and ``leads``, and at last ``show``. Chunks, names and documents are identified by rows. Rows
+are numbers that are valid for one reader only. The result of a call does not depend on earlier calls.
 """
 
 from __future__ import annotations
@@ -27,19 +27,24 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Mention, Summary
 
 EVIDENCE = np.dtype([("row", "<i8"), ("document", "<i8"), ("words", "<u8"), ("hash", "<u8")])
-"""Record that is used to score a chunk: its row, its document's row (NO_DOCUMENT of :mod:`monograph.store.graph.graphs`
-if the chunk is not in the graph), a bit for each of the question's words that it contains (bit i for word i), and a
-hash of all its words."""
+"""Record by which a chunk is scored.
+
+``row`` is the chunk's row. ``document`` is the row of its document, or NO_DOCUMENT of
+:mod:`monograph.store.graph.graphs` if the chunk is not in the graph. In ``words``, bit i is 1 if the chunk contains
+word i of the question. ``hash`` is a hash of all words of the chunk.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
     """Counts of a question's words, and the chunks that contain its codes and phrases word for word.
 
-    ``total`` is the number of chunks in the corpus, ``chunks`` that of those that have each folded word; words that no
-    chunk has are left out, and function words are counted only until they are common. ``held`` has (row, worth) of the
-    chunks that contain each code or phrase: see :func:`monograph.search.words.worth`. ``postings`` are those that a
-    file read to count, and ranks by; None if it did not read any.
+    ``total`` is the number of chunks in the corpus.
+    ``chunks`` has the number of chunks that contain each folded word, by word. Words that no chunk contains are left
+    out. The count of a function word may stop as soon as the word is known to be common.
+    ``held`` has, by code or phrase, (row, worth) of the chunks that contain it: see
+    :func:`monograph.search.words.worth`.
+    ``postings`` are the postings that a file read to count the words, and by which it can rank; None if it read none.
     """
 
     total: int
@@ -52,8 +57,8 @@ class Counts:
 class WalkRequest:
     """Data that a graph search requests about the chunks of its pool.
 
-    ``names`` are rows of the question's names, ``words`` hashes of its words, ascending, and ``clauses`` vectors of its
-    clauses, float32 (n, dimension).
+    ``names`` are the rows of the question's names. ``words`` are the hashes of the question's words, ascending.
+    ``clauses`` are the vectors of the question's clauses, float32 (n, dimension).
     """
 
     names: Collection[int]
@@ -65,10 +70,13 @@ class WalkRequest:
 class PoolRequest:
     """Request for the candidates of a search.
 
-    ``k`` is the most chunks by words, and the most by vector; chunks that tie with the last are returned as well.
-    ``words`` are folded words to rank by, included in ``counts``. Without any there is no lexical ranking, and without
-    a ``vector``, float32 (dimension,), that is not zero no dense one. ``stretch`` is a factor on the window of the stop
-    condition of the vector search. ``walk`` requests additional data about the chunks, for a graph search.
+    ``k`` is the number of chunks to return by words, and the number to return by vector. Chunks that tie with the last
+    are returned too.
+    ``filter`` allows the chunks that may be returned.
+    ``words`` are the folded words to rank by; ``counts`` has their counts. Without words there is no lexical ranking.
+    ``vector`` is float32 (dimension,). If it is None or zero, there is no dense ranking.
+    ``stretch`` is a factor on the window of the stop condition of the vector search.
+    ``walk`` requests the additional data about the chunks that a graph search needs; None for other searches.
     """
 
     k: int
@@ -81,12 +89,13 @@ class PoolRequest:
 
 
 class Evidence(Protocol):
-    """Documents and words of the chunks that one round of a search found."""
+    """Documents and words of the chunks that one call of :meth:`Reader.pool` or :meth:`Reader.leads` found."""
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
-        """Return EVIDENCE records (n,) of ``rows``, which must be different chunks of this round.
+        """Return one EVIDENCE record for each chunk, as an array (n,).
 
-        ``words`` are hashes of the question's words.
+        ``rows`` are the rows of the chunks: distinct, and all from the call that returned this object. ``words`` are
+        the hashes of the question's words.
         """
         ...
 
@@ -98,15 +107,19 @@ NO_COSINES: tuple[Int64, Float32] = np.empty(0, np.int64), np.empty((0, 0), np.f
 class Pool:
     """Candidates of a search.
 
-    ``evidence`` has the documents and words of all chunks of the pool; of none if no walk was requested. ``lexical``
-    has (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, ``dense`` (row,
-    cosine) of the k nearest; both also of all that tie with the last. ``effort`` is that of the vector search, if there
-    was one.
+    ``lexical`` has (row, score) of the k best chunks by FTS5's BM25 (k1 = 1.2, b = 0.75) over title and text, and of
+    the chunks that tie with the last.
+    ``dense`` has (row, cosine) of the k nearest chunks, and of the chunks that tie with the last.
+    ``effort`` is the effort of the vector search; None if there was no such search.
 
-    ``subjects`` are the first chunks of the documents about the question's names, in order of their place in the
-    document, then of id. ``named`` has (name, chunk) pairs, by row, for the chunks of the pool that have a name of the
-    question. ``cosines`` has (rows of the chunks of the pool that have a vector, their cosines to the clauses, float32
-    (clauses, rows)).
+    The other fields serve a graph search, and are only filled if a walk was requested.
+    ``evidence`` has the documents and words of all chunks of the pool.
+    ``subjects`` are the first chunks of the documents about the question's names. They are ordered by their position in
+    the document, then by id.
+    ``named`` has a pair (row of the name, row of the chunk) for each name of the question that a chunk of the pool
+    contains.
+    ``cosines`` is (rows of the chunks of the pool that have a vector, their cosines to the question's clauses). The
+    cosines are float32 (clauses, rows).
     """
 
     evidence: Evidence
@@ -121,7 +134,7 @@ class Pool:
 NOWHERE: Mapping[int, int] = MappingProxyType({})
 
 Shown: TypeAlias = tuple[dict[int, LoadedChunk], dict[int, tuple[str, str]]]
-"""(chunks by row, (entity id, written form) of names by row)."""
+"""(chunks by row, (entity id, spelling) of each name by the row of the name)."""
 
 
 class SearchModels(Protocol):
@@ -129,42 +142,52 @@ class SearchModels(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of the stored vectors. Raises ModelError if it cannot be loaded here."""
+        """The embedder that made the stored vectors. Raises ModelError if it cannot be loaded on this machine."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Float32:
-        """Return vectors of queries, float32 (n, dimension), of unit length, from that embedder. Raises ModelError."""
+        """Return the vectors of queries from :attr:`embedder`, float32 (n, dimension), of unit length.
+
+        Raises ModelError if the embedder fails.
+        """
         ...
 
 
 class Reader(Protocol):
     """One state of a corpus, for the duration of a search. Rows that do not exist are left out of results.
 
-    ``allowed`` is the filter of the chunks that may be found, and that a walk may pass.
+    A parameter ``allowed`` is always a filter of chunks: only chunks that match it are found, and a walk passes only
+    these.
     """
 
     @property
     def models(self) -> SearchModels:
-        """The models of the archive."""
+        """The models of the archive that is searched."""
         ...
 
     @property
     def names(self) -> Names:
-        """Names of the archive. They take no network round: a shelf has the names of all its files in one place."""
+        """The names of the archive.
+
+        Reading them takes no network round: a shelf has the names of all its files in one place.
+        """
         ...
 
     # Words are folded ones, as monograph.store.words.terms.words_of returns them.
 
     def total(self) -> int:
-        """Return the number of chunks."""
+        """Return the number of chunks of the corpus."""
         ...
 
     def newest(self) -> int | None:
-        """Return the end of the latest document date, in seconds since 1970; None if no document has a date."""
+        """Return the end of the latest date of a document, in seconds since 1970.
+
+        Return None if no document has a date.
+        """
         ...
 
     def has_graph(self) -> bool:
-        """Return whether there is a graph that a walk can follow."""
+        """Return whether the corpus has a graph that a walk can follow."""
         ...
 
     def count(
@@ -172,84 +195,102 @@ class Reader(Protocol):
     ) -> Counts:
         """Return the counts of folded words, and the chunks that contain the codes and phrases in ``held``.
 
-        ``small`` are function words, which are counted only until they are common. For each code or phrase, at most
-        :data:`monograph.search.words.CANDIDATES` chunks that contain its words one after the other are read.
+        ``words`` are counted exactly. ``small`` are function words; the count of such a word may stop as soon as it is
+        known to be common. For each code or phrase, at most :data:`monograph.search.words.CANDIDATES` chunks that
+        contain its words one after the other are read.
         """
         ...
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
-        """Return the number of chunks that have each of very many words; words that no chunk has are left out."""
+        """Return the number of chunks that contain each word, by word; words that no chunk contains are left out.
+
+        Unlike :meth:`count` it is meant for very many words.
+        """
         ...
 
     def pool(self, request: PoolRequest) -> Pool:
-        """Return the candidates of a search."""
+        """Return the candidates of a search: see :class:`PoolRequest` and :class:`Pool`."""
         ...
 
     def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
-        """Return at most k chunks that may contain a folded text; the caller must check them."""
+        """Return the rows of at most k chunks that may contain a folded text. The caller must check their texts."""
         ...
 
     def cosines(self, chunks: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
-        """Return (rows of the chunks that have a vector, their cosines to the vectors).
+        """Return (rows of the chunks that have a vector, cosines of these chunks to the given vectors).
 
-        ``vectors`` is float32 (n, dimension); the cosines are float32 (n, rows).
+        ``vectors`` is float32 (n, dimension). The cosines are float32 (n, rows): one line for each given vector.
         """
         ...
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
-        """Return (title of the document, text) of chunks, in order; empty texts for a chunk that cannot be read."""
+        """Return (title of the document, text) of each chunk, in order.
+
+        For a chunk that cannot be read, both texts are empty.
+        """
         ...
 
     def ids(self, rows: Iterable[int]) -> Mapping[int, str]:
-        """Return sort keys by row, which order chunks as their ids do. The result may have other chunks too."""
+        """Return a sort key for each chunk, by row. The keys order chunks as their ids do.
+
+        The mapping may also contain chunks that are not in ``rows``.
+        """
         ...
 
     # The graph.
 
     def titled_extractions(self, chunks: Collection[int]) -> dict[int, tuple[int, str]]:
-        """Return (number of the extraction, title) by chunk row: the same for chunks of the same title and text."""
+        """Return (number of the stored extraction, document's title) of each chunk, by row.
+
+        Chunks that have the same title and the same text have equal values.
+        """
         ...
 
     def starts(self, chunks: Sequence[int]) -> list[StartText]:
-        """Return the start texts of chunks, with their names in an order that depends on the chunks alone.
+        """Return the start text of each chunk, in order.
 
-        Names that no other chunk or relation uses may be left out.
+        The order of the names in a start text depends only on the chunk. Names that no other chunk or relation uses may
+        be left out.
         """
         ...
 
     def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
-        """Return the links of each entity, and the evidence of the chunks that they lead to.
+        """Return (links of each entity, evidence of the chunks that the links lead to).
 
-        ``heads`` are rows of the entities' heads; ``words`` are hashes of the question's words.
+        ``heads`` are the rows of the entities' heads. ``words`` are the hashes of the question's words.
         """
         ...
 
     def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
-        """Return the chunks that have each name, ascending, by the row of the name."""
+        """Return the rows of the chunks that contain each name, ascending, by the row of the name."""
         ...
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
-        """Return (names, links) by chunk row, in the order of ``chunks``.
+        """Return (names, links) of each chunk, by chunk row, in the order of ``chunks``.
 
-        They are records of NAMED and LINKED of :mod:`monograph.store.graph.graphs`.
+        Names are records of dtype NAMED and links of dtype LINKED: see :mod:`monograph.store.graph.graphs`.
         """
         ...
 
     def named_in(self, texts: Mapping[str, str], kinds: Collection[str]) -> dict[str, list[Mention]]:
-        """Return the mentions of the given kinds in chunks, by chunk id; chunks that the graph lacks are left out.
+        """Return the mentions of the given kinds in each chunk, by chunk id.
 
-        ``texts`` has the text of each chunk by its id.
+        ``texts`` has the text of each chunk by the chunk's id. Chunks that are not in the graph are left out.
         """
         ...
 
     def descriptions(self, chunks: Iterable[int]) -> dict[int, list[str]]:
-        """Return a model's descriptions in chunks, by row, in order; chunks without any are left out."""
+        """Return the descriptions of mentions that a language model wrote for each chunk, in order, by chunk row.
+
+        A chunk without descriptions is left out, or its list is empty.
+        """
         ...
 
     def show(self, rows: Collection[int], where: Mapping[int, int] = NOWHERE) -> Shown:
-        """Return chunks by row, in order, and the written forms of names.
+        """Return (chunks by row, (entity id, spelling) of names by row).
 
-        ``where`` gives, by the row of a name, the chunk in which it is looked up.
+        The chunks are in the order of ``rows``. ``where`` maps the row of each name to the row of the chunk in which
+        its spelling is looked up.
         """
         ...
 
@@ -258,15 +299,15 @@ class Reader(Protocol):
     def nearest_summaries(
         self, vector: Float32, k: int, allowed: Allowed
     ) -> tuple[list[tuple[int, float]], Effort | None]:
-        """Return (node, cosine) of the k summaries nearest to a vector, and the effort.
+        """Return (node, cosine) of the k summaries nearest to a vector, and the effort of the search.
 
         Ties are ordered by key, the hash of a summary's sources. A summary is left out unless all chunks under it are
-        allowed. A zero vector has no near summaries. Raises InputError if there is no tree.
+        allowed. For a zero vector there are no summaries and the effort is None. Raises InputError if there is no tree.
         """
         ...
 
     def summaries(self, nodes: Sequence[int]) -> dict[int, tuple[Summary, int]]:
-        """Return (summary, row of the chunk under it that is nearest to it) by node.
+        """Return (summary, row of the chunk under the summary that is nearest to it), by node.
 
         Summaries that cannot be read are left out.
         """

@@ -1,12 +1,12 @@
 """Reordering of the first hits: by a reranker's scores, or for the period that a question asks for.
 
-The new order follows the sum of two standardised scores: the search's, and the reranker's times its weight. A graph
-search knows that a passage is evidence because another one leads to it, which no reranker can see. The reranker reads
-the text, which the search only counts.
+A reranker's order follows the sum of two standardised scores: the score of the search, and the score of the reranker
+times its weight. Each knows something that the other does not. A graph search knows that another passage leads to this
+passage; a reranker cannot see that. The reranker reads the text, of which the search only compares words and vectors.
 
-Only the order changes: the first place keeps the best score, the second place the second best, and so on. So a
-reranker's scores may have any scale, and later steps keep working: in a graph search each hit adds to those before it,
-and exact matches come first.
+Only the order changes: the first hit gets the best score, the second hit the second best, and so on. So a reranker's
+scores may have any scale, and later steps are not affected: in a graph search each hit is still ordered by what it adds
+to the hits before it, and exact matches still come first.
 """
 
 from __future__ import annotations
@@ -28,25 +28,30 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 FIRST = 30
-"""Number of hits that a reranker puts in order."""
+"""Number of hits, from the best on, that a reranker puts in order."""
 
 PLACES = 10
-"""Places that a hit from a requested period moves up; docs/explanation/measuring.md compares fewer and more."""
+"""Number of places that a hit from a requested period moves up; docs/explanation/measuring.md compares smaller and
+larger numbers."""
 
 _NAME = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
 class Reordered:
-    """The first chunks of a ranking in their new order, as rows, and the reranker's own ranking of them."""
+    """Chunks at the beginning of a ranking, in the order that a reranker gave them.
+
+    ``rows`` are the rows of the chunks. ``ranking`` is the reranker's own ranking of these chunks, by its scores alone.
+    Both are empty if nothing was reranked.
+    """
 
     rows: Sequence[int] = ()
     ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
 
     def handed_on(self, worth: Mapping[int, float]) -> dict[int, float]:
-        """Return the value of each of these chunks in its new place, by row: the highest value goes to the first chunk.
+        """Return the values of the reordered chunks, by row: the highest value goes to the first chunk, and so on.
 
-        ``worth`` has the values of the chunks before the reordering.
+        ``worth`` has the values of the chunks before they were reordered, by row.
         """
         return dict(zip(self.rows, sorted([worth[row] for row in self.rows], reverse=True), strict=True))
 
@@ -55,14 +60,14 @@ NOTHING = Reordered()
 
 
 def most(query: Query) -> int:
-    """Return the number of hits to look for: k, or FIRST if that is more and there is a reranker."""
+    """Return the number of hits that a search must find: k; with a reranker, FIRST if that is more."""
     return query.k if query.reranker is None else max(query.k, FIRST)
 
 
 def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> Reordered:
-    """Return the first FIRST chunks, reordered by the query's reranker; NOTHING if there is no reranker.
+    """Return the first FIRST chunks, reordered by the query's reranker.
 
-    ``worth`` has (row, value) of chunks, best first.
+    ``worth`` has (row, value) of chunks, best first. Return NOTHING if there is no reranker or the query is blank.
     """
     if query.reranker is None or not query.text.strip():
         return NOTHING
@@ -76,9 +81,10 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:
-    """Return at most ``query.k`` hits, the first FIRST of them reordered by the query's reranker.
+    """Return at most ``query.k`` hits; a reranker puts the first FIRST of them in order.
 
-    Hits that contain a code of the query word for word stay before all others.
+    Hits that contain a code of the query word for word stay before all others. Without a reranker, or for a blank
+    query, the order stays the same.
     """
     if query.reranker is None or not query.text.strip():
         return found[: query.k]
@@ -95,15 +101,19 @@ def hits(query: Query, found: list[Hit]) -> list[Hit]:
 
 
 def read(title: str, text: str) -> str:
-    """Return the text that a reranker gets for a chunk: the document's title, then the chunk's text."""
+    """Return the text that a reranker gets for a chunk: the document's title, then the chunk's text.
+
+    If there is no title, or the text begins with it, only the text is returned.
+    """
     return f"{title}\n{text}" if title and not text.startswith(title) else text
 
 
 def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
-    """Return at most k hits, with those from any of the periods, by more than a file's time, moved up by PLACES.
+    """Return at most k hits, after moving those from a requested period up by PLACES.
 
-    Each place keeps its score. Hits that contain a code of the query word for word stay before all others. If all hits
-    are from the periods, or none is, the order stays the same.
+    A hit is from a period if its date overlaps one of ``times``. A date that was only taken from the file's time does
+    not count. The scores stay at their places: the first hit has the highest. Hits that contain a code of the query
+    word for word stay before all others. If all hits are from the periods, or none is, the order stays the same.
     """
     time_origins = {
         index: Origin("time", index, 1.0)
@@ -122,7 +132,11 @@ def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
 
 
 def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
-    """Return hits in a new order, with the origins in ``new_origins`` added by place; each place keeps its score."""
+    """Return the hits in a new order. The scores and relevances stay at their places, the highest first.
+
+    ``order`` has the former positions of the hits. ``new_origins`` has an origin to add to a hit, by its former
+    position.
+    """
     scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [
@@ -149,5 +163,5 @@ def _add_scores(values: Sequence[float], scores: Sequence[float], weight: float)
 
 
 def _sort_indices(values: Sequence[float]) -> list[int]:
-    """Return the places of the values, highest value first; the first of equal values comes first."""
+    """Return the positions of the values, highest value first. Equal values stay in order."""
     return sorted(range(len(values)), key=lambda index: (-values[index], index))

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from monograph.values import Hit
 
 LEAST = 10
-"""Fewest chunks that a dense search looks for, so that asking for up to this many hits finds the same ones first."""
+"""Fewest chunks that a dense search looks for. So requests for up to this many hits all have the same first hits."""
 
 STRETCH = 4.0
-"""Factor on the window of a dense search's stop condition. The condition is calibrated on texts, and questions lie
-elsewhere in the vector space. Without it, 86 % of the ten nearest to a question were found where 95 % were wanted; with
-it 91 %, as when a hundred are looked for."""
+"""Factor on the window of the stop condition of a dense search. The condition is calibrated on texts, but questions lie
+elsewhere in the vector space. Without the factor, 86 % of the ten nearest chunks to a question were found where 95 %
+were wanted. With it, 91 % are found, as many as in a search for a hundred chunks."""
 
 NOT_MADE = "without a graph: archive.graph.build() builds it"
 
@@ -36,7 +36,7 @@ class BuiltIn:
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     def __str__(self) -> str:
-        """Return the name and the parameters that differ from their defaults: ``hybrid:alpha=0.3``."""
+        """Return the mode's name, with the parameters that differ from their defaults: ``hybrid:alpha=0.3``."""
         values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
         changed = ",".join(f"{name}={json.dumps(value)}" for name, value, default in values if value != default)
         name = type(self).__name__.lower()
@@ -45,13 +45,16 @@ class BuiltIn:
 
 @dataclass(frozen=True, slots=True)
 class Auto(BuiltIn):
-    """``Graph``, or ``Hybrid`` if the graph is not built or the file knows no name of the question.
+    """Mode ``Graph``; or ``Hybrid``, if the graph is not built or the file knows no name of the question.
 
-    If the question asks for a period, hits from it are lifted above other hits of about the same rank.
+    If the question asks for a period, hits from that period move up by up to ``monograph.search.rerank.PLACES`` places.
     """
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return hits of ``Graph`` or ``Hybrid``; hits of a file without a graph have a note that says so."""
+        """Return the hits of ``Graph`` or ``Hybrid``, best first.
+
+        If the file has no graph, each hit has a note that says so.
+        """
         from monograph.search import rerank
         from monograph.search.question import parse, times_of
 
@@ -72,7 +75,7 @@ class Auto(BuiltIn):
 
 @dataclass(frozen=True, slots=True)
 class Dense(BuiltIn):
-    """The chunks whose vectors are nearest to the query's: the same as ``Hybrid(alpha=1)``."""
+    """The chunks whose vectors are nearest to the query's vector; the same as ``Hybrid(alpha=1)``."""
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
         """Return the nearest chunks, best first; the scores are cosines."""
@@ -86,9 +89,9 @@ class Graph(BuiltIn):
     Parameters
     ----------
     faithful:
-        Use MiniRAG's own formulas instead. They keep those chunks of the dense search that the best paths through the
-        graph reach. If the file was opened with a language model, it is asked once which entity types the answer may
-        have.
+        Use MiniRAG's own formulas instead. Then the hits are those chunks of the dense search that the best paths
+        through the graph reach. If the file was opened with a language model, the model is asked once which entity
+        types the answer may have.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -97,7 +100,7 @@ class Graph(BuiltIn):
 
     @property
     def asks_model(self) -> bool:
-        """Whether the search reads the types that the answer may have."""
+        """Whether a language model is asked for the entity types that the answer may have."""
         return self.faithful
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
@@ -138,7 +141,7 @@ class Hybrid(BuiltIn):
             object.__setattr__(self, "alpha", arguments.share(self.alpha, "alpha", hint))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return hits, best first; the scores are fused, and each hit's origins have those of the retrievers."""
+        """Return hits, best first. Their scores are fused; the scores of each retriever are in the hits' origins."""
         return _search_hybrid(reader, query, self.alpha)
 
 
@@ -152,7 +155,10 @@ class Lexical(BuiltIn):
     needs_vector: ClassVar[bool] = False
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return hits, best first; the scores are BM25 (above 0) plus the lifts of word-for-word matches."""
+        """Return hits, best first.
+
+        The scores are BM25 (above 0), plus ``monograph.search.fusion.LIFTS`` for word-for-word matches.
+        """
         return _search_hybrid(reader, query, 0.0)
 
 
@@ -162,13 +168,15 @@ class Tfidf(BuiltIn):
 
     Parameters
     ----------
-    alpha, beta:
-        Weights of the cosine, and of a word-for-word match.
+    alpha:
+        Weight of the cosine.
+    beta:
+        Weight of a word-for-word match.
 
     Raises
     ------
     InputError
-        If one of them is not finite.
+        If ``alpha`` or ``beta`` is not finite.
     """
 
     needs_graph: ClassVar[bool] = True
@@ -195,11 +203,12 @@ class Tree(BuiltIn):
     Parameters
     ----------
     detail:
-        Share of chunks among the hits, from 0 (summaries only) to 1 (chunks only). None takes the nearest of both
-        kinds. Strictly between 0 and 1, missing hits of one kind are replaced by hits of the other.
+        Share of chunks among the hits, from 0 (summaries only) to 1 (chunks only). None takes the nearest chunks and
+        summaries together. If ``detail`` is strictly between 0 and 1, and there are too few chunks, summaries take
+        their places, and the reverse.
     budget:
-        Most tokens of all hits together, divided as ``detail`` says; a hit that exceeds it is skipped. None for no
-        limit.
+        Most tokens of all hits together; None for no limit. ``detail`` divides the tokens between chunks and summaries.
+        A hit that exceeds what is left is skipped.
 
     Raises
     ------
@@ -217,9 +226,10 @@ class Tree(BuiltIn):
             object.__setattr__(self, "budget", arguments.whole_number(self.budget, "budget", 0))
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
-        """Return hits, best first; the scores are cosines. A summary is found only if all chunks under it are allowed.
+        """Return hits, best first; the scores are cosines.
 
-        Raises InputError if the file has no tree.
+        A summary is found only if the query's filter allows all chunks under it. Raises InputError if the file has no
+        tree.
         """
         from monograph.search import tree
 
@@ -227,7 +237,11 @@ class Tree(BuiltIn):
 
 
 def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
-    """Return hits by words (``alpha`` 0), vectors (1) or both. ``counts`` are the counts of the query's words."""
+    """Return hits by words (``alpha`` 0), by vectors (1) or by both, with ``alpha`` as the weight of the vectors.
+
+    With ``alpha`` None, the default weights are used. ``counts`` are the counts of the query's words, if the caller
+    already has them.
+    """
     from monograph.search import fusion, rerank, words
 
     k = query.k if query.reranker is None else rerank.most(query)
@@ -272,13 +286,13 @@ def strategy(how: str | Strategy) -> Strategy:
     Parameters
     ----------
     how:
-        A search mode; or the name of one, such as ``tree``, with the parameters that differ from their defaults:
-        ``tree:detail=0.5,budget=800``.
+        A search mode, which is returned as it is. Or the name of a mode, such as ``tree``; parameters that differ from
+        their defaults may follow it: ``tree:detail=0.5,budget=800``.
 
     Raises
     ------
     InputError
-        If no mode has that name, it has no such parameter, or a value is out of range.
+        If no mode has that name, the mode has no such parameter, or a value is out of range.
     """
     if not isinstance(how, str):
         from monograph.search.query import Strategy

@@ -1,7 +1,7 @@
 """Tree search: chunks and summaries of all layers ranked together by cosine.
 
-Implements EraRAG's collapsed search (Alg. 2 of Zhang et al. 2025), and its search with two shares: a set share of the
-hits from chunks, the rest from summaries.
+Implements two searches of EraRAG (Zhang et al. 2025): the collapsed search (Alg. 2), and the search in which a fixed
+share of the hits are chunks and the others are summaries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def search(reader: Reader, query: Query, detail: float | None, budget: int | None) -> list[Hit]:
-    """Return the chunks and summaries nearest to the query: see :class:`monograph.search.strategies.Tree`."""
+    """Return the chunks and summaries nearest to the query, best first.
+
+    ``detail`` and ``budget`` are the parameters of :class:`monograph.search.strategies.Tree`.
+    """
     vector, k = query.vector_by(reader), rerank.most(query)
     scored, effort = reader.nearest_summaries(vector, k, query.filter)
     summaries = Ranking("tree", tuple(node for node, _ in scored), tuple(score for _, score in scored), effort)
@@ -33,7 +36,11 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
 
 
 def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[tuple[int, int]]:
-    """Return (0 for a chunk or 1 for a summary, its position in that ranking) of at most k hits, best first."""
+    """Return (kind, position in the ranking of that kind) of at most k hits, best first.
+
+    The kind is 0 for a chunk and 1 for a summary. ``rankings`` has the ranking of the chunks, then that of the
+    summaries.
+    """
     counts = [k, k]
     if detail is not None:
         counts = [round(detail * k), k - round(detail * k)]
@@ -69,7 +76,11 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 
 
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """Return the hits that fit: with ``detail``, first into each kind's share of the tokens, then into what is left."""
+    """Return the hits that fit into ``budget`` tokens, in the same order.
+
+    With ``detail``, chunks and summaries first fill their own share of the tokens; then hits of both kinds fill what is
+    left.
+    """
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]

@@ -31,9 +31,11 @@ _KEY = attrgetter("key")
 class Walk:
     """State of one walk along the graph. Chunks are identified by their rows.
 
-    ``scores`` has the probability of each chunk to be evidence. ``asked`` has, by chunk row, the row of the question's
-    name that the chunk's document is about. ``entities`` has the names of each entity that the question names, by the
-    row of its head.
+    ``snapshot`` is the reader of the state that is searched. ``allowed`` is a filter: the walk passes only chunks that
+    match it.
+    ``entities`` has the names of each entity that the question names, by the row of the entity's head.
+    ``asked`` has the chunks whose document is about a name of the question: {row of the chunk: row of that name}.
+    ``scores`` has the probability that each chunk is evidence.
     """
 
     snapshot: Reader
@@ -50,13 +52,19 @@ class Walk:
         self.scores = WalkScores(self.question.weights.tolist(), list(heads), models, evidence.COVERAGE)
 
     def learn(self, missing: Sequence[int], known: Evidence) -> None:
-        """Register new chunks, with their documents and the question's words that they contain."""
+        """Register new chunks, with their documents and the question's words that they contain.
+
+        ``missing`` are the rows of the new chunks. ``known`` is the evidence of the call that found them.
+        """
         if missing:
             records = known.evidence(missing, self.question.words)
             self.scores.learn(records.view(np.int64).reshape(len(missing), 4))
 
     def highest(self, most: int | None = None) -> list[int]:
-        """Return the rows of the most probable chunks, at most ``most``, best first; ties by id."""
+        """Return the rows of the most probable chunks, best first, at most ``most``; None for all.
+
+        Equal probabilities are ordered by chunk id.
+        """
         best, chances, tied = self.scores.highest(most)
         if tied:
             ids = self.snapshot.ids(tied)
@@ -65,7 +73,7 @@ class Walk:
         return best[:most]
 
     def deduplicate(self, best: list[int]) -> tuple[list[int], list[int]]:
-        """Return (first chunk of each title and text, chunks that repeat an earlier one), both in order."""
+        """Return (first chunk of each title and text, chunks that repeat an earlier one), both in the given order."""
         # Copies have the same words, so the extractions of almost no other chunk have to be read.
         missing = [chunk for chunk in self.scores.alike(best) if chunk not in self._same]
         extractions = self.snapshot.titled_extractions(missing) if missing else {}
@@ -88,8 +96,9 @@ def walk(
 ) -> Walk:
     """Return the walk that starts from the rankings and the question's names, and follows the graph for HOPS hops.
 
-    ``entities`` has all names of the entities that the question names, by the row of the entity's head; ``rankings``
-    those of the pool, each with the weight of its standardised scores. The walk passes only ``allowed`` chunks.
+    ``entities`` has all names of the entities that the question names, by the row of the entity's head. ``rankings``
+    are the rankings of the pool's chunks, each with the weight of its standardised scores. ``pool`` has the data that
+    the search requested about its chunks. The walk passes only ``allowed`` chunks.
     """
     state = Walk(snapshot, question, allowed, entities)
     _start(state, rankings, pool)
@@ -108,7 +117,11 @@ def walk(
 
 
 def follow(found: Walk, starts: Sequence[int]) -> None:
-    """Add the links that lead out of some known chunks, and update the probabilities of all chunks."""
+    """Follow the links that lead out of some chunks, and update the probabilities of all chunks.
+
+    ``found`` is the walk. ``starts`` are the rows of chunks that are registered in it. Chunks that the links lead to
+    are registered here.
+    """
     texts = found.snapshot.starts(starts)
     asked_words = compiled.AskedWords(found.question.words.tolist(), found.question.weights.tolist())
     tells = [
@@ -123,10 +136,12 @@ def follow(found: Walk, starts: Sequence[int]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The most probable chunks, each title and text once, and the chunks that come after them.
+    """The most probable chunks of a walk, each title and text once, and the chunks that come after them.
 
-    ``chunks`` are in order of probability, or in a reranker's order. ``logarithms`` are the logarithms of their
-    probabilities; after :meth:`put` they belong to the places. ``after`` are the other chunks.
+    ``chunks`` are in order of probability or, after :meth:`put`, in a reranker's order.
+    ``logarithms`` are the logarithms of their probabilities, in the order of ``chunks``. A reranker reassigns them: the
+    chunk that it puts first gets the highest value.
+    ``after`` are all other chunks that the walk found.
     """
 
     chunks: Sequence[int]
@@ -134,11 +149,15 @@ class Head:
     after: Sequence[int]
 
     def by_chance(self) -> list[tuple[int, float]]:
-        """Return (chunk, logarithm of its probability) pairs, the most probable first."""
+        """Return (chunk, logarithm of its probability) pairs of ``chunks``, the most probable first."""
         return sorted(zip(self.chunks, self.logarithms, strict=True), key=itemgetter(1), reverse=True)
 
     def put(self, first: Reordered) -> Head:
-        """Return this head in a reranker's order, with the highest probability given to the first chunk."""
+        """Return this head with its chunks in a reranker's order.
+
+        The highest probability of the reordered chunks is given to the first of them, and so on. Chunks that were not
+        reranked follow, with their own probabilities. The head stays the same if nothing was reranked.
+        """
         if not first.rows:
             return self
         values = dict(self.by_chance())
@@ -148,12 +167,12 @@ class Head:
 
 
 def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) -> Head:
-    """Return the head of a walk: the chunks to order by what they add, and all others after them.
+    """Return the head of a walk: the chunks to order by what they add to each other, and all other chunks after them.
 
     Of chunks with the same title and text only the most probable is in ``chunks``; the copies are in ``after``.
-    ``in_context`` has the cosines of the first chunks to the question in context, by row: see
-    :func:`monograph.search.graph.feedback`. ``most`` is the number of chunks that are needed; None for all that were
-    found.
+    ``in_context`` has the cosine of each of the first chunks to the question in context, by row: see
+    :func:`monograph.search.graph.feedback`. ``most`` is the number of chunks that are needed; None for all chunks that
+    were found.
     """
     best = found.highest(None if most is None else max(most, evidence.COVERED))
     chunks, copies = found.deduplicate(best[: evidence.COVERED])
@@ -168,10 +187,11 @@ def head(found: Walk, in_context: Mapping[int, float], most: int | None = None) 
 
 
 def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[int, float]]:
-    """Return (chunk, value) of the head's chunks and then of those after it, best first; values never rise.
+    """Return (chunk, value) of the head's chunks and then of the chunks after them, best first; values never rise.
 
-    Each chunk is ordered by what it adds to those before it. ``most`` limits the work: at least so many are returned,
-    None returns all.
+    The head's chunks are ordered by what each adds to the chunks before it. The value of a chunk after them is the
+    logarithm of its probability, at most the lowest value of the head. ``most`` limits the work: at least ``most``
+    pairs are returned if there are so many; None for all.
     """
     if not first.chunks:
         return []
@@ -186,10 +206,11 @@ def in_order(found: Walk, first: Head, most: int | None = None) -> list[tuple[in
 def _match_subjects(
     state: Walk, subjects: Sequence[SubjectChunk]
 ) -> tuple[dict[int, int], list[tuple[int, bool, float, float, float]]]:
-    """Return, for each chunk of a document about a name of the question, the most telling name, and its features.
+    """Return, for the chunks of documents about names of the question, (row of the best name by chunk row, features).
 
-    The features are (chunk, whether the title names it, the name's share of the question, fit of the title's qualifier
-    from -0.5 to 0.5, 1 / square root of the number of documents about the name).
+    A name in the title is better than a name at the beginning of the text; then the name with the larger share of the
+    question is better. For each chunk the features are (chunk, whether the title has the name, the name's share of the
+    question, fit of the title's qualifier from -0.5 to 0.5, 1 / square root of the number of documents about the name).
     """
     by_name = {named.name.row: named for named in state.question.names}
     key = {named.name.row: named.name.key for named in state.question.names}
@@ -233,7 +254,11 @@ def _start(state: Walk, rankings: Sequence[tuple[Ranking, float]], pool: Pool) -
 
 
 def _score_naming(state: Walk, pairs: Sequence[tuple[int, int]], rows: Set[int]) -> dict[int, float]:
-    """Return by chunk its share of the entities that the question names, weighted by rarity."""
+    """Return, by chunk, the weight of the question's entities that it names, as a share of the weight of all of them.
+
+    The rarer an entity, the higher its weight. ``pairs`` are (row of a name, row of a chunk that has it). Only chunks
+    in ``rows`` count. The result is empty if all weights are 0.
+    """
     total = state.question.counts.total
     rarity: dict[int, float] = {}
     entity: dict[int, int] = {}

@@ -24,22 +24,23 @@ if TYPE_CHECKING:
     from monograph.values import Float32, Hit
 
 MOST_WORDS = 64
-"""Most words of a query that are looked up; of a longer query, only the rarest."""
+"""Most words of a query that are looked up. Of a longer query, only the rarest words are looked up."""
 
 COMMON = 0.08
 SOME = 250
-"""A word is common if it is in more than COMMON (a share) of all chunks, and in more than SOME or more than half of
-them. Common words are looked up only if the query has no others: they cost most and matter least
-(docs/explanation/measuring.md)."""
+"""A word is common if it is in more than COMMON (a share) of all chunks, and in more chunks than SOME or than half of
+all chunks, whichever is less. Common words are looked up only if the query has no other words: they cost most and
+matter least (docs/explanation/measuring.md)."""
 
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""
 
 TFIDF_CANDIDATES = 64
-"""Chunks that TF-IDF scores, or four times k if that is more: the best by BM25, and those that contain a code."""
+"""Number of chunks with the best BM25 that TF-IDF scores; 4 * k, if that is more. In addition it scores chunks that
+contain a code or the whole query."""
 
 LOOSE = 0.5
-"""Score of a code that occurs only as a part of a longer one (INV-2024 in INV-2024-A)."""
+"""Score of a code in a chunk that contains it only as a part of a longer code (INV-2024 in INV-2024-A)."""
 
 _QUOTED = regex(r'"([^"]{2,200})"|“([^”]{2,200})”|„([^“]{2,200})“|«([^»]{2,200})»')
 _JOINED = r"[-_./:#@+]"
@@ -48,14 +49,17 @@ _YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
 def common_above(total: int) -> float:
-    """Return the number of chunks above which a word is common, in a corpus of ``total`` chunks."""
+    """Return the largest number of chunks in which a word may be without being common.
+
+    ``total`` is the number of chunks in the corpus.
+    """
     return max(total * COMMON, min(total / 2, SOME))
 
 
 def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collection[str]] | None = None) -> Counts:
     """Return the counts of a query's words, and the chunks that contain its codes and quoted phrases.
 
-    ``counted`` is (content words, function words) to count instead of those of the query.
+    ``counted`` is (content words, function words): these words are counted instead of the words of the query.
     """
     if counted is None:
         words, small = set(terms.words_of(query.text)), FUNCTION_WORDS[language_of(query.text)]
@@ -66,10 +70,12 @@ def count(reader: Reader, query: Query, counted: tuple[Collection[str], Collecti
 def pool(
     reader: Reader, query: Query, counts: Counts, k: int, vector: Float32 | None = None, walk: WalkRequest | None = None
 ) -> tuple[Pool, list[Ranking]]:
-    """Return the candidates of a search, and their rankings: by BM25, and by cosine if there is a vector.
+    """Return (candidates of a search, their rankings: by BM25 and, if there is a vector, by cosine).
 
-    Common words are not looked up unless the query has no others; BM25 gives no weight to a word that half of the
-    chunks have. The lexical ranking is exhaustive if fewer than k chunks have any of the words.
+    Common words are looked up only if the query has no other words. BM25 gives no weight to a word that half of the
+    chunks contain. The lexical ranking is exhaustive if fewer than k chunks contain any of the looked-up words.
+    ``counts`` are the counts of the query's words. ``k`` is the number of chunks in each ranking. ``walk`` requests the
+    additional data that a graph search needs.
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of a script without spaces matches all pairs that begin with it; only the pairs have counts.
@@ -90,13 +96,15 @@ def pool(
 
 
 def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
-    """Return the chunks that contain codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
+    """Return the ranking of the chunks that contain codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
 
-    The paper lifts a text that contains the whole query as a substring. That never applies to a question, and it finds
-    INV-2024 inside INV-20245. Here each code counts separately, at word boundaries.
+    The paper raises the score of a text that contains the whole query as a substring. A text hardly ever contains a
+    whole question, and a substring search finds INV-2024 inside INV-20245. Here each code counts separately, at word
+    boundaries.
 
-    ``retriever`` is the ranking's name: ``exact`` if ``wanted`` are :func:`codes`, ``phrase`` for :func:`phrases`. The
-    scores are in (0, 1]: the mean over ``wanted`` of 1 (occurs by itself), 0.5 (is part of a longer code) or 0.
+    ``retriever`` is the name of the ranking: ``exact`` if ``wanted`` are :func:`codes`, ``phrase`` if they are
+    :func:`phrases`. Each of ``wanted`` gives a chunk 1 (it occurs by itself), 0.5 (it is part of a longer code) or 0.
+    The chunk's score is the mean, in (0, 1]. Chunks that contain none are left out.
     """
     scores: dict[int, float] = {}
     for text in wanted:
@@ -107,7 +115,10 @@ def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequen
 
 
 def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Ranking]:
-    """Return two rankings: chunks that contain the query's codes, and chunks that contain its quoted phrases."""
+    """Return two rankings: chunks that contain the query's codes, and chunks that contain its quoted phrases.
+
+    The list is empty if the query has no codes and no phrases.
+    """
     if not counts.held:
         return []
     return [
@@ -117,7 +128,10 @@ def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Rankin
 
 
 def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
-    """Return chunks whose folded text (no case, no accents) contains the whole query; each scores 1."""
+    """Return the ranking of the chunks that contain the whole query; each scores 1.
+
+    Case and accents are ignored. At most CANDIDATES chunks are read, and at most k returned.
+    """
     needle = terms.fold(query.strip())
     rows = reader.containing(needle, CANDIDATES, allowed)
     texts = reader.titled_texts(rows)
@@ -128,8 +142,9 @@ def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
 def codes(query: str) -> list[str]:
     """Return the parts of a query that look like codes: INV-2024, UNIQUE_CODE_7, XK42B, x.25, 555-123-4567.
 
-    A code has a digit and a letter, and starts with a letter or has a capital; or it has eight digits and a joining
-    mark (one of ``-_./:#@+``). 2024, 3rd, 24-yard and the years 1992-93 are not codes.
+    A part with a digit and a letter is a code if it begins with a letter or contains a capital. A part without letters
+    is a code if it has at least eight digits and a joining mark (one of ``-_./:#@+``), and is not a pair of years.
+    2024, 3rd, 24-yard and the years 1992-93 are not codes.
     """
     if not any(map(str.isdigit, query)):
         return []
@@ -144,12 +159,15 @@ def _is_code(part: str) -> bool:
 
 
 def phrases(query: str) -> list[str]:
-    """Return the phrases in quotation marks in a query."""
+    """Return the phrases of a query that are in quotation marks, in order, without the marks."""
     return [next(part for part in groups if part) for groups in _QUOTED.findall(query)]
 
 
 def worth(code: str, text: str) -> float:
-    """Return 1 if the code occurs by itself, LOOSE if it is a whole word of a longer code, else 0."""
+    """Return 1 if the text contains the code by itself, LOOSE if only as a part of a longer code, else 0.
+
+    The code must begin and end at word boundaries. Case and accents are ignored.
+    """
     folded, pattern = terms.fold(text), re.escape(terms.fold(code.strip()))
     if re.search(rf"(?<!\w)(?<!\w{_JOINED}){pattern}(?!\w)(?!{_JOINED}\w)", folded):
         return 1.0
@@ -157,11 +175,12 @@ def worth(code: str, text: str) -> float:
 
 
 def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> list[Hit]:
-    """Return hits by RAGdb's hybrid score (Sec. 4): ``alpha`` times the cosine + ``beta`` for a word-for-word match.
+    """Return hits by RAGdb's hybrid score (Sec. 4): ``alpha`` * cosine + ``beta`` * word-for-word match.
 
     The cosine is that of sublinear TF-IDF vectors of unit length, with tf = 1 + ln f and idf = ln(N / (1 + df)) + 1.
-    The published code stores whole vectors, which become wrong as soon as one document changes N or df. Here only the
-    counts of the index are stored, and idf is computed at query time.
+    The match is 1 for a text that contains the whole query, else the score of :func:`word_for_word` for codes.
+    The paper's code stores the vectors, which become wrong as soon as one document changes N or df. Here only the
+    counts of the index are stored, and idf is computed when a query is searched for.
     """
     counts = count(reader, query)
     k = rerank.most(query)
@@ -188,7 +207,10 @@ def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> lis
 
 
 def unit_vector(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, float]:
-    """Return (1 + ln f) * idf by word, scaled to unit length; words without an idf are left out."""
+    """Return the TF-IDF vector of word counts: (1 + ln f) * idf of each word, scaled to unit length.
+
+    ``counts`` has the number of occurrences f of each word. Words without an idf are left out.
+    """
     weights = {word: (1 + math.log(count)) * idf[word] for word, count in counts.items() if word in idf}
     length = math.sqrt(sum(weight * weight for weight in weights.values()))
     return {word: weight / length for word, weight in weights.items()} if length > 0 else {}

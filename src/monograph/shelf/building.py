@@ -1,4 +1,4 @@
-"""Building a shelf, adding and removing documents: new documents go into new sealed shards."""
+"""Functions that build a shelf, add documents to it and remove documents. New documents go into new sealed shards."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from monograph.shelf.ray_engine import Tasks
 
 _BLOCK = 4_096
-"""Number of documents that are looked up in the shards at a time."""
+"""Number of documents that are looked up in the shards together, and added to a shard as one block."""
 
 
 @runtime_checkable
@@ -44,7 +44,7 @@ class Dataset(Protocol):
     """The part of ``ray.data.Dataset`` that :func:`build` uses."""
 
     def iter_rows(self) -> Iterable[Mapping[str, Any]]:
-        """Return an iterable of the rows."""
+        """Return an iterable of the data set's rows, each a mapping from column to value."""
         ...
 
 
@@ -69,10 +69,11 @@ def build(  # noqa: PLR0913 - each is a choice of its own
 ) -> Report:
     """Bring a shelf up to date with documents, files, folders and .mono files, and publish the next version.
 
-    New documents go into new shards. If a document of a shard is replaced, or its file has changed or is gone, the
-    shard is rebuilt from a copy, which keeps the results of models. A .mono file becomes a shard of its own, with its
-    results of models; the same file, given again after a change, replaces that shard. If nothing changed, no version is
-    published. After an interruption, repeat the call: it continues and does not rebuild finished shards.
+    New documents go into new shards. A shard is rebuilt if one of its documents is replaced, or if the file of one of
+    its documents has changed or is gone. It is rebuilt from a copy, so stored results of models are reused. A .mono
+    file becomes a shard of its own, and its stored results of models are kept. If the same .mono file is given again
+    after a change, it replaces that shard. If nothing changed, no version is published. After an interruption, repeat
+    the call: it continues and does not rebuild finished shards.
 
     Parameters
     ----------
@@ -87,13 +88,13 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     shards:
         Number of new shards that new documents are divided among, 1 to 10,000. Use about one for each million chunks.
     embedder, extractor:
-        Models, or their names, as ``--embedder`` and ``--extractor`` take them; by default those of the shelf.
+        Models, or names of models as for ``--embedder`` and ``--extractor``. Default: the models of the shelf.
     settings:
         The settings of a new shelf. For an existing one they must equal its settings.
     limits, verify, prune, follow_links:
         As for :meth:`monograph.Monograph.sync`.
     tasks:
-        Builds the shards on many machines. Without it they are built in this process, one after the other.
+        Builder of the shards on many machines. None: the shards are built in this process, one after the other.
     replace_all:
         Replace the whole content of the shelf by the given documents or sources. Settings and models may then differ.
     trusted:
@@ -101,7 +102,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
     home:
         The shelf's folder on this machine, as for :meth:`monograph.shelf.Shelf.open`.
     progress:
-        Called after each finished shard.
+        Called after each shard is built.
 
     Returns
     -------
@@ -161,8 +162,9 @@ def remove(
 ) -> Report:
     """Remove documents, by id, uri or path of a synced file, and publish the next version without them.
 
-    The new version has no trace of them. The previous version keeps them until :func:`forget`. Parameters and errors as
-    for :func:`build`. Raises NotFound, and removes no document, if there is no shelf or a name matches no document.
+    The new version has no trace of the removed documents. The previous version still has them, until :func:`forget` is
+    called. ``ids`` are the ids, uris or paths. The other parameters, and errors, are as for :func:`build`. Raises
+    NotFound, and removes no document, if there is no shelf at the address, or a name matches no document.
     """
     place = place_at(url, home)
     before = version_of(place)
@@ -181,9 +183,10 @@ def remove(
 
 
 def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None = None) -> Forgotten:
-    """Remove all versions but the newest, with the objects that only they use, from storage and from this machine.
+    """Remove all versions of a shelf except the newest, from storage and from this machine.
 
-    Other machines keep the objects that they have fetched until this function is called there. Raises as
+    Objects that only the removed versions use, and unfinished shards on this machine, are removed too. Another machine
+    keeps the objects that it has fetched until this function is called there. Raises as
     :meth:`monograph.shelf.Shelf.open`.
     """
     place = place_at(url, home)
@@ -195,15 +198,18 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
 
 
 def shard_of(name: str, shards: int) -> int:
-    """Return the new shard (0 to ``shards`` - 1) of a document id or file uri: a hash, the same on every machine."""
+    """Return the number, 0 to ``shards`` - 1, of the new shard that a document goes to.
+
+    ``name`` is the document's id, or the uri of its file. The number is a hash of it, the same on every machine.
+    """
     return int.from_bytes(sha256(name.encode("utf-8", "surrogatepass")).digest()[:8], "big") % shards
 
 
 def documents_in(rows: Dataset) -> Iterator[Document]:
-    """Yield a document for each row, with the columns that :func:`build` names.
+    """Yield a document for each row of a data set. :func:`build` names the columns.
 
-    Metadata is a mapping, or a JSON object as a string; values that are None are left out. Raises InputError if a row
-    has no text, or its metadata or another value is invalid.
+    The metadata of a row is a mapping, or a JSON object as a string; metadata values that are None are left out. Raises
+    InputError if a row has no text, or its metadata or another value is invalid.
     """
     for number, row in enumerate(rows.iter_rows()):
         text, raw_metadata = row.get("text"), row.get("metadata") or {}
@@ -220,9 +226,21 @@ def documents_in(rows: Dataset) -> Iterator[Document]:
 
 
 class _Draft:
-    """Draft of the next version: the work for each shard to rebuild or to add.
+    """Collects the changes for the next version of a shelf, by shard, and publishes that version.
 
-    Shards are numbered: first those of the previous version, then new ones, then those built from .mono files.
+    Shards are numbered from 0: first the shards of the previous version, then the shards for new documents, then the
+    shards that are made from .mono files.
+
+    Parameters
+    ----------
+    recipe:
+        Settings and models that shards are built with.
+    pairs, contents:
+        Shards of the previous version, and a read transaction on the contents file of each; empty for a new shelf.
+    shards:
+        Number of new shards that new documents are divided among.
+    tasks:
+        Builder of the shards on many machines; None to build them in this process.
     """
 
     def __init__(
@@ -234,7 +252,7 @@ class _Draft:
         self._reports: list[Report] = []
 
     def work(self, shard: int) -> Work:
-        """Return the work for a shard, created at the first call."""
+        """Return the changes for a shard. They are empty at the first call; the caller adds to them."""
         if shard not in self._works:
             self._works[shard] = Work()
             if shard < len(self._contents):
@@ -246,7 +264,10 @@ class _Draft:
         return len(self._contents) + shard_of(name, self._shards)
 
     def add(self, documents: Iterable[Document]) -> None:
-        """Add each document to the shard that has its id, or else to a new shard; skip unchanged documents."""
+        """Add each document to the shard that has a document of the same id; if there is none, to a new shard.
+
+        Documents that equal the stored document are skipped, unless their shard has other changes.
+        """
         waiting, settings = iter(documents), self._recipe.built
         while block := list(islice(waiting, _BLOCK)):
             stored_hashes = [
@@ -268,9 +289,10 @@ class _Draft:
                     work.mark(document.id, digest)
 
     def add_file(self, path: Path) -> None:
-        """Add a .mono file as a new shard, or in place of the shard that was built from it before.
+        """Add a .mono file as a new shard. If a shard was made from the same file before, the file replaces it.
 
-        Raises InputError if one of its documents is in another shard.
+        If the file has the same documents as that shard, nothing changes. Raises InputError if a document of the file
+        is in another shard.
         """
         with closing(Database(path, read_only=True)) as file, file.read() as connection:
             identity, hashes = catalogue.origin(connection).id, stored.document_hashes(connection)
@@ -296,7 +318,11 @@ class _Draft:
     def follow(
         self, inputs: Sequence[str | os.PathLike[str]], *, verify: bool, prune: bool, follow_links: bool | None
     ) -> None:
-        """Compare files and folders with the sources in all shards, and add each change to the shard of its file."""
+        """Compare files and folders with the sources that all shards have, and add the changes.
+
+        The change of a file goes to the shard that has the file; a new file goes to a new shard. ``inputs`` are the
+        files and folders; the other parameters are as for :meth:`monograph.Monograph.sync`.
+        """
         paths = paths_of(inputs)
         roots_by_shard = [sources.roots(contents) for contents in self._contents]
         with (
@@ -333,7 +359,12 @@ class _Draft:
             work.mark(repr((plan.roots, changes)))
 
     def publish(self, place: ShelfPlace, before: Manifest | None, progress: OnProgress | None) -> Report:
-        """Build the shards and publish them with the unchanged ones; publish nothing if no shard changed."""
+        """Build the changed and new shards, publish them with the unchanged shards as the next version, and report.
+
+        ``before`` is the manifest of the previous version; None for a new shelf. If no shard changed, nothing is
+        published. ``progress`` is called after each shard is built. After publication, versions before ``before`` are
+        removed from storage.
+        """
         old_shards = range(len(self._contents))
         if not old_shards and not self._works:
             self.work(0)  # A shelf without documents has one shard.

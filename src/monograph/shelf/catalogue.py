@@ -1,4 +1,4 @@
-"""Catalogue of a shelf: the names of all shards, and which of them are one entity; and the contents file of a shard."""
+"""Catalogue of a shelf (the names of all shards, merged into entities), and the contents file of each shard."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from monograph.values import Finding
 
 @dataclass(frozen=True, slots=True)
 class BuildOrigin:
-    """The settings and models that a shard or catalogue was built with, and the id of the file."""
+    """The id of a shard, contents file or catalogue, and the settings and models that it was built with.
+
+    A setting or model is None if the file does not have one yet.
+    """
 
     id: str
     settings: Settings | None
@@ -44,7 +47,7 @@ def origin(connection: Connection) -> BuildOrigin:
 
 
 def begin(connection: Connection, built: BuildOrigin) -> None:
-    """Store an id, settings and models in a new file."""
+    """Store an id, settings and models in a new file. Settings and models that are None are skipped."""
     if built.settings is not None:
         settings.save(connection, built.settings)
     settings.save_id(connection, built.id)
@@ -55,7 +58,11 @@ def begin(connection: Connection, built: BuildOrigin) -> None:
 
 
 def make(path: Path, built: BuildOrigin, shares: Iterable[Share]) -> None:
-    """Write the catalogue of shards, given in order, to a new .mono file without documents."""
+    """Write the catalogue of a shelf to ``path``, as a new .mono file without documents.
+
+    ``built`` is stored as the catalogue's own id, settings and models. ``shares`` has the names and counts of each
+    shard, in order of shard.
+    """
     with closing(Database(path)) as database, database.write() as connection:
         begin(connection, built)
         stored.store_shares(connection, shares)
@@ -63,7 +70,11 @@ def make(path: Path, built: BuildOrigin, shares: Iterable[Share]) -> None:
 
 
 def faults(catalogue: Connection, shares: Sequence[Share]) -> list[Finding]:
-    """Return the differences between a catalogue and one that is rebuilt from the same shards."""
+    """Return the differences between a stored catalogue and a catalogue that is built anew from the same shards.
+
+    ``shares`` has the names and counts of each shard, in order of shard. There is one finding for each kind of content
+    that differs: names, aliases, merges or counts.
+    """
     with TemporaryDirectory(prefix="monograph-") as folder:
         path = Path(folder) / "catalogue.mono"
         make(path, origin(catalogue), shares)
@@ -78,14 +89,17 @@ def faults(catalogue: Connection, shares: Sequence[Share]) -> list[Finding]:
 
 
 def _load_content(connection: Connection) -> dict[str, Sequence[Any]]:
-    """Return the content of a catalogue by table, without row numbers, so that two catalogues can be compared."""
+    """Return {kind of content: rows} of a catalogue, without row numbers, so that two catalogues can be compared."""
     share = stored.load_share(connection)
     return {"names": share.names, "aliases": share.aliases, "merges": names.merges(connection), "counts": share.totals}
 
 
 @contextmanager
 def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Connection]]:
-    """Open a read transaction on the contents file of each shard, in the order of the pairs."""
+    """Open the contents files of shards, and yield a read transaction on each, in the order of the pairs.
+
+    Contents files that are not on this machine are fetched first. All are closed when the context ends.
+    """
     with ExitStack() as stack:
         files = [place.file_of(contents) for _, contents in pairs]
         databases = [stack.enter_context(closing(Database(path, read_only=True))) for path in files]
@@ -93,7 +107,10 @@ def open_contents(place: ShelfPlace, pairs: Iterable[Pair]) -> Iterator[list[Con
 
 
 def write_contents(path: Path, shard: Path) -> int:
-    """Write the contents file of a closed shard to ``path``, and return the number of the shard's documents."""
+    """Write the contents file of a closed shard to ``path``, and return the number of documents in the shard.
+
+    ``shard`` is the shard's path. A file that exists at ``path`` is replaced.
+    """
     replacing.drop(path)
     with (
         closing(Database(shard, read_only=True)) as shard_database,

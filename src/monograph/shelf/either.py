@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 
 
 def is_shelf(address: str | os.PathLike[str]) -> bool:
-    """Whether an address is that of a shelf: it contains ``://``, or is a folder with a subfolder ``versions``."""
+    """Whether an address is the address of a shelf.
+
+    It is if it contains ``://``, or is the path of a folder with a subfolder ``versions``.
+    """
     text = os.fspath(address)
     # Path.is_dir raises for a path that is invalid on this system; os.path.isdir returns False.
     return "://" in text or os.path.isdir(os.path.join(text, VERSIONS))  # noqa: PTH112, PTH118
 
 
 def place_of(archive: Archive) -> str:
-    """Return the path of a file, or the address of a shelf."""
+    """Return the path of a file (also for a view or a snapshot of it), or the address of a shelf."""
     return str(archive.path) if isinstance(archive, Reader) else archive.url
 
 
 def only_file(archive: Archive, what: str) -> Reader:
     """Return the archive if it is a file, a view or a snapshot.
 
-    Raises NotOnShelf if it is a shelf; ``what`` is the feature that the message says a shelf lacks.
+    Raises NotOnShelf if it is a shelf. ``what`` names the feature that a shelf lacks, for the error message.
     """
     if isinstance(archive, Reader):
         return archive
@@ -41,9 +44,9 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
     Raises
     ------
     NotOnShelf
-        If it is a shelf; ``what`` is the feature that the message says a shelf lacks.
+        If it is a shelf. ``what`` names the feature that a shelf lacks, for the error message.
     OutsideView
-        If it is a view or a snapshot; ``call`` is the method of the file that the hint names.
+        If it is a view or a snapshot. ``call`` names the method that only a whole file has, for the error message.
     """
     file = only_file(archive, what)
     if isinstance(file, Monograph):
@@ -53,7 +56,7 @@ def whole_file(archive: Archive, what: str, call: str) -> Monograph:
 
 
 def to_write(archive: Archive) -> Monograph | View:
-    """Return the archive if documents can be added to it and removed from it: a file or a view.
+    """Return the archive if it is a file or a view, to which documents can be added.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Engines that call methods of shards, in threads of this process or by :mod:`monograph.shelf.ray_engine`."""
+"""Engines that call methods of shards: the interface, and the engine that uses threads of this process."""
 
 from __future__ import annotations
 
@@ -20,31 +20,35 @@ MOST_THREADS = 16
 
 
 class Engine(Protocol):
-    """Interface that calls the shards of one version of a shelf.
+    """Interface of engines, which call the shards of one version of a shelf.
 
-    The number of a shard is its index in :attr:`monograph.shelf.manifest.Manifest.shards`.
+    Shards are given by number: the index in :attr:`monograph.shelf.manifest.Manifest.shards`, from 0.
     """
 
     def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Run a call on each of these shards, and return the results by shard, in the same order.
+        """Run calls on shards, and return their results.
 
-        Raises ShardLost, which names the shard, if a shard cannot be reached.
+        ``calls`` is {shard number: call}, the result is {shard number: result of its call}, in the same order. Raises
+        ShardLost, with the shard in its message, if a shard cannot be reached.
         """
         ...
 
     def close(self) -> None:
-        """Close the shards. Later calls raise ClosedFile."""
+        """Close the shards. :meth:`ask` raises ClosedFile from then on."""
         ...
 
 
 Engines: TypeAlias = Callable[[ShelfPlace, Manifest, OpenOptions], Engine]
-"""Function that creates an engine from the shelf's place, the version, and the options to open its files with."""
+"""Function that creates an engine for a version of a shelf.
+
+Its arguments are the shelf's place, the version's manifest, and the options to open the shards with."""
 
 
 class Local:
-    """Shards in files of this machine, called by threads of this process.
+    """Engine that opens the shards in this process and calls them in threads.
 
-    ``files`` has the options to open the file of each shard with.
+    ``files`` has the options for each shard, in order of shard; their ``path`` is the shard's file on this machine.
+    Every shard is opened for reading only.
     """
 
     def __init__(self, files: Sequence[OpenOptions]) -> None:
@@ -71,29 +75,29 @@ class Local:
 
 
 def local(place: ShelfPlace, version: Manifest, options: OpenOptions) -> Local:
-    """Fetch the shards of a version and open them in this process."""
+    """Fetch the shards of a version to this machine, open them, and return the engine that calls them."""
     return Local([replace(options, path=place.file_of(name)) for name in version.shards])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shards:
-    """The shards of a version, called by methods of :class:`ShardReader`.
+    """The shards of a version: calls methods of :class:`ShardReader` on all or some shards through an engine.
 
-    Rows in arguments and results of this class are numbered over all shards (:class:`monograph.shelf.pools.Rows`),
-    except where a method says otherwise.
+    Rows in arguments and results of this class are global (numbered over all shards, see
+    :class:`monograph.shelf.pools.Rows`), except where a method says otherwise.
     """
 
     engine: Engine
     rows: Rows
 
     def all(self, method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments) -> list[R]:
-        """Call a method on every shard, and return the results in the order of the shards."""
+        """Call a method with the same arguments on every shard, and return the results in the order of the shards."""
         return list(self.some(range(self.rows.shards), method, *arguments).values())
 
     def some(
         self, shards: Iterable[int], method: Callable[[ShardReader, *Arguments], R], *arguments: *Arguments
     ) -> dict[int, R]:
-        """Call a method on these shards, and return the results by shard."""
+        """Call a method with the same arguments on these shards, and return {shard: result}."""
         return self.engine.ask(dict.fromkeys(shards, Call(method, arguments)))
 
     def of(
@@ -102,9 +106,11 @@ class Shards:
         rows: Iterable[int],
         *arguments: *Arguments,
     ) -> list[tuple[int, list[int], R]]:
-        """Call a method on each shard that has any of these rows, with the shard's own numbers of its rows.
+        """Call a method on each shard that has at least one of the given rows.
 
-        Returns (shard, its own row numbers, result) for each of these shards. Without rows no shard is called.
+        ``rows`` are global. The method gets the numbers that the shard's rows have in the shard (local row numbers),
+        then ``arguments``. Returns (shard, local row numbers, result) for each shard that was called. If ``rows`` is
+        empty, no shard is called.
         """
         split = self.rows.split(rows)
         if not split:
@@ -115,15 +121,19 @@ class Shards:
     def by_row(
         self, method: Callable[[ShardReader, Sequence[int]], Mapping[int, R]], rows: Sequence[int]
     ) -> dict[int, R]:
-        """Call a method that returns {row: value} on the shards of these rows; merge the results in order of rows."""
+        """Call a method that returns {local row: value} on the shards that have these rows, and merge the results.
+
+        Returns {global row: value} in the order of ``rows``. Rows for which the method returns no value are left out.
+        """
         merged = self.rows.merge((shard, answer) for shard, _, answer in self.of(method, rows))
         return {row: merged[row] for row in rows if row in merged}
 
 
 def only(answers: Sequence[Sequence[R]], place: str, name: str) -> R:
-    """Return the only item in the results of all shards.
+    """Return the single item in ``answers``, the results of all shards for one document.
 
-    Raises NotFound if no document, or more than one, has this ``name`` in the shelf at ``place``.
+    Raises NotFound if there is no item, or more than one. ``place`` is the shelf's address and ``name`` the document's
+    name, for the message.
     """
     items = [item for answer in answers for item in answer]
     if len(items) != 1:

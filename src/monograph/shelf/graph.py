@@ -1,4 +1,4 @@
-"""The graph over all shards, read without a search: shards answer for chunks, the catalogue for names."""
+"""Reader of the entity graph of a shelf: chunks are read from the shards, names from the catalogue."""
 
 from __future__ import annotations
 
@@ -42,7 +42,11 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Call ``read``, a function of the store, in each shard; ``members`` are entities by name (catalogue rows)."""
+        """Call ``read``, a function of the store, on each shard, and return the results in the order of the shards.
+
+        ``members`` is {row of name: row of its entity}, rows of the catalogue. ``arguments`` are passed on to ``read``.
+        Without members no shard is called.
+        """
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)

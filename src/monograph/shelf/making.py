@@ -1,4 +1,4 @@
-"""Build of one sealed shard; a shard that exists already is skipped."""
+"""Build of one sealed shard. A shard that a previous call finished is not built again."""
 
 from __future__ import annotations
 
@@ -35,11 +35,22 @@ from monograph.values import Plan, Report, together
 class Recipe:
     """Settings, models and folders that shards are built with.
 
-    ``address`` is that of the shelf, which every machine can reach. ``work`` is a folder on every machine for
-    unfinished shards, which are continued after a kill; ``~`` is the home of the user who runs the process there.
-    ``origin`` has the settings and models of the shelf's shards; None for a new shelf. ``settings``, ``embedder`` and
-    ``extractor`` (models or their names) are None for those of ``origin``, or for the defaults if there is none.
-    ``trusted`` are servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
+    Parameters
+    ----------
+    address:
+        Address of the shelf. Every machine can reach it.
+    work:
+        Folder on every machine for unfinished shards. A shard whose build was killed is continued there. ``~`` is the
+        home of the user who runs the process on that machine.
+    origin:
+        Settings and models of the shelf's existing shards; None for a new shelf.
+    settings, embedder, extractor:
+        Settings and models that the caller gave; a model may be given by its name. None means the value of ``origin``,
+        or the default if ``origin`` is None.
+    trusted:
+        Servers that the models of ``origin`` may call, as for :meth:`monograph.Monograph.open`.
+    limits:
+        Limits for reading files.
     """
 
     address: str
@@ -58,17 +69,17 @@ class Recipe:
         return origin_settings or self.settings or Settings()
 
     def models(self) -> tuple[Embedder | None, Extractor | None]:
-        """Return the given embedder and extractor, loaded if they were given by name; None for one not given."""
+        """Return (embedder, extractor) as the caller gave them; None if not given. A model given by name is loaded."""
         return (
             load_embedder(self.embedder) if isinstance(self.embedder, str) else self.embedder,
             load_extractor(self.extractor) if isinstance(self.extractor, str) else self.extractor,
         )
 
     def require_same(self) -> None:
-        """Check that the given settings and models are those of the shelf.
+        """Check that the given settings and models equal the shelf's. Values that were not given are not compared.
 
-        Raises NotOnShelf if the settings keep history, InputError if they have no graph or differ from those of the
-        shelf, and ModelMismatch if a model differs.
+        Raises NotOnShelf if the settings keep history, InputError if the settings have no graph or differ from the
+        shelf's, and ModelMismatch if a model differs from the shelf's.
         """
         settings, origin = self.settings, self.origin
         if settings is not None and settings.history:
@@ -95,12 +106,28 @@ class Recipe:
 
 @dataclass(slots=True)
 class Work:
-    """Changes that one new shard is built from. ``key`` is a hash of them.
+    """Changes from which one new shard is built, in this order.
 
-    The new shard starts as a copy of ``file``, a .mono file, or of ``before``, the shard that it replaces. Then the ids
-    in ``removed`` are removed, ``plan`` is applied, and the blocks of ``documents`` are added. If its documents then
-    have the digest ``known``, that of ``before``, the new shard is not put into storage, and ``before`` stays.
-    ``is_needed`` is whether to put a shard without documents.
+    Parameters
+    ----------
+    before:
+        The existing shard that the new shard replaces; None if it replaces none. Without ``file``, the new shard starts
+        as a copy of it.
+    file:
+        A .mono file; if given, the new shard starts as a copy of it.
+    removed:
+        Ids of documents to remove.
+    plan:
+        Plan of a sync to apply.
+    documents:
+        Blocks of documents to add.
+    known:
+        Digest of the documents of ``before``. If the new shard's documents have the same digest, the new shard is not
+        put into storage, and ``before`` stays.
+    is_needed:
+        Whether to put the new shard into storage even if it has no documents.
+    key:
+        Hash of the changes: see :meth:`mark`.
     """
 
     before: Pair | None = None
@@ -113,19 +140,23 @@ class Work:
     key: str = ""
 
     def mark(self, content: str, digest: bytes = b"") -> None:
-        """Add a text and a digest to the hash ``key``."""
+        """Update the hash ``key`` with a text and a digest that describe a further change."""
         data = self.key.encode() + content.encode("utf-8", "surrogatepass") + digest
         self.key = sha256(data).hexdigest()
 
 
 Made: TypeAlias = tuple[Pair | None, Report]
-"""The shard and its contents file in storage (None if it has no documents and is not needed), and a report."""
+"""(names of the new shard and its contents file in storage, report of the build).
+
+The names are None if the shard has no documents and is not needed."""
 
 
 def make(recipe: Recipe, work: Work) -> Made:
-    """Build a shard and put it into storage with its contents file; keep ``work.before`` if no document differs.
+    """Build a shard and put it into storage with its contents file; return their names and a report.
 
-    Raises as :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
+    If the new shard would have the same documents as ``work.before``, nothing is put, and ``work.before`` is returned.
+    If a finished shard of the same work is in storage, it is returned with an empty report. Raises as
+    :meth:`monograph.Monograph.open` and ``add``, and ShelfError if the shard cannot be put.
     """
     folder, storage = recipe.work.expanduser(), storage_at(recipe.address)
     models = [model if isinstance(model, str) else model and model.key for model in (recipe.embedder, recipe.extractor)]
@@ -160,7 +191,11 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Create the file that a shard starts from, atomically. The first shard of a new shelf needs none."""
+    """Create at ``path`` the file that a new shard starts as, atomically.
+
+    It is a copy of ``work.file`` or ``work.before``, or else a file without documents that has the settings and models
+    of ``recipe.origin``. Does nothing if all three are None: a new shelf needs no such file.
+    """
     with replacing.temporary_name(path) as target:
         if work.file is not None:
             with Monograph.open(work.file, read_only=True) as archive:
@@ -187,11 +222,12 @@ def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage)
 
 
 def require_fit(source: Path, origin: BuildOrigin | None) -> BuildOrigin:
-    """Return the settings and models of a .mono file, after checking that it can become a shard.
+    """Check that a .mono file can become a shard, and return the settings and models that it was built with.
 
-    ``origin`` has the settings and models of the shelf; None for a new shelf. Raises InputError if the file has
-    assertions, names that are kept apart or no graph, or was built with other settings or models, and NotAMonograph if
-    it is encrypted or no Monograph file.
+    ``source`` is the file. ``origin`` has the settings and models of the shelf; None for a new shelf.
+
+    Raises InputError if the file has assertions, has names that are kept apart, has no graph, or was built with other
+    settings or models than the shelf. Raises NotAMonograph if it is encrypted, or is not a Monograph file.
     """
     try:
         archive = Monograph.open(source, read_only=True)
@@ -241,7 +277,7 @@ def _fill(archive: Monograph, limits: Limits, work: Work) -> Iterable[Report]:
 
 @contextmanager
 def _hold_lock(folder: Path, key: str) -> Iterator[None]:
-    """Hold a file lock, which the system releases if the process dies."""
+    """Hold an exclusive lock on the file ``<key>.lock`` in a folder. The system releases it if the process dies."""
     import fcntl  # Windows lacks this module; it is needed only to build shards.
 
     with writing(folder):

@@ -1,4 +1,4 @@
-"""Manifests: each names the objects of one version of a shelf."""
+"""Manifests: each lists the objects of one version of a shelf."""
 
 from __future__ import annotations
 
@@ -24,33 +24,43 @@ from monograph.regex import regex
 from monograph.shelf.storage import OBJECTS, ObjectName, ShelfPlace, Storage, digest_in, name_of
 
 VERSIONS = "versions"
-"""The folder of manifests. Each is named by its version."""
+"""Name of the folder of manifests in storage. Each manifest is named by the number of its version."""
 
 FORMAT = 1
 MOST_SHARDS = 10_000
 MOST_BYTES = 8 << 20
-"""Limit on the size of a manifest in bytes; the largest possible one is smaller."""
+"""Limit on the size of a manifest in bytes. Every valid manifest is smaller."""
 
 LAST_VERSION = 99_999_999
 DAY = 24 * 60 * 60
-"""Seconds in a day: longer than a publication takes, and longer than clocks differ."""
+"""Seconds in a day. It is longer than a publication takes, and longer than the clocks of two machines differ."""
 
 _LATEST_TRIES = 5
 _VERSION = regex(rf"{VERSIONS}/([0-9]{{8}})\.json", re.ASCII)
 
 
 Pair: TypeAlias = tuple[ObjectName, ObjectName]
-"""Names of a shard and of its contents file."""
+"""(name of a shard, name of its contents file) in storage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A version of a shelf: 1 for the first, then one more each.
+    """List of the objects that one version of a shelf consists of.
 
-    ``shards`` are the sealed files that contain the documents. ``contents`` has for each shard the small file that
-    lists its documents, source files and names; ``catalogue`` is the file with the names of all shards. ``made`` is
-    when the version was published: seconds since 1970, UTC, by the writer's clock. Raises InputError if a value is out
-    of bounds.
+    Raises InputError if a value is out of bounds.
+
+    Parameters
+    ----------
+    version:
+        Number of the version. The first version is 1, and each next version is one higher.
+    shards:
+        The sealed files that contain the documents.
+    contents:
+        The contents file of each shard, in order: a small file that lists its documents, source files and names.
+    catalogue:
+        The file with the names of all shards.
+    made:
+        When the version was published: seconds since 1970, UTC, by the writer's clock.
     """
 
     version: int
@@ -73,17 +83,17 @@ class Manifest:
 
     @property
     def pairs(self) -> list[Pair]:
-        """(shard, contents file) of each shard, in order."""
+        """(shard, its contents file) for each shard, in order."""
         return list(zip(self.shards, self.contents, strict=True))
 
     @property
     def objects(self) -> frozenset[ObjectName]:
-        """All objects that the manifest names."""
+        """Names of all objects of the version: shards, contents files and catalogue."""
         return frozenset((*self.shards, *self.contents, self.catalogue))
 
     @property
     def name(self) -> str:
-        """The manifest's name in storage."""
+        """The manifest's name in storage: see :func:`version_name`."""
         return version_name(self.version)
 
     def to_json(self) -> bytes:
@@ -116,7 +126,10 @@ class Manifest:
 
 
 def version_name(version: int) -> str:
-    """Return the name of a version's manifest in storage. Raises InputError if the number is out of range."""
+    """Return the name in storage of a version's manifest, such as ``versions/00000001.json``.
+
+    Raises InputError if the number is out of range.
+    """
     if not 1 <= version <= LAST_VERSION:
         raise InputError(f"{version} is not a version number", f"give a number from 1 to {LAST_VERSION:,}")
     return f"{VERSIONS}/{version:08d}.json"
@@ -142,7 +155,10 @@ def latest(storage: Storage) -> Manifest | None:
 
 
 def version_of(place: ShelfPlace, version: int | None = None) -> Manifest:
-    """Return the manifest of a version, or of the newest. Raises NotFound if there is no shelf, and as :func:`load`."""
+    """Return the manifest of a version of a shelf; None means the newest version.
+
+    Raises NotFound if there is no shelf at the place, and as :func:`load`.
+    """
     manifest = latest(place.objects) if version is None else load(place.objects, version)
     if manifest is None:
         raise NotFound(f"there is no shelf at {place.url}", f"monograph shelf build {place.url} FOLDER")
@@ -150,9 +166,10 @@ def version_of(place: ShelfPlace, version: int | None = None) -> Manifest:
 
 
 def load(storage: Storage, version: int) -> Manifest:
-    """Return the manifest of a version.
+    """Read the manifest of a version from storage.
 
-    Raises ObjectMissing if there is no such version, and as :meth:`Manifest.from_json`.
+    Raises ObjectMissing if there is no such version, ObjectDamaged if the manifest is invalid, and NewerFormat if a
+    later version of Monograph wrote it.
     """
     name = version_name(version)
     try:
@@ -165,7 +182,11 @@ def load(storage: Storage, version: int) -> Manifest:
 
 
 def put_file(storage: Storage, path: Path) -> ObjectName:
-    """Put a closed file into storage under its digest, unless it is there already, and return its name."""
+    """Put a closed file into storage under its digest, and return its name.
+
+    If storage has an object of this name and size already, nothing is put. An object of this name with another size is
+    damaged, and is replaced.
+    """
     name = name_of(path)
     sizes = {stored.name: stored.bytes for stored in storage.listed(OBJECTS)}
     if sizes.get(name.name, name.bytes) != name.bytes:  # The stored object was damaged after it was put.
@@ -175,21 +196,24 @@ def put_file(storage: Storage, path: Path) -> ObjectName:
 
 
 def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Manifest | None) -> Manifest:
-    """Publish the version of these shards after the previous version, and return its manifest.
+    """Publish the next version of a shelf, and return its manifest.
 
-    The catalogue is put first, and the manifest last, and only if this version has no manifest yet. Readers see either
-    the previous version or this one, also if the process is killed at any step.
+    ``pairs`` are the shards and contents files of the new version, which are in storage already. ``catalogue`` is its
+    catalogue, a closed local file. ``before`` is the manifest of the previous version; None for the first version.
+
+    The catalogue is put first. The manifest is put last, and only if no other writer has put one for this version.
+    Readers see either the previous version or the new one, even if the process is killed in between.
 
     Raises
     ------
     ShelfConflict
-        If another writer has published meanwhile, or removed one of the objects.
+        If another writer has published this version meanwhile, or removed an object of it.
     ObjectMissing
         If a shard or contents file is not in storage.
     InputError
         If a value is out of bounds, or the previous version does not exist.
     ShelfUnreachable
-        If the storage does not answer, or overwrites an object that it should put only if absent.
+        If the storage does not answer, or has overwritten an object although it was told to put it only if absent.
     """
     version = 1 if before is None else before.version + 1
     shards, contents = tuple(shard for shard, _ in pairs), tuple(contents for _, contents in pairs)
@@ -218,13 +242,16 @@ def publish(storage: Storage, pairs: Sequence[Pair], catalogue: Path, before: Ma
 
 
 def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
-    """Return the names of the objects that storage lacks or has with another size, in order of name."""
+    """Return the names of those of the given objects that are not in storage or have another size there, sorted."""
     sizes = {stored.name: stored.bytes for stored in storage.listed(OBJECTS)}
     return sorted(item.name for item in names if sizes.get(item.name) != item.bytes)
 
 
 def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
-    """Whether these bytes are stored: a client that retries after a lost answer finds its own object."""
+    """Whether the object ``name`` in storage has exactly these bytes.
+
+    If a storage client repeats a request after a lost answer, it finds the object that its first request put.
+    """
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):
@@ -240,7 +267,11 @@ def _conflict_error(storage: Storage, version: int) -> ShelfConflict:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """The names of removed manifests and objects, and the version that was kept."""
+    """Result of :func:`forget`.
+
+    ``kept`` is the manifest of the newest version; None if there is no version. ``removed`` has the names in storage of
+    the removed manifests and objects.
+    """
 
     kept: Manifest | None
     removed: tuple[str, ...]
@@ -252,13 +283,16 @@ class Forgotten:
 
 
 def forget(storage: Storage, keep: int = 1, age: float = 0.0) -> Forgotten:
-    """Remove all versions but the last ``keep``, and the objects that no kept version names.
+    """Remove all versions except the last ``keep``, and the objects that belong to no kept version.
 
-    Objects and unfinished files younger than ``age`` seconds stay. With ``age=DAY`` this may run during a publication:
-    it lists the objects before the manifests, so it keeps each listed object that a manifest published meanwhile names.
-    If it still removes an object that a publication relies on, that publication fails and the previous version stays
-    (:func:`publish`). If a bucket keeps copies of removed objects (versioning, locks), its owner must delete them.
-    Raises ObjectDamaged, and removes nothing, if the manifest of a kept version is invalid.
+    Objects and unfinished files younger than ``age`` seconds stay. Raises ObjectDamaged, and removes nothing, if the
+    manifest of a kept version is invalid.
+
+    With ``age=DAY``, the function may run while another process publishes a version. It lists the objects before the
+    manifests, so an object stays if a manifest that is published in between names it. If an object that a publication
+    needs is removed nevertheless, the publication fails and the previous version stays: see :func:`publish`.
+
+    A bucket may keep copies of removed objects (versioning, locks). The bucket's owner must delete these copies.
     """
     stored = storage.listed(OBJECTS)
     numbers = versions(storage)

@@ -1,4 +1,4 @@
-"""Merging of what the shards of a search return: their best candidates, and the links of names."""
+"""Merging of the results that shards return in a search: their best candidates, and the links of names."""
 
 from __future__ import annotations
 
@@ -18,14 +18,19 @@ from monograph.values import Effort
 
 T = TypeVar("T")
 SHORT = np.dtype([("row", "<i8"), ("first", "S8")])
-"""Short record of a chunk, for a search that does not follow the graph: its row, and the first 8 bytes of its id."""
+"""Dtype of a chunk's short record, for a search that does not follow the graph.
+
+Fields: the chunk's row, and the first 8 bytes of its id."""
 
 
 def full(clauses: int) -> np.dtype[np.void]:
-    """Return the dtype of a chunk's full record, for a graph search.
+    """Return the dtype of a chunk's full record, for a graph search; ``clauses`` is the question's number of clauses.
 
-    Fields: the chunk's evidence, the first 8 bytes of its id (enough to order nearly all chunks), whether it has a
-    vector, and the cosines of the vector to the question's clauses, float32 (clauses,).
+    Fields:
+    those of :data:`monograph.search.reader.EVIDENCE`;
+    ``first``: the first 8 bytes of the chunk's id, which are enough to order nearly all chunks;
+    ``vector``: whether the chunk has a vector;
+    ``cosines``: cosines of this vector to the vectors of the clauses, float32 (clauses,).
     """
     return np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?"), ("cosines", "<f4", (clauses,))])
 
@@ -35,24 +40,28 @@ _EVIDENCE = list(EVIDENCE.names or ())
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Numbering of rows over all shards: ``row * shards + shard``."""
+    """Numbering of rows over all shards.
+
+    The global number of a row is ``row * shards + shard``. ``row`` is its number in its shard, ``shard`` the number of
+    that shard, and ``shards`` the number of all shards.
+    """
 
     shards: int
 
     def global_row(self, shard: int, row: int) -> int:
-        """Return the number over all shards of a row of a shard."""
+        """Return the global number of a shard's row."""
         return row * self.shards + shard
 
     def global_rows(self, shard: int, rows: Iterable[int]) -> list[int]:
-        """Return the numbers over all shards of rows of a shard."""
+        """Return the global numbers of a shard's rows, in the order of the rows."""
         return [row * self.shards + shard for row in rows]
 
     def merge(self, answers: Iterable[tuple[int, Mapping[int, T]]]) -> dict[int, T]:
-        """Merge (shard, {row: value}) of shards into {row over all shards: value}."""
+        """Merge the results of shards, given as (shard, {local row: value}), into one {global row: value}."""
         return {self.global_row(shard, row): value for shard, answer in answers for row, value in answer.items()}
 
     def split(self, rows: Iterable[int]) -> dict[int, list[int]]:
-        """Return {shard: its own row numbers} of rows over all shards, in the order of the rows."""
+        """Group global row numbers by shard: return {shard: local row numbers}, in the order of ``rows``."""
         by_shard: dict[int, list[int]] = {}
         for row in rows:
             local, shard = divmod(row, self.shards)
@@ -61,9 +70,11 @@ class Rows:
 
 
 def make_records(rows: Sequence[int], ids: Sequence[str], evidence: Records | None = None, clauses: int = 0) -> Records:
-    """Return records (n,) of chunks of one shard: full ones if ``evidence`` is given, else short ones.
+    """Return one record for each of n chunks of one shard, shape (n,).
 
-    The fields for vectors and cosines of full records are zero.
+    ``rows`` and ``ids`` are the chunks' rows and ids. With ``evidence``, records (n,) of EVIDENCE, the records are full
+    (:func:`full` with ``clauses``), and their fields ``vector`` and ``cosines`` are zero. Without it they are short
+    (:data:`SHORT`).
     """
     records = np.zeros(len(rows), dtype=SHORT if evidence is None else full(clauses))
     records["row"] = rows
@@ -74,14 +85,17 @@ def make_records(rows: Sequence[int], ids: Sequence[str], evidence: Records | No
 
 
 class SentEvidence:
-    """Full records of chunks, as :class:`monograph.search.reader.Evidence`."""
+    """Evidence that shards sent in full records of chunks; implements :class:`monograph.search.reader.Evidence`."""
 
     def __init__(self, records: Records) -> None:
         self._records = records
         self._indexes = {row: index for index, row in enumerate(records["row"].tolist())}
 
     def evidence(self, rows: Sequence[int], _: Words) -> Records:
-        """Return records of EVIDENCE of these chunks. Shards already computed them for the question's words."""
+        """Return the EVIDENCE records (n,) of n chunks.
+
+        The question's words, the second argument, are not used: the shards computed the records for these words.
+        """
         records = np.empty(len(rows), dtype=EVIDENCE)
         records[_EVIDENCE] = self._records[[self._indexes[row] for row in rows]][_EVIDENCE]
         return records
@@ -91,7 +105,10 @@ NO_EVIDENCE = SentEvidence(np.empty(0, dtype=full(0)))
 
 
 def join_records(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], rows: Rows) -> Records:
-    """Join the records of (shard, bytes) pairs, of dtype ``kind``, and renumber rows and documents over all shards."""
+    """Join the records of several shards, and replace row numbers of chunks and documents by their global numbers.
+
+    ``parts`` are (shard, bytes of its records). ``kind`` is the dtype of the records: :data:`SHORT` or :func:`full`.
+    """
     sent = np.frombuffer(b"".join(data for _, data in parts), dtype=kind)
     shards = np.repeat([shard for shard, _ in parts], [len(data) // kind.itemsize for _, data in parts])
     records: Records = sent.copy()
@@ -103,34 +120,39 @@ def join_records(parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void], ro
 
 
 def first_bytes(records: Records) -> list[str]:
-    """Return for each record a text that sorts like the first 8 bytes of the chunk's id."""
+    """Return a text for each record, in order. The texts sort like the first 8 bytes of the chunks' ids."""
     return [first.decode("latin-1") for first in records["first"].tolist()]
 
 
 SCORED = np.dtype([("row", "<i8"), ("score", "<f8")])
 
 SPREAD = 4.0
-"""Standard deviations that a shard sends above its expected share of the best chunks.
+"""How many more chunks than its expected share of the best ones a shard sends, in standard deviations.
 
-The share is that of documents that are distributed at random."""
+The expected share assumes that documents are distributed among the shards at random."""
 
 MORE = 4
-"""Chunks that a shard sends in addition."""
+"""Number of chunks that a shard sends in addition to its share and SPREAD."""
 
 _SUREST = ("exact", "all", "enough", "short")
-"""Reasons why a dense search stops, the surest first. The merged search gives the least sure of the shards' reasons."""
+"""Values of ``Effort.stopped``, why a dense search stopped, the surest first.
+
+The effort of a search of several shards has the least sure value of any shard."""
 
 Subject: TypeAlias = tuple[int, str, str, int, int, str, int]
-"""A document about a name: (ordinal, chunk id, key, chunk, by title, qualifier, document).
+"""A chunk of a document that is about a name, as a tuple that a shard sends:
+(ordinal of the chunk in the document, id of the chunk, key of the name, row of the chunk, 1 if the title has the name
+and 0 if the beginning of the text has it, qualifier: the part of the title in parentheses, row of the document).
 
-The chunk is 0 if no chunk of the document is allowed."""
+If no chunk of the document is allowed, the row of the chunk is 0."""
 
 
 class Best(NamedTuple):
-    """Best chunks of a shard for a query. ``scored`` has their rows and scores, as the bytes of SCORED records.
+    """The best chunks of a shard for a query.
 
-    ``is_complete`` is True if no other chunk of the shard can be among the k best of all shards. ``effort`` is that of
-    a dense search, None for a lexical one.
+    ``scored`` has the chunks' rows and scores, as the bytes of records of :data:`SCORED`. ``is_complete`` is True if no
+    further chunk of the shard can be among the k best chunks of all shards. ``effort`` is the effort of a dense search;
+    None for a lexical search.
     """
 
     scored: bytes
@@ -139,15 +161,16 @@ class Best(NamedTuple):
 
     @property
     def records(self) -> Records:
-        """The chunks as records of SCORED."""
+        """The rows and scores of the chunks, as records (n,) of :data:`SCORED`."""
         return np.frombuffer(self.scored, dtype=SCORED)
 
 
 class ShardPool(NamedTuple):
-    """Candidates of one shard.
+    """Candidates of one shard for a search.
 
-    ``subjects`` are documents about the question's names, ``named`` are (key, row) of candidates that have any of these
-    names, and ``records`` are the records of all chunks.
+    ``lexical`` and ``dense`` are the best chunks by words and by vector. ``subjects`` are the documents that are about
+    the question's names. ``named`` has (key of name, row of chunk) for each of the question's names in each candidate.
+    ``records`` are the bytes of one record for each chunk in the other fields: see :func:`make_records`.
     """
 
     lexical: Best
@@ -158,9 +181,9 @@ class ShardPool(NamedTuple):
 
 
 def share(k: int, shards: int) -> int:
-    """Return how many chunks each shard sends in the first round, if k are needed.
+    """Return how many chunks each shard sends in the first round of a search for the k best chunks of all shards.
 
-    A shard that sent too few is called again (:func:`find_short_shards`).
+    A shard that may have further chunks among the k best is called a second time: see :func:`find_short_shards`.
     """
     if shards == 1:
         return k
@@ -169,9 +192,11 @@ def share(k: int, shards: int) -> int:
 
 
 def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> Best:
-    """Return the ``most`` best chunks of (row, score) pairs of a shard, and all that tie with the last.
+    """Return the ``most`` best chunks of one shard, and all chunks that tie with the last of them.
 
-    ``scored`` may have fewer than k pairs because the shard searched for ``most`` only.
+    ``scored`` has (row, score) of the chunks that the shard found, ``k`` is the number of chunks wanted from all
+    shards, and ``effort`` is passed on. If ``most`` is at least k, or fewer than ``most`` chunks were found, all of
+    ``scored`` is returned, and the result is complete.
     """
     records = np.array(scored, dtype=SCORED)
     if most >= k or len(records) < most:
@@ -181,9 +206,10 @@ def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: 
 
 
 def find_short_shards(pools: Mapping[int, ShardPool], k: int) -> list[int]:
-    """Return the shards that may have further chunks among the k best of all shards, ascending.
+    """Return the numbers of the shards that may have further chunks among the k best of all shards, ascending.
 
-    They are the shards with further candidates whose worst sent chunk is better than the k-th best of all.
+    Such a shard has chunks that it did not send, and the worst chunk that it sent scores higher than the k-th best
+    chunk of all shards. Lexical and dense candidates are compared separately.
     """
     short: set[int] = set()
     for part in (
@@ -199,9 +225,10 @@ def find_short_shards(pools: Mapping[int, ShardPool], k: int) -> list[int]:
 def merge_pools(
     pools: Mapping[int, ShardPool], request: PoolRequest, rows: Rows, names: Mapping[str, int], records: Records
 ) -> Pool:
-    """Merge the pools of all shards, in order of shard.
+    """Merge the pools of all shards into the pool that a search of one file would give.
 
-    ``names`` are rows of the question's names by key; ``records`` are the joined records of all pools.
+    ``pools`` has the pools by shard, in order of shard. ``names`` is {key: row in the catalogue} of the question's
+    names. ``records`` are the records of all pools: see :func:`join_records`.
     """
     nearest = [pool.dense for pool in pools.values() if pool.dense is not None]
     lexical = merge_best([pool.lexical.scored for pool in pools.values()], request.k, rows)
@@ -225,7 +252,7 @@ def merge_pools(
 
 
 def replace_names(records: Records, names: Mapping[int, int] | Sequence[int]) -> Records:
-    """Return a copy of records of names or links, with each name replaced by ``names[name]``."""
+    """Return a copy of records with a field ``name``, in which each value of this field becomes ``names[value]``."""
     copy = records.copy()
     copy["name"] = [names[name] for name in records["name"].tolist()]
     return copy
@@ -234,7 +261,11 @@ def replace_names(records: Records, names: Mapping[int, int] | Sequence[int]) ->
 def merge_mentions(
     answers: Sequence[Sequence[Sequence[int]]], names: Sequence[int], rows: Rows
 ) -> dict[int, list[int]]:
-    """Return {name: chunks that have it, ascending} over all shards; ``answers`` has a list by name from each."""
+    """Return {name: global rows of the chunks that mention it, ascending}. Names without a chunk are left out.
+
+    ``names`` are rows of names in the catalogue. ``answers`` has the result of each shard, in order of shard: for each
+    of the first names a list of the shard's own rows. A shard may return fewer lists than there are names.
+    """
     by_name: dict[int, list[int]] = {}
     for shard, answer in enumerate(answers):
         for name, chunks in zip(names, answer, strict=False):  # Shards return lists for the first names only.
@@ -243,9 +274,10 @@ def merge_mentions(
 
 
 def merge_subjects(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, int], rows: Rows) -> list[SubjectChunk]:
-    """Merge (shard, subject) pairs into the rows of :func:`monograph.store.graph.graphs.subject_chunks`.
+    """Merge (shard, subject) pairs into a result like that of :func:`monograph.store.graph.graphs.subject_chunks`.
 
-    ``names`` are rows of names by key.
+    ``names`` is {key: row in the catalogue}. A subject without an allowed chunk is left out, but counts in the number
+    of documents about its name.
     """
     documents = {(key, by_title, shard, document) for shard, (_, _, key, _, by_title, _, document) in subjects}
     counts = Counter((key, by_title) for key, by_title, *_ in documents)
@@ -257,9 +289,10 @@ def merge_subjects(subjects: Sequence[tuple[int, Subject]], names: Mapping[str, 
 
 
 def merge_best(parts: Sequence[bytes], k: int, rows: Rows) -> list[tuple[int, float]]:
-    """Return (row, score) of the k best chunks of all shards, and ties with the last, highest first.
+    """Return (global row, score) of the k best chunks of all shards, and of chunks that tie with the last of them.
 
-    ``parts`` are bytes of SCORED, in order of shard.
+    The highest score is first; equal scores are in order of row. ``parts`` has the bytes of SCORED records from each
+    shard, in order of shard.
     """
     records = np.frombuffer(b"".join(parts), dtype=SCORED)
     shards = np.repeat(np.arange(len(parts)), [len(part) // SCORED.itemsize for part in parts])

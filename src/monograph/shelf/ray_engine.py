@@ -1,4 +1,4 @@
-"""Shards in Ray processes on many machines, restarted when they fail, and Ray tasks that make shards."""
+"""Engine that calls shards in Ray processes on many machines, and Ray tasks that build shards."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from monograph.values import Document, arguments
 
 P = ParamSpec("P")
 DEADLINE, OPENING = 30.0, 600.0
-"""Seconds that a call may take, and that the opening of all shards may take."""
+"""Limits in seconds: DEADLINE for one call, OPENING for the opening of all shards."""
 
 AT_ONCE = 8
-"""Calls that an actor answers at the same time, each in a thread of its own."""
+"""Largest number of calls that an actor runs at the same time. Each call has a thread of its own."""
 
 PATIENCE = 1.0
-"""Seconds without an answer after which the next replica is called as well."""
+"""Seconds to wait for a replica's answer. After that the next replica gets the same call as well."""
 
 RETRIES = 5
-"""How often Ray restarts a task whose process or machine died."""
+"""How many times Ray restarts a task whose process or machine died."""
 
 _HINT = "check that all machines are running, then try again"
 _OBJECT_STORE = 128 << 20
@@ -58,11 +58,11 @@ def ray_module() -> Any:
 
 
 def start() -> None:
-    """Connect this process to the Ray cluster at RAY_ADDRESS, unless it is connected already.
+    """Connect this process to Ray. Do nothing if it is connected already.
 
-    Without RAY_ADDRESS, start a Ray instance on this machine. It ends with this process, has no dashboard, and listens
-    on 127.0.0.1 only. Raises MissingExtra if Ray is not installed, and ShelfUnreachable if the cluster cannot be
-    reached or Ray does not start.
+    If the environment variable RAY_ADDRESS is set, connect to the Ray cluster at that address. Otherwise start a Ray
+    instance on this machine, which ends with this process, has no dashboard, and listens on 127.0.0.1 only. Raises
+    MissingExtra if Ray is not installed, and ShelfUnreachable if the cluster cannot be reached or Ray does not start.
     """
     cluster = os.environ.get("RAY_ADDRESS", "")
     with _start_lock:
@@ -89,10 +89,11 @@ def start() -> None:
 
 
 def _init(ray: Any, cluster: str, started: Future[object]) -> None:
-    """Run ``ray.init`` in a thread that lasts as long as the process.
+    """Run ``ray.init``, put its result or exception into ``started``, then wait as long as the process runs.
 
-    When a thread ends, the system ends the processes that it started, so Ray's processes need a lasting thread. Outside
-    the main thread, Ray does not replace the signal handlers.
+    Call it in a thread of its own. When a thread ends, the system ends the processes that the thread started, so Ray's
+    processes need a thread that never ends. Outside the main thread, Ray does not replace the signal handlers.
+    ``cluster`` is the address of the cluster; "" starts Ray on this machine.
     """
     local_options = {} if cluster else {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
     try:
@@ -106,7 +107,10 @@ def _init(ray: Any, cluster: str, started: Future[object]) -> None:
 
 
 class Lost(Exception):
-    """Error of a shard that an actor could not open, or whose process died."""
+    """Raised for a shard that an actor could not open, or whose actor or task died.
+
+    ``shard`` is the number of the shard, and ``error`` the reason.
+    """
 
     def __init__(self, shard: int, error: MonographError) -> None:
         super().__init__(shard, error)
@@ -114,7 +118,11 @@ class Lost(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Make a function return its result, or its MonographError or Lost, pickled: Ray would wrap an error in its own."""
+    """Decorate a function so that it returns its result as pickled bytes.
+
+    If it raises MonographError or Lost, the exception is pickled and returned instead. If it were raised, Ray would
+    wrap it in an exception of its own.
+    """
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
@@ -128,7 +136,11 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for a call of a shard and return its result, or raise its error; Lost if its process died for good."""
+    """Wait for a Ray call of a shard, and return its result or raise the exception that it returned.
+
+    ``ref`` is Ray's reference to the result of a function decorated with :func:`_pickle_outcome`, and ``shard`` the
+    number of the shard. Raises Lost if the process died and Ray did not restart it.
+    """
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -143,9 +155,20 @@ def _wait_for_result(ref: Any, shard: int) -> Any:
 
 
 class Holder:
-    """Ray actor with a group of shards. A shard is opened at its first call; if that fails, the next call retries.
+    """Ray actor that opens a group of shards and runs calls on them. Safe for use by many threads.
 
-    Safe for use by many threads.
+    A shard is opened at its first call. If it cannot be opened, its next call tries again.
+
+    Parameters
+    ----------
+    address:
+        Address of the shelf.
+    names:
+        Names of all shards of the version. The number of a shard is its index here.
+    home:
+        The shelf's folder on the actor's machine; it may begin with ``~``.
+    options:
+        Options to open the shards with.
     """
 
     def __init__(self, address: str, names: Sequence[ObjectName], home: Path, options: OpenOptions) -> None:
@@ -155,7 +178,10 @@ class Holder:
 
     @_pickle_outcome
     def answer(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """Run each call on its shard, and return the results by shard."""
+        """Run calls on shards: ``calls`` is {shard number: call}, the result {shard number: result of its call}.
+
+        Raises Lost if a shard cannot be opened.
+        """
         for shard in calls:
             try:
                 with self._lock:
@@ -170,25 +196,27 @@ class Holder:
 class OnRay:
     """Engine that calls shards in Ray actors on any machine of the cluster.
 
-    See :class:`monograph.shelf.engines.Engine`. Pass ``engines=OnRay`` to :meth:`monograph.shelf.Shelf.open`, or with
-    options ``engines=functools.partial(OnRay, replicas=2)``. If the process or machine of an actor dies, Ray restarts
-    the actor elsewhere and repeats its calls there. Safe for use by many threads. If no Ray is running, one is started
-    on this machine (:func:`start`).
+    It implements :class:`monograph.shelf.engines.Engine`. To use it, pass ``engines=OnRay`` to
+    :meth:`monograph.shelf.Shelf.open`, or ``engines=functools.partial(OnRay, replicas=2)`` to set parameters. If the
+    process or machine of an actor dies, Ray restarts the actor elsewhere and repeats its calls there. Safe for use by
+    many threads. :func:`start` connects to Ray, or starts it on this machine.
 
     Parameters
     ----------
     place:
-        The shelf's place. Every machine must reach its address. Each machine keeps fetched objects in a folder of the
-        same name as here, in the home of the user who runs Ray there.
+        The shelf's place. Every machine must reach its address. If the shelf's folder on this machine is in the user's
+        home, other machines keep fetched objects in the folder of the same path in the home of the user who runs Ray
+        there. Otherwise they use the same absolute path.
     version, options:
-        The version, and the options to open its files with.
+        The version's manifest, and the options to open the shards with.
     replicas:
-        Number of actors that have each shard open, on different machines if there are enough.
+        Number of actors that have the same shard open, on different machines if there are enough.
     groups:
-        Number of groups that the shards are divided into; each actor has one group. 0 for one shard in each group.
+        Number of groups that the shards are divided into. Each actor has one group. 0 means that each group has one
+        shard.
     deadline:
-        Seconds after which a call fails. Calls alternate between the replicas; if one does not answer within a second,
-        the next is called as well.
+        Seconds after which a call fails. Calls alternate between the replicas. If a replica does not answer within a
+        second, the next replica gets the same call as well.
 
     Raises
     ------
@@ -247,11 +275,11 @@ class OnRay:
             raise
 
     def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
-        """See :class:`~monograph.shelf.engines.Engine`. Raises the error that a shard raised."""
+        """Run calls on shards: see :class:`~monograph.shelf.engines.Engine`. Raises the error that a shard raised."""
         return self._collect_answers(calls, self._deadline)
 
     def close(self) -> None:
-        """See :class:`~monograph.shelf.engines.Engine`."""
+        """End the actors. :meth:`ask` raises ClosedFile from then on."""
         with self._lock:
             self._closed = True
             if self._ray.is_initialized():
@@ -260,7 +288,11 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Call one replica of each group, and after each PATIENCE seconds without an answer the next as well."""
+        """Run calls on shards, and return the results by shard.
+
+        One replica of each group is called. After PATIENCE seconds without an answer of a group, its next replica is
+        called as well. Raises ShardLost if a group has not answered after ``seconds``.
+        """
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
         pending: dict[Any, int] = {}  # The group of each pending call.
@@ -306,10 +338,10 @@ class OnRay:
 
 
 class Tasks:
-    """Builder of shards in Ray tasks. Ray restarts a task if its process or machine dies.
+    """Builder of shards in Ray tasks on any machine of the cluster: pass it to :func:`monograph.shelf.build`.
 
-    Files and folders must have the same paths on all machines. If one task fails, the others continue while this
-    process runs, and their shards are not built again.
+    Ray restarts a task if its process or machine dies. Files and folders must have the same paths on all machines. If
+    one task fails, the other tasks continue while this process runs. The next build does not repeat finished shards.
 
     Parameters
     ----------
@@ -330,11 +362,14 @@ class Tasks:
         self._cpus = cpus
 
     def keep(self, documents: Sequence[Document]) -> Any:
-        """Put documents into Ray's object store, which spills to disk, and return their reference."""
+        """Put documents into Ray's object store, which spills to disk, and return Ray's reference to them."""
         return self._ray.put(documents)
 
     def make(self, recipe: Recipe, works: Sequence[Work]) -> Iterator[Made]:
-        """Yield the result of each work, in order. Raises as :func:`monograph.shelf.making.make`, and ShardLost."""
+        """Build one shard for each of ``works``, all at the same time, and yield the results in order.
+
+        Raises as :func:`monograph.shelf.making.make`, and ShardLost if a task's process died for good.
+        """
         task = self._ray.remote(_task).options(
             num_cpus=self._cpus, max_retries=RETRIES, retry_exceptions=False, scheduling_strategy="SPREAD"
         )

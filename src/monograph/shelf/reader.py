@@ -1,4 +1,4 @@
-"""``Reader`` of a shelf: asks all shards in few rounds, and takes names from the catalogue."""
+"""Search reader of a shelf: calls all shards in few rounds, and reads names from the catalogue."""
 
 from __future__ import annotations
 
@@ -31,15 +31,16 @@ from monograph.values import Effort, Float32, Mention, Summary
 
 K = TypeVar("K")
 MOST_WORDS = 65_536
-"""Most words whose counts are cached. With more, the next search starts with an empty cache."""
+"""Largest number of words whose counts are cached. If there are more, the next search starts with an empty cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WordCounts:
     """Cached counts of words over all shards. They stay valid because a version never changes.
 
-    ``chunks`` is the number of chunks that have each word, ``common`` are words known to be common, which need no exact
-    count, and ``having`` is the number of chunks that have each half pair.
+    ``chunks`` is {word: number of chunks that have it}. ``common`` has words that are known to be common, which need no
+    exact count. ``having`` is {half pair: number of chunks that have a pair beginning with it}. A half pair is a single
+    character of a script without spaces, which the index has only within pairs.
     """
 
     chunks: dict[str, int] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class ShelfReader:
     totals: Sequence[Totals]
     counted: WordCounts
     _first: dict[int, str] = field(default_factory=dict, init=False)
-    """The first bytes of the ids of chunks, by row, for chunks that shards have sent."""
+    """{global row: the first 8 bytes of the chunk's id, as text} for chunks whose records shards have sent."""
     _ids: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
@@ -73,7 +74,7 @@ class ShelfReader:
 
     @property
     def rows(self) -> Rows:
-        """Row numbers over all shards."""
+        """The numbering of rows over all shards."""
         return self.shards.rows
 
     # Words.
@@ -99,13 +100,17 @@ class ShelfReader:
         return Counts(self.total(), {word: number for word, number in counts.items() if number}, containing)
 
     def _common_count(self) -> int:
-        """Return the number of chunks from which a word is common."""
+        """Return the smallest number of chunks with which a word counts as common."""
         return int(word_for_word.common_above(self.total())) + 1
 
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
-        """Fetch counts that are not cached, and return (row, worth) of the chunks that contain each code or phrase."""
+        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases.
+
+        ``function_words`` are counted only until they are common. ``texts`` are the codes and phrases. Returns {text:
+        (row, worth) of the allowed chunks that contain it}.
+        """
         cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
         missing = [word for word in words if word not in cached]
         small = [word for word in function_words if word not in cached and word not in common]
@@ -151,7 +156,10 @@ class ShelfReader:
         return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Join the records that shards sent, and cache the first bytes of their chunks' ids."""
+        """Join the records that shards sent, and cache the first 8 bytes of the chunks' ids.
+
+        ``parts`` and ``kind`` are as for :func:`monograph.shelf.pools.join_records`.
+        """
         records = pools.join_records(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
@@ -183,7 +191,7 @@ class ShelfReader:
         return cached
 
     def _load_keys(self, names: Iterable[int]) -> dict[str, int]:
-        """Return {key: row} of these names; names that the catalogue lacks are left out."""
+        """Return {key: row} of names, given by their rows in the catalogue; rows that it does not have are left out."""
         rows = list(names)
         loaded = self.names.load(rows)
         return {loaded[row].key: row for row in rows if row in loaded}
@@ -208,7 +216,10 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each key, in order; 0 for an unknown key, which only a wrong shard has."""
+        """Return the catalogue's row of each key of a name, in order.
+
+        The row of an unknown key is 0. A key is unknown only if a shard does not belong to this catalogue.
+        """
         rows_by_key = stored_names.rows(self.names.connection, keys)
         return [rows_by_key.get(key, 0) for key in keys]
 
@@ -278,7 +289,7 @@ class ShelfReader:
 
 
 def sum_counts(answers: Iterable[Mapping[K, int]]) -> dict[K, int]:
-    """Return {key: sum of its counts over all shards}."""
+    """Add the counts of all shards: return {key: sum of the counts for this key in ``answers``}."""
     counts: Counter[K] = Counter()
     for answer in answers:
         counts.update(answer)

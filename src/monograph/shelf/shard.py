@@ -1,4 +1,4 @@
-"""One shard, open for reading: its side of every search, with names as keys instead of rows."""
+"""Reader of one shard: answers the shard's part of each search, and identifies names by key instead of row."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ R = TypeVar("R")
 
 
 class Call(NamedTuple):
-    """A method of :class:`ShardReader` and its arguments, called in the process that has the shard open.
+    """A method of :class:`ShardReader` and its arguments. The process that has the shard open calls it.
 
-    Pickle sends the method by name.
+    Pickle stores the method by its name, so that a call can be sent to another process.
     """
 
     method: Callable[..., Any]
@@ -55,14 +55,18 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShardReader(GraphState):
-    """One shard in one read transaction. Rows in arguments and results are the shard's own."""
+    """Reader of one shard in one read transaction.
+
+    Rows in arguments and results are row numbers of this shard. Names are identified by their keys, because each shard
+    has its own row numbers of names.
+    """
 
     snapshot: FileReader
     file: WholeFile
 
     @property
     def connection(self) -> Connection:
-        """The read transaction."""
+        """The connection with the read transaction."""
         return self.snapshot.connection
 
     def share(self) -> catalogue.Share:
@@ -98,7 +102,10 @@ class ShardReader(GraphState):
         ]
 
     def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
-        """Return the allowed chunks with these ids (all if None), with vectors if ``vectors``. Skips unknown ids."""
+        """Return the chunks with these ids, or all chunks if ``ids`` is None; chunks that are not allowed are left out.
+
+        Unknown ids are skipped. ``vectors`` is whether to return the chunks' vectors as well.
+        """
         stored = settings.load_model(self.connection, "embedder") if vectors else None
         return lookup.fetch(self.connection, ids, allowed, None if stored is None else stored.dimension)
 
@@ -113,10 +120,22 @@ class ShardReader(GraphState):
         texts: Sequence[str],
         allowed: Allowed,
     ) -> tuple[dict[str, int], dict[str, int], list[dict[int, tuple[str, float]]]]:
-        """Return (chunks with each word, chunks with each half pair, {row: (id, worth)} of chunks with each text).
+        """Count words in the chunks of this shard, and find the chunks that contain codes and phrases.
 
-        ``small`` are words that are counted up to ``most`` only, ``halves`` half pairs, which are counted as parts of
-        pairs, and ``texts`` codes and phrases, which are looked for in the allowed chunks.
+        Returns three values: {word: number of chunks that have it}; {half pair: number of chunks that have it}; and for
+        each text, in order, {row: (id, worth)} of the chunks that contain it. See :func:`monograph.search.words.worth`.
+
+        Parameters
+        ----------
+        words:
+            Words to count exactly.
+        small:
+            Words to count up to ``most`` only.
+        halves:
+            Half pairs: single characters of a script without spaces, which the index has only within pairs. The chunks
+            that have a pair beginning with the character are counted.
+        texts:
+            Codes and phrases to find, among the allowed chunks only.
         """
         connection = self.connection
         loaded = postings.read(connection, words, small, most, self.snapshot.cache.counted)
@@ -132,7 +151,10 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
     ) -> list[tuple[int, float]]:
-        """Return (row, score) of the k best chunks, and ties with the last. ``of_all`` are the counts of all shards."""
+        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them.
+
+        ``of_all`` has the counts of words over all shards.
+        """
         connection = self.connection
         loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if loaded is not None:
@@ -146,10 +168,11 @@ class ShardReader(GraphState):
     def pool(
         self, request: PoolRequest, of_all: terms.CorpusCounts | None, keys: Sequence[str], most: int
     ) -> ShardPool:
-        """Return this shard's candidates of a search.
+        """Return this shard's candidates for a search.
 
-        ``of_all`` are the counts of all shards; None ranks no words. ``keys`` are the keys of the question's names.
-        ``most`` limits the lexical and the dense candidates, each; chunks that tie with the last are added.
+        ``of_all`` has the counts of words over all shards; if it is None, there are no lexical candidates. ``keys`` are
+        the keys of the question's names. There are at most ``most`` lexical and at most ``most`` dense candidates;
+        chunks that tie with the last one are returned as well.
         """
         k, allowed, walk, dense = request.k, request.filter, request.walk, None
         scored = [] if of_all is None else self._bm25(request.words, min(most, k), of_all, allowed)
@@ -165,7 +188,12 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return records of distinct chunks, as bytes: full ones if the question's words are given, else short ones."""
+        """Return the bytes of one record for each chunk; the rows must be distinct.
+
+        With ``words``, hashes of the question's words, the records are full (:func:`monograph.shelf.pools.full`), else
+        short (:data:`monograph.shelf.pools.SHORT`). ``clauses`` are vectors of the question's clauses, to which the
+        full records have cosines.
+        """
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
@@ -179,7 +207,7 @@ class ShardReader(GraphState):
         return records.tobytes()
 
     def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
-        """Return the ids, by row, of at most k chunks that may contain a folded text."""
+        """Return {row: id} of at most k allowed chunks that may contain a folded text; the caller must check them."""
         return self.ids(self.snapshot.containing(text, k, allowed))
 
     def cosines(self, rows: Sequence[int], vectors: Float32) -> tuple[Int64, Float32]:
@@ -189,23 +217,29 @@ class ShardReader(GraphState):
     # Texts.
 
     def titled_texts(self, rows: Sequence[int]) -> dict[int, tuple[str, str]]:
-        """Return (title of the document, text) of chunks, by row."""
+        """Return {row: (title of the document, text)} of chunks."""
         return dict(zip(rows, self.snapshot.titled_texts(rows), strict=True))
 
     def ids(self, rows: Sequence[int]) -> dict[int, str]:
-        """Return the ids of chunks, by row."""
+        """Return {row: id} of chunks."""
         return chunks.ids(self.connection, rows)
 
     # The graph.
 
     def titled_extractions(self, rows: Sequence[int]) -> dict[int, tuple[bytes, str]]:
-        """Return (memo key of the extraction, document title) by row of chunk; both are the same in every file."""
+        """Return {row of chunk: (memo key of its extraction, title of its document)}.
+
+        The same chunk has the same key and title in every file. Chunks without a stored extraction are left out.
+        """
         found = chunks.titled_extractions(self.connection, rows)
         keys = memo.keys(self.connection, {memo_row for memo_row, _ in found.values()})
         return {row: (keys[memo_row], title) for row, (memo_row, title) in found.items() if memo_row in keys}
 
     def starts(self, rows: Sequence[int]) -> tuple[tuple[str, ...], list[NamedText]]:
-        """Return (keys of names, texts of chunks in order). A name in a text is an index into the keys."""
+        """Return (keys of names, named texts of these chunks, in order).
+
+        In a named text, a name is given by its index in the list of keys.
+        """
         self.snapshot.cache.ahead.starts(self.connection, rows)
         texts = chunks.named_texts(self.connection, rows)
         records = [np.frombuffer(packed, dtype=graphs.NAMED) for _, _, packed, _ in texts]
@@ -217,25 +251,34 @@ class ShardReader(GraphState):
         ]
 
     def name_links(self, rows: Sequence[int]) -> tuple[tuple[str, ...], dict[int, tuple[Records, Records]]]:
-        """Return (keys of names, {row: (names, links)} of chunks). A name in a record is an index into the keys."""
+        """Return (keys of names, {row of chunk: (records of its names, records of its links)}).
+
+        In a record, a name is given by its index in the list of keys.
+        """
         linked = self.snapshot.linked(rows)
         positions, keys = self._index_names([named["name"].tolist() for named, _ in linked.values()])
         return keys, {row: (replace_names(named, positions), links) for row, (named, links) in linked.items()}
 
     def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
-        """Return ({row of name: index}, keys of the names in order of index); the key of a missing name is ""."""
+        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index).
+
+        The key of a name that the shard does not have is "".
+        """
         distinct = dict.fromkeys(row for part in rows for row in part)
         loaded = names.load(self.connection, distinct)
         keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])
         return {row: index for index, row in enumerate(distinct)}, keys
 
     def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
-        """Return the documents about the names with these keys: see :data:`monograph.shelf.pools.Subject`."""
+        """Return the documents that are about the names with these keys, as :data:`monograph.shelf.pools.Subject`."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
     def mentions(self, keys: Sequence[str], allowed: Allowed) -> list[list[int]]:
-        """Return for each key the rows of the allowed chunks that have this name, ascending."""
+        """Return for each key, in order, the rows of the allowed chunks that have its name, ascending.
+
+        The list of an unknown key is empty.
+        """
         rows = names.rows(self.connection, keys)
         chunks_by_name = graphs.mentions(self.connection, rows.values(), allowed)
         return [chunks_by_name.get(rows.get(key, 0), []) for key in keys]
@@ -243,30 +286,31 @@ class ShardReader(GraphState):
     def leads(
         self, keys: Sequence[str], rare: int, allowed: Allowed, words: Words
     ) -> tuple[list[Subject], list[list[int]], bytes]:
-        """Return (subject chunks of names, chunks that mention the first ``rare`` names, full records of all these).
+        """Return the chunks of this shard to which a search can go from names.
 
-        ``words`` are hashes of the question's words.
+        Returns (documents about the names, chunks that mention each of the first ``rare`` names, bytes of the full
+        records of all these chunks). ``keys`` are the keys of the names. ``words`` are hashes of the question's words.
         """
         subjects, mentions = self.subject_chunks(keys, allowed), self.mentions(keys[:rare], allowed)
         rows = dict.fromkeys([*(subject[3] for subject in subjects if subject[3]), *chain.from_iterable(mentions)])
         return subjects, mentions, self._pack_records(list(rows), words)
 
     def named(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
-        """Return (key, row) for each of these chunks and each of these names that it has."""
+        """Return (key of name, row of chunk) for each of these names that occurs in each of these chunks."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(key[name], chunk) for name, chunk in graphs.that_name(self.connection, rows, key)]
 
     def descriptions(self, rows: Sequence[int]) -> dict[int, list[str]]:
-        """Return a model's descriptions of things in chunks, by row."""
+        """Return {row of chunk: descriptions that a model wrote of things in the chunk}."""
         return self.snapshot.descriptions(rows)
 
     def show(
         self, rows: Sequence[int], requests: Sequence[tuple[str, int]]
     ) -> tuple[dict[int, LoadedChunk], list[str]]:
-        """Return ({row: chunk}, spellings of names).
+        """Load chunks, and return ({row: chunk}, one spelling for each request, in order).
 
-        ``requests`` are (key of a name, row of a chunk). The spelling is that in the chunk or its title; "" if neither
-        has the name.
+        A request is (key of a name, row of a chunk). Its spelling is the name as written in that chunk or in the title
+        of the chunk's document; "" if neither has the name.
         """
         where = {index: row for index, (_, row) in enumerate(requests)}
         spellings = written(self.connection, where, {index: key for index, (key, _) in enumerate(requests)})
@@ -285,9 +329,10 @@ class ShardReader(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> R:
-        """Return the result of ``read``, a function of the store, for names of this shard.
+        """Call ``read``, a function of the store, for names of this shard, and return its result.
 
-        ``members`` are entities (rows in the catalogue) by key of name; ``read`` gets them by this shard's row of name.
+        ``members`` is {key of name: row of its entity in the catalogue}. ``read`` gets {row of name in this shard: row
+        of its entity in the catalogue}, then ``arguments``. Names that the shard does not have are left out.
         """
         rows = names.rows(self.connection, members)
         return read(self.connection, {row: members[key] for key, row in rows.items()}, *arguments)

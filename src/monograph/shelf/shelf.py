@@ -1,4 +1,4 @@
-"""``Shelf``, the class that users hold."""
+"""``Shelf``: a version of a shelf, open for reading and searching."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class OpenShelf(OpenFile):
     """The address of the shelf."""
 
     def begin(self, engine: Engine) -> None:
-        """Load the counts of the shards from the catalogue, and call the shards by this engine from now on."""
+        """Load the counts of each shard from the catalogue, and set the engine that calls the shards."""
         with self.database.read() as connection:
             self.totals = load_totals(connection)
         self.shards = Shards(engine, Rows(len(self.totals)))
@@ -49,7 +49,7 @@ class OpenShelf(OpenFile):
 
     @contextmanager
     def reading(self) -> Iterator[ShelfReader]:
-        """Return a context manager with a reader of all shards. A version never changes."""
+        """Yield a reader for searches of all shards. Every reader shows the same state: a version never changes."""
         if len(self.counted.chunks) > MOST_WORDS:
             self.counted = WordCounts()
         with super().reading() as catalogue:
@@ -58,7 +58,7 @@ class OpenShelf(OpenFile):
 
     @contextmanager
     def reading_graph(self) -> Iterator[ShelfGraphState]:
-        """Return a context manager with a reader of the graph of all shards."""
+        """Yield a reader of the graph over all shards."""
         with self.reading() as snapshot:
             yield ShelfGraphState(snapshot.catalogue.connection, snapshot, self.url)
 
@@ -73,11 +73,11 @@ class OpenShelf(OpenFile):
 
 
 class Shelf(Questions):
-    """Many files that are searched as one: a version of a shelf, for reading.
+    """Many files that are searched as one: a version of a shelf, open for reading.
 
     Create it with :meth:`open`; it is a context manager. :func:`monograph.shelf.build` builds and changes a shelf.
-    A search returns the same hits as in one file with the same documents. One exception: in a dense search of many
-    clusters, each shard searches its own clusters.
+    A search returns the same hits as a search of one file with the same documents, with one exception. If there are
+    many clusters of vectors, each shard of a dense search reads only its own clusters, so some hits may differ.
     """
 
     _file: OpenShelf
@@ -89,7 +89,7 @@ class Shelf(Questions):
         self._read(version)
 
     def _read(self, version: Manifest) -> None:
-        """Fetch and open a version, and search it from now on."""
+        """Fetch and open a version, and use it for all later calls. A version that was open before is not closed."""
         options = replace(self._options, read_only=True, create=False, settings=None)
         path = self._place.file_of(version.catalogue)
         file = OpenShelf.open(replace(options, path=path))
@@ -118,7 +118,7 @@ class Shelf(Questions):
         cache_bytes: int = DEFAULT_CACHE_BYTES,
         trusted: Trusted = (),
     ) -> Shelf:
-        """Open the newest version of a shelf, or one of the last two.
+        """Open the newest version of a shelf, or the version before it.
 
         Parameters
         ----------
@@ -127,9 +127,9 @@ class Shelf(Questions):
         version:
             Number of the version; None for the newest.
         home:
-            The shelf's folder on this machine; by default one in ``~/.cache/monograph``.
+            Folder on this machine for fetched objects of the shelf; by default a folder in ``~/.cache/monograph``.
         engines:
-            Where the shards are searched: in threads of this process (the default), or in Ray processes
+            Engine that searches the shards: in threads of this process (the default), or in Ray processes
             (:class:`monograph.shelf.OnRay`).
         embedder, extractor, model, reranker, target_recall, cache_bytes, trusted:
             As for :meth:`monograph.Monograph.open`.
@@ -174,7 +174,10 @@ class Shelf(Questions):
         return ShelfGraph(self._file)
 
     def document(self, name: str) -> Document:
-        """Return a document by id or uri, with its text. Raises NotFound unless exactly one document matches."""
+        """Return a document by id or uri, with its text.
+
+        Raises NotFound if no document has this id or uri, or more than one has it.
+        """
         return only(self._file.shards.all(ShardReader.documents_called, path_to_text(name)), self.url, name)
 
     def documents(self) -> list[Document]:
@@ -182,7 +185,7 @@ class Shelf(Questions):
         return list(self.listed("", 0, sys.maxsize).documents)
 
     def listed(self, like: str = "", start: int = 0, limit: int = 100) -> Listed:
-        """Return a page of :meth:`documents`. Parameters and errors as for :meth:`monograph.Monograph.listed`."""
+        """Return a part of :meth:`documents`. Parameters and errors as for :meth:`monograph.Monograph.listed`."""
         start, limit = arguments.whole_number(start, "start", 0), arguments.whole_number(limit, "limit", 0)
         answers = self._file.shards.all(ShardReader.listed, like, start + limit)
         documents = sorted(
@@ -192,16 +195,17 @@ class Shelf(Questions):
         return Listed(sum(answer.count for answer in answers), start, tuple(documents[start : start + limit]))
 
     def chunks(self, name: str) -> list[Chunk]:
-        """Return the chunks of a document, by id or uri, in reading order. Raises as :meth:`document`."""
+        """Return the chunks of a document in reading order; ``name`` is its id or uri. Raises as :meth:`document`."""
         return only(self._file.shards.all(ShardReader.read_chunks, path_to_text(name)), self.url, name)
 
     def fetch(
         self, ids: Sequence[str] | None = None, *, where: Mapping[str, Any] | None = None, vectors: bool = False
     ) -> list[StoredChunk]:
-        """Return stored chunks by id, or all that match a filter. Parameters as for :meth:`monograph.Monograph.fetch`.
+        """Return stored chunks by id, or all chunks that match a filter.
 
-        With ``ids``, chunks are in the order of the ids, and missing ones are skipped. Otherwise they are in order of
-        document id, then of their place in the document.
+        Parameters are as for :meth:`monograph.Monograph.fetch`. With ``ids``, the chunks are in the order of the ids,
+        and ids that the shelf does not have are skipped. Without ``ids``, the chunks are in order of document id, then
+        in reading order.
         """
         wanted_ids = None if ids is None else arguments.names(ids, "an id")
         answers = self._file.shards.all(ShardReader.fetch, wanted_ids, allowed(where), vectors)
@@ -212,11 +216,11 @@ class Shelf(Questions):
         return [by_id[name] for name in wanted_ids if name in by_id]
 
     def brief(self) -> Brief:
-        """Return a brief overview. The format of a shelf is given as 0."""
+        """Return a brief overview: 0 as the format, the number of documents, and False, because it has no tree."""
         return Brief(0, sum(shard.documents for shard in self._file.totals), False)
 
     def stats(self) -> ShelfStats:
-        """Return the counts and sizes of the version. Sizes are in bytes."""
+        """Return counts and sizes of the open version. Sizes are in bytes."""
         totals, version = self._file.totals, self._version
         with self._file.database.read() as connection:
             entities, merged = names.count(connection)
@@ -236,7 +240,10 @@ class Shelf(Questions):
         )
 
     def check(self) -> list[Finding]:
-        """Return every fault in the shards, and every difference between their names and the catalogue."""
+        """Return the faults of each shard, and the differences between the catalogue and the shards' names and counts.
+
+        Nothing is repaired.
+        """
         shards = self._file.shards
         findings = [
             replace(finding, fault=f"shard {shard}: {finding.fault}")
@@ -280,7 +287,11 @@ class Shelf(Questions):
         self._file.close()
 
     def refresh(self) -> int:
-        """Switch to the newest version, and return its number. Searches still running in other threads may fail."""
+        """Switch to the newest version, and return its number. If it is open already, nothing happens.
+
+        Fetched objects that only other versions use are removed from this machine. Searches that are still running in
+        other threads may fail.
+        """
         newest = latest(self._place.objects)
         if newest is not None and newest.version != self.version:
             before = self._file
@@ -296,8 +307,8 @@ def _reopen(url: str, home: Path, version: int, options: OpenOptions, engines: E
 
 
 Archive: TypeAlias = Reader | Shelf
-"""A file, view or snapshot, or a shelf.
+"""A file, view, snapshot or shelf.
 
-All of them search and answer (:class:`~monograph.library.questions.Questions`), return documents by id, and have
-``stats``.
+Each of these types can search and answer (:class:`~monograph.library.questions.Questions`), returns documents by id,
+and has a method ``stats``.
 """

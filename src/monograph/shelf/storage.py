@@ -1,4 +1,4 @@
-"""Storage of immutable objects in a folder or a bucket, and the local cache of fetched ones."""
+"""Storage of immutable objects in a folder or a bucket, and the local cache of fetched objects."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 OBJECTS = "objects"
-"""The folder of shards, contents files and catalogues. Each object is named by its digest."""
+"""Name of the folder in storage that has the shards, contents files and catalogues. Each is named by its digest."""
 
 SCHEMES = ("s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss")
 PIECE = 8 << 20
-"""Most bytes in one request, when sending or fetching. A larger file is sent in parts."""
+"""Largest number of bytes in one request. A larger file is sent and fetched in several requests."""
 
 _RETRIES = 5
 _OBJECT_NAME = regex(rf"{OBJECTS}/([0-9a-f]{{64}})\.mono", re.ASCII)
 _FETCH_PREFIX = ".fetching-"
-"""Prefix of temporary folders in which a fetched file is written until it is verified."""
+"""Prefix of temporary folders. A fetched file is written into such a folder, and leaves it once it is verified."""
 
 _STAGING = "staging"
-"""Subfolder of a storage folder: a file is written and synced to disk here before it gets its name."""
+"""Name of a subfolder of a storage folder. A new file is written here and synced to disk, then linked to its name."""
 
 _CONTAINER_SCHEMES = ("abfs", "abfss")
-"""Schemes whose addresses have a container, not a user, before the @."""
+"""Schemes of addresses in which the part before the @ is a container, not a user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,17 @@ def name_of(path: Path) -> ObjectName:
 
 
 def digest_in(name: str) -> str:
-    """Return the digest from an object's name in storage, or "" if the name is not that of an object."""
+    """Return the digest in a name such as ``objects/<digest>.mono``; "" if the name has another form."""
     match = _OBJECT_NAME.fullmatch(name)
     return match[1] if match else ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """An object in storage: its name, its size in bytes, and when it was put (seconds UTC by the storage's clock)."""
+    """An object in storage: its name and its size in bytes.
+
+    ``since`` is the time when it was put into storage: seconds since 1970, UTC, by the storage's clock.
+    """
 
     name: str
     bytes: int
@@ -91,6 +94,7 @@ class StoredObject:
 class Storage:
     """Immutable objects in a folder or a bucket, with names like ``versions/00000001.json``. See :func:`storage_at`.
 
+    ``address`` is the address of the bucket, or the path of the folder. ``folder`` is that path, or None for a bucket.
     All methods raise ShelfUnreachable if the storage does not answer, and StorageFull if a disk is full.
     """
 
@@ -116,11 +120,12 @@ class Storage:
             ) from error
 
     def put_new(self, name: str, source: Path | bytes) -> bool:
-        """Put an object unless one of this name exists, and return whether it was put.
+        """Put an object into storage unless the name is taken, and return whether it was put.
 
-        Readers see the whole object or none. If several writers put bytes under one name at the same time, only one
-        gets True. Buckets cannot check for absence when they store a file larger than ``PIECE`` bytes: two writers may
-        both put it. So name large objects by their digests.
+        ``source`` is a file, or the bytes of the object. Readers see the whole object or none. If several writers put
+        an object of the same name at the same time, only one of the writers gets True. Exception: a bucket cannot check
+        for absence when it stores a file larger than ``PIECE`` bytes, so two writers may both put that object and get
+        True. Name large objects by their digests: then the writers put the same bytes.
         """
         with self._translate_errors(f"cannot store {name} in"):
             if self._folder is not None:
@@ -139,7 +144,10 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Write an object into a folder: to a staged file that is synced to disk, then linked under its name."""
+        """Put an object into a folder: write a staged file, sync it to disk, and link it to the object's name.
+
+        Returns False, and leaves the folder as it was, if the name is taken.
+        """
         target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False
@@ -162,7 +170,10 @@ class Storage:
         return True
 
     def get(self, name: str, target: Path) -> None:
-        """Write an object's bytes to a file without verifying them. Raises ObjectMissing if it is not in storage."""
+        """Fetch an object and write it to the file ``target``. The bytes are not verified.
+
+        Raises ObjectMissing if the object is not in storage.
+        """
         with self._translate_errors(f"cannot read {name} from", name):
             size = self._client.head(self._store, name)["size"]
             with open(target, "wb", opener=private) as file:
@@ -172,7 +183,7 @@ class Storage:
                     file.write(self._client.get_range(self._store, name, start=start, length=length))
 
     def permissions(self, name: str) -> int:
-        """Return the permission bits of an object's file; 0o600 for an object in a bucket."""
+        """Return the permission bits of an object's file in a folder, or 0o600 if the storage is a bucket."""
         return 0o600 if self._folder is None else stat.S_IMODE((self._folder / name).stat().st_mode)
 
     def read(self, name: str, most: int) -> bytes:
@@ -190,7 +201,7 @@ class Storage:
             return bytes(answer.bytes())
 
     def listed(self, folder: str) -> list[StoredObject]:
-        """Return the objects directly in a folder of the storage, in order of name."""
+        """Return the objects in a folder of the storage, in order of name. Objects in its subfolders are left out."""
         with self._translate_errors(f"cannot list {folder} in"):
             if self._folder is not None and (self._folder / folder).is_file():
                 raise NotADirectoryError(20, "not a folder", str(self._folder / folder))
@@ -207,10 +218,10 @@ class Storage:
                 self._client.delete(self._store, name)
 
     def remove_staged(self, age: float = 0.0) -> None:
-        """Remove the unfinished files of killed writers from a folder, if they are older than ``age`` seconds.
+        """Remove unfinished files that killed writers left in the storage folder, if at least ``age`` seconds old.
 
-        Does nothing for a bucket, which never lists unfinished uploads. The owner of the bucket removes them by a
-        bucket rule (on S3: AbortIncompleteMultipartUpload).
+        Does nothing if the storage is a bucket, because a bucket does not list unfinished uploads. The owner of the
+        bucket removes unfinished uploads by a bucket rule (on S3: AbortIncompleteMultipartUpload).
         """
         if self._folder is None:
             return
@@ -221,9 +232,10 @@ class Storage:
 
     @contextmanager
     def _translate_errors(self, what: str, name: str = "") -> Iterator[None]:
-        """Translate errors of the client and the system.
+        """Translate errors of the storage client and the system to errors of Monograph.
 
-        ``what`` begins the message, before the address; ``name`` is an object that must exist.
+        ``what`` is the beginning of the message; the storage's address follows it. If ``name`` is given and the error
+        is FileNotFoundError, ObjectMissing is raised for the object of this name.
         """
         exceptions = self._client.exceptions
         try:
@@ -249,9 +261,10 @@ class Storage:
 
 
 def storage_at(url: str | os.PathLike[str], create: bool = False) -> Storage:
-    """Return the storage at an address; ``create`` creates a missing folder.
+    """Return the storage at an address. If ``create`` is True, a missing folder is created.
 
-    The address is a path or ``file:///path`` of a folder, or ``s3://bucket/path``, ``gs://`` or ``az://`` of a bucket.
+    The address of a folder is its path or ``file:///path``. The address of a bucket is ``s3://bucket/path``, ``gs://``
+    or ``az://``.
     Credentials for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on). Raises InputError if the
     address is invalid, or the folder is missing or cannot be created, and MissingExtra without obstore.
     """
@@ -293,14 +306,18 @@ def _split_address(address: str) -> SplitResult:
 
 
 def _first_line(error: Exception) -> str:
-    """Return the first line of a client's error, at most 300 characters; its other lines are a debug dump."""
+    """Return the first line of a client's error, cut after 300 characters. The error's other lines are a debug dump."""
     line = (str(error).splitlines() or [type(error).__name__])[0]
     return line if len(line) <= 300 else f"{line[:300]} …"
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfPlace:
-    """The address of a shelf as the caller wrote it, its storage, and its folder on this machine (``home``)."""
+    """Where a shelf is.
+
+    ``url`` is the shelf's address as the caller wrote it. ``objects`` is the storage at this address. ``home`` is the
+    folder on this machine for the shelf's fetched objects and unfinished shards.
+    """
 
     url: str
     objects: Storage
@@ -308,15 +325,17 @@ class ShelfPlace:
 
     @property
     def fetched(self) -> Path:
-        """The folder of fetched objects."""
+        """The folder on this machine for objects that were fetched from storage."""
         return self.home / "objects"
 
     def file_of(self, name: ObjectName) -> Path:
-        """Return the local path of an object, which is fetched first if this machine does not have it.
+        """Return the path of an object on this machine; if it is not here, fetch it from storage first.
 
-        A fetched file gets its name only after its bytes were verified, and is never changed. Raises ObjectMissing if
-        the object is in neither place, ObjectDamaged if the stored bytes have another digest, StorageFull, and
-        ShelfUnreachable if the storage does not answer or the folder cannot be written.
+        A fetched file gets its name only after its bytes were verified, and is never changed.
+
+        Raises ObjectMissing if the object is neither on this machine nor in storage, ObjectDamaged if the stored bytes
+        have another digest, StorageFull if the disk is full, and ShelfUnreachable if the storage does not answer or the
+        folder cannot be written.
         """
         target = self.fetched / Path(name.name).name
         with suppress(FileNotFoundError):
@@ -326,7 +345,10 @@ class ShelfPlace:
         return target
 
     def keep(self, names: Iterable[ObjectName]) -> None:
-        """Remove all fetched objects except the named ones. Programs that have one open can still read it."""
+        """Remove from this machine all fetched objects except the objects in ``names``.
+
+        A program that has a removed object open can still read it.
+        """
         kept_digests = {name.digest for name in names}
         for path in self.fetched.glob("*.mono"):
             if path.stem not in kept_digests:
@@ -336,7 +358,10 @@ class ShelfPlace:
 
     @property
     def elsewhere(self) -> Path:
-        """The shelf's folder on other machines: ``~/…`` if it is in the home directory on this one."""
+        """The path of the shelf's folder for use on other machines.
+
+        It is ``~/…`` if ``home`` is in the user's home directory on this machine, else the same absolute path.
+        """
         home = self.home.absolute()
         return Path("~") / home.relative_to(Path.home()) if home.is_relative_to(Path.home()) else home
 
@@ -347,7 +372,10 @@ class ShelfPlace:
 
 
 def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
-    """Fetch an object to ``target``, verified before the file gets its name. Raises as :meth:`ShelfPlace.file_of`."""
+    """Fetch an object into the file ``target``. The file gets its name once its bytes are verified.
+
+    Raises as :meth:`ShelfPlace.file_of`.
+    """
     with writing(target):
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=_FETCH_PREFIX) as folder:
@@ -363,7 +391,10 @@ def fetch(storage: Storage, name: ObjectName, target: Path) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Translate system errors about a local path into StorageFull or ShelfUnreachable."""
+    """Translate OSErrors raised within the context: StorageFull if the disk is full, else ShelfUnreachable.
+
+    ``path`` is the local file or folder that the message names.
+    """
     try:
         yield
     except OSError as error:
@@ -376,10 +407,12 @@ def writing(path: Path) -> Iterator[None]:
 def place_at(
     url: str | os.PathLike[str], home: str | os.PathLike[str] | None = None, *, create: bool = False
 ) -> ShelfPlace:
-    """Return the place of a shelf, and create its folder on this machine.
+    """Return the place of a shelf, and create the shelf's folder on this machine.
 
-    ``home`` is that folder; by default one of its own in ``~/.cache/monograph``. ``create`` creates a missing folder of
-    the shelf itself. Raises as :func:`storage_at`, and InputError if ``home`` cannot be created.
+    ``url`` is the shelf's address. ``home`` is the shelf's folder on this machine; None means a folder in
+    ``~/.cache/monograph`` that is named by a hash of the address. If ``create`` is True and the address is that of a
+    missing folder, that folder is created too. Raises as :func:`storage_at`, and InputError if ``home`` cannot be
+    created.
     """
     storage = storage_at(url, create=create)
     name = hashlib.sha256(storage.address.encode()).hexdigest()[:16]

@@ -19,7 +19,11 @@ Rows: TypeAlias = Sequence[tuple[Any, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of one shard, and the last second (since 1970) of its documents' own dates; None if they have none."""
+    """Counts of one shard, and the last second, since 1970, of the dates of its documents.
+
+    Only dates that come from the documents themselves count, not those of their files. The second is None if there are
+    none.
+    """
 
     documents: int
     chunks: int
@@ -29,11 +33,11 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """Names of one shard, as rows, and its counts; from a catalogue the counts of each shard.
+    """The names of one shard and its counts, or those of all shards if it is loaded from a catalogue.
 
-    ``names`` are (key, signature, code, uses, persons, whether a document is about it) of the names that are in use, or
-    that occur in ``aliases``, in order of key. ``aliases`` are (short key, full key) of the aliases that documents
-    state, in order.
+    ``names`` has (key, signature, code, uses, persons, whether a document is about the name), in order of key. It has
+    the names in use and the names in ``aliases``. ``aliases`` has (short key, full key) for each alias that documents
+    state, in order. ``totals`` has one item for each shard.
     """
 
     names: Rows
@@ -42,7 +46,7 @@ class Share:
 
 
 def load_share(connection: Connection) -> Share:
-    """Return the names and counts of a shard; from a catalogue those of all shards."""
+    """Return the names and counts of a shard. For a catalogue, return those of all its shards."""
     names_query = """SELECT key, signature, code, uses, persons,
         EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name) FROM names AS n
         WHERE uses > 0 OR name IN (SELECT name FROM aliases UNION SELECT full FROM aliases) ORDER BY key"""
@@ -53,7 +57,10 @@ def load_share(connection: Connection) -> Share:
 
 
 def load_totals(connection: Connection) -> list[Totals]:
-    """Return the counts of each shard of a catalogue, in the order of shards; of another file, its own counts."""
+    """Return the counts of each shard of a catalogue, in the order of the shards.
+
+    For another file, return its own counts.
+    """
     stored = scalar(connection, "SELECT value FROM settings WHERE name = 'shards'")
     if stored is None:
         return [Totals(documents.count(connection), *terms.totals(connection), documents.newest(connection))]
@@ -61,10 +68,10 @@ def load_totals(connection: Connection) -> list[Totals]:
 
 
 def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
-    """Store the names and counts of shards, in the order of shards, in a file without names: the catalogue.
+    """Store the names and counts of all shards in a file that has no names yet: the catalogue.
 
-    The uses of a name are summed over the shards; its code is that of the first shard that has one. Subjects and
-    aliases are stored without their documents (row 0).
+    ``shares`` are in the order of the shards. The uses of a name are summed over the shards. Its code is that of the
+    first shard that has a code for it. Subjects and aliases are stored without their documents (document row 0).
     """
     connection.execute("CREATE TEMP TABLE shares (shard, key, signature, code, uses, persons, is_subject)")
     connection.execute("CREATE TEMP TABLE stated (key, full)")
@@ -98,7 +105,7 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
 
 
 def copy_documents(source: Connection, target: Connection) -> None:
-    """Store the ids, uris and hashes of all documents of one file in another, without their texts."""
+    """Store the ids, uris and hashes of all documents of one file in another file, without their texts."""
     target.executemany(
         """INSERT INTO documents (id, uri, title, metadata, sections, sha256, characters, checksum)
         VALUES (?, ?, '', '{}', '[]', ?, 0, ?)""",
@@ -107,7 +114,7 @@ def copy_documents(source: Connection, target: Connection) -> None:
 
 
 def document_hashes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, bytes]:
-    """Return the hashes of all documents, or of the documents with the given ids, by id; unknown ids are left out."""
+    """Return the hashes of all documents, or of those with the given ids, by id; unknown ids are left out."""
     if ids is None:
         return dict(connection.execute("SELECT id, sha256 FROM documents"))
     return dict(select(connection, "SELECT id, sha256 FROM documents WHERE id IN", ids))

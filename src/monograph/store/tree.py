@@ -17,10 +17,12 @@ from monograph.values import Quote, SummaryText
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """Row of a node: a chunk (``chunk`` is its row) or a summary.
+    """Row of a node of the tree, which is a chunk or a summary.
 
-    ``gist`` and ``vector`` are the memo rows of a summary and of its embedding; ``nearest`` is the row of the chunk
-    below it with the nearest vector.
+    ``layer`` is 0 for chunks. The nodes of a layer are in order of ``rank``, then ``key``. ``parent`` is the row of the
+    summary above the node; None at the top. ``chunk`` is the row of the chunk; None for a summary. A summary also has
+    three other fields: ``gist`` is the memo row of its text, ``vector`` the memo row of its embedding, and ``nearest``
+    the row of the chunk below it whose vector is nearest to its own.
     """
 
     node: int
@@ -36,7 +38,10 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """Inputs of a chunk's node: the chunk's row, id and text, and the memo row of its vector."""
+    """Inputs from which the node of a chunk is made.
+
+    ``chunk``, ``id`` and ``text`` are the row, id and text of the chunk. ``memo`` is the memo row of its vector.
+    """
 
     chunk: int
     id: str
@@ -48,7 +53,7 @@ _COLUMNS = "n.node, n.layer, n.rank, n.key, n.parent, n.chunk, n.gist, n.vector,
 
 
 def planes(connection: Connection) -> bytes | None:
-    """Return the packed hyperplanes of the tree; None if the file has no tree."""
+    """Return the hyperplanes of the tree, packed as bytes; None if the file has no tree."""
     return scalar(connection, "SELECT planes FROM trees")
 
 
@@ -58,7 +63,10 @@ def exists(connection: Connection) -> bool:
 
 
 def begin(connection: Connection, planes: bytes) -> None:
-    """Replace the tree by an empty one with these hyperplanes, and mark the nodes of all chunks as out of date."""
+    """Replace the tree by an empty one with these hyperplanes.
+
+    The nodes of all chunks that have a vector are marked as out of date, so that they are made next.
+    """
     clear(connection)
     connection.execute("INSERT INTO trees VALUES (1, ?1, random(), checksum(?1))", (planes,))
     connection.execute("INSERT INTO unplanted SELECT chunk FROM vectors")
@@ -71,7 +79,7 @@ def clear(connection: Connection) -> None:
 
 
 def version(connection: Connection) -> int:
-    """Return the version, a random number that changes with the nodes; 0 if there is no tree."""
+    """Return the version of the tree, a random number that changes with every change of the nodes; 0 without a tree."""
     return integer(connection, "SELECT version FROM trees")
 
 
@@ -81,23 +89,32 @@ def stale_leaves(connection: Connection) -> list[int]:
 
 
 def stale_segments(connection: Connection, layer: int) -> list[int]:
-    """Return the ranks at which nodes were added or removed since a layer was divided into segments, ascending."""
+    """Return the ranks at which nodes of a layer were added or removed, ascending.
+
+    Only changes since the layer was last divided into segments count.
+    """
     return column(connection, "SELECT rank FROM uncut WHERE layer = ? ORDER BY rank", layer)
 
 
 def count_stale_segments(connection: Connection) -> int:
-    """Return the number of ranks, in all layers, around which segments must be divided again."""
+    """Return the number of ranks, over all layers, at which nodes were added or removed.
+
+    The segments around these ranks must be divided again.
+    """
     return integer(connection, "SELECT count(*) FROM uncut")
 
 
 def end_cut(connection: Connection) -> None:
-    """Mark all segments as up to date, and change the version of the tree."""
+    """Mark the segments of all layers as up to date, and change the version of the tree."""
     connection.execute("DELETE FROM uncut")
     connection.execute("UPDATE trees SET version = random()")
 
 
 def leaves(connection: Connection, chunks: Sequence[int] | None = None) -> list[Leaf]:
-    """Return the inputs of the nodes of the given chunks, or of all; skip chunks that are missing or have no vector."""
+    """Return the inputs of the nodes of the given chunks, or of all chunks.
+
+    Chunks that are missing or have no vector are left out.
+    """
     columns = 'c.document, c.start, c."end", c.chunk, c.id, v.memo'
     tables = "chunks AS c CROSS JOIN vectors AS v WHERE c.chunk = w.value AND v.chunk = c.chunk ORDER BY c.chunk"
     rows = lookup(connection, columns, tables, chunk_rows(connection) if chunks is None else chunks)
@@ -111,19 +128,20 @@ def of_chunks(connection: Connection, chunks: Sequence[int]) -> dict[int, NodeRo
 
 
 def load(connection: Connection, nodes: Iterable[int]) -> dict[int, NodeRow]:
-    """Return nodes by node row."""
+    """Return nodes by node row; missing rows are left out."""
     return {row.node: row for row in _load_nodes(connection, "n.node = w.value", nodes)}
 
 
 def _load_nodes(connection: Connection, condition: str, values: Iterable[int]) -> list[NodeRow]:
-    """Return the nodes ``n`` that the ``condition`` joins to ``w.value``, one of the values."""
+    """Return the nodes ``n`` that meet an SQL condition for one of the values, ``w.value``."""
     return [NodeRow(*row) for row in lookup(connection, _COLUMNS, f"nodes AS n WHERE {condition}", values)]
 
 
 def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence[tuple[int, bytes, int]]) -> None:
-    """Delete nodes and all summaries above them, and store nodes of chunks: (rank, key, chunk row).
+    """Delete some nodes of chunks and all summaries above them, and store new nodes of chunks.
 
-    Afterwards the nodes of all chunks count as up to date.
+    ``gone`` are the rows of the nodes to delete. ``leaves`` are the new nodes: (rank, key, chunk row). Afterwards the
+    nodes of all chunks count as up to date.
     """
     if gone or leaves:
         # Deletions come first: a chunk that is added may be a deleted one with another row number.
@@ -139,13 +157,16 @@ def replace_leaves(connection: Connection, gone: Sequence[int], leaves: Sequence
 
 
 def remove(connection: Connection, nodes: Sequence[int]) -> None:
-    """Delete nodes; their children then have no parent."""
+    """Delete nodes by row. Their children remain, and then have no parent."""
     connection.executemany("UPDATE nodes SET parent = NULL WHERE parent = ?", ((node,) for node in nodes))
     connection.executemany("DELETE FROM nodes WHERE node = ?", ((node,) for node in nodes))
 
 
 def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], children: Sequence[int]) -> int:
-    """Store a summary, (layer, rank, key, gist, vector, nearest), over its children, and return its row."""
+    """Store a summary and make it the parent of its children; return its row.
+
+    ``summary`` is (layer, rank, key, gist, vector, nearest), as in :class:`NodeRow`. ``children`` are rows of nodes.
+    """
     query = "INSERT INTO nodes (layer, rank, key, gist, vector, nearest) VALUES (?, ?, ?, ?, ?, ?) RETURNING node"
     node = integer(connection, query, *summary)
     connection.executemany("UPDATE nodes SET parent = ? WHERE node = ?", ((node, child) for child in children))
@@ -155,7 +176,10 @@ def add(connection: Connection, summary: tuple[int, int, bytes, int, int, int], 
 def nodes(
     connection: Connection, layer: int, low: int = -(1 << 63), high: int = 1 << 63, most: int = -1
 ) -> list[tuple[int, bytes, int]]:
-    """Return (rank, key, node) of at most ``most`` nodes of a layer with low <= rank < high, by rank and key."""
+    """Return (rank, key, node row) of at most ``most`` nodes of a layer, in order of rank and key.
+
+    Only nodes with low <= rank < high are returned. ``most`` = -1 returns all of them.
+    """
     # SQLite's integers cannot hold 2^63, the default of high.
     return connection.execute(
         "SELECT rank, key, node FROM nodes WHERE layer = ? AND rank BETWEEN ? AND ? ORDER BY rank, key LIMIT ?",
@@ -174,13 +198,13 @@ def above(connection: Connection, layer: int) -> list[int]:
 
 
 def layers(connection: Connection) -> list[int]:
-    """Return the number of nodes of each layer, from the chunks (layer 0) up."""
+    """Return the number of nodes of each layer, from layer 0 (the chunks) up."""
     counts = dict(connection.execute("SELECT layer, count(*) FROM nodes GROUP BY layer"))
     return [counts.get(layer, 0) for layer in range(max(counts, default=-1) + 1)]
 
 
 def parents(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-    """Return (row, key) of the parent of each given node that has one, by node."""
+    """Return (node row, key) of the parent of each given node, by node row; nodes without a parent are left out."""
     tables = "nodes AS n CROSS JOIN nodes AS p WHERE n.node = w.value AND p.node = n.parent"
     rows = lookup(connection, "n.node, p.node, p.key", tables, nodes)
     return {node: (parent, key) for node, parent, key in rows}
@@ -197,7 +221,11 @@ def memo_of_leaves(connection: Connection) -> dict[int, int]:
 
 
 def count_strays(connection: Connection) -> int:
-    """Return the number of nodes that lack their parent, summary, vector, nearest chunk or, as summaries, children."""
+    """Return the number of nodes that refer to a missing row or lack a part.
+
+    These are nodes whose parent is missing, and summaries without a readable text, a vector, a nearest chunk or
+    children.
+    """
     query = """SELECT count(*) FROM nodes AS n WHERE
         (parent IS NOT NULL AND parent NOT IN (SELECT node FROM nodes))
         OR (layer > 0 AND (
@@ -214,14 +242,17 @@ def roots(connection: Connection) -> list[int]:
 
 
 def children(connection: Connection, nodes: Sequence[int]) -> dict[int, list[NodeRow]]:
-    """Return the children of each node, in order of rank and key, by node row."""
+    """Return the children of each node, in order of rank and key, by node row.
+
+    A node without children has an empty list.
+    """
     rows = _load_nodes(connection, "n.parent = w.value ORDER BY n.parent, n.rank, n.key", nodes)
     by_parent = group((row.parent, row) for row in rows)
     return {node: by_parent.get(node, []) for node in nodes}
 
 
 def chunks_under(connection: Connection, node: int) -> list[int]:
-    """Return the rows of the chunks under a summary, in the order of the tree."""
+    """Return the rows of all chunks below a summary, in the order of the tree."""
     query = """WITH RECURSIVE under(node, layer, way) AS (
             SELECT node, layer, '' FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer, u.way || printf('%019d', n.rank) || hex(n.key)
@@ -231,7 +262,7 @@ def chunks_under(connection: Connection, node: int) -> list[int]:
 
 
 def count_under(connection: Connection, node: int) -> int:
-    """Return the number of chunks under a summary."""
+    """Return the number of all chunks below a summary."""
     query = """WITH RECURSIVE under(node, layer) AS (
             SELECT node, layer FROM nodes WHERE node = ?
             UNION ALL SELECT n.node, n.layer FROM under AS u CROSS JOIN nodes AS n WHERE n.parent = u.node)
@@ -240,7 +271,10 @@ def count_under(connection: Connection, node: int) -> int:
 
 
 def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
-    """Return at most ``most`` summaries whose key begins with the hexadecimal digits ``prefix``, in order of key."""
+    """Return at most ``most`` summaries whose key begins with some hexadecimal digits, in order of key.
+
+    ``prefix`` are these digits, at most 32.
+    """
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM nodes AS n WHERE layer > 0 AND key BETWEEN ? AND ? ORDER BY key LIMIT ?",  # noqa: S608
         (bytes.fromhex(prefix.ljust(32, "0")), bytes.fromhex(prefix.ljust(32, "f")), most),
@@ -251,26 +285,32 @@ def beginning(connection: Connection, prefix: str, most: int) -> list[NodeRow]:
 def of_vectors(
     connection: Connection, memos: Sequence[int], barred: Collection[int]
 ) -> dict[int, list[tuple[int, bytes]]]:
-    """Return (node, key) of the summaries that have each vector, by memo row; skip the nodes in ``barred``."""
+    """Return (node row, key) of the summaries that have each vector, by the vector's memo row.
+
+    Nodes in ``barred`` are left out.
+    """
     rows = lookup(connection, "n.vector, n.node, n.key", "nodes AS n WHERE n.vector = w.value", memos)
     by_memo = group((row, (node, key)) for row, node, key in rows if node not in barred)
     return {row: by_memo.get(row, []) for row in memos}
 
 
 def barred(connection: Connection, allowed: Allowed) -> set[int]:
-    """Return the rows of the summaries that have a chunk below them that is not allowed."""
+    """Return the rows of the summaries that stand for any chunk that the filter does not allow."""
     return set(column(connection, filters.barred(allowed), *allowed.parameters))
 
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
-    """Return the memo row of each node's vector, by node; nodes without one are left out."""
+    """Return the memo row of the vector of each node, by node row; nodes without a vector are left out."""
     tables = "nodes AS n LEFT JOIN vectors AS v ON v.chunk = n.chunk WHERE n.node = w.value"
     rows = lookup(connection, "n.node, COALESCE(n.vector, v.memo)", tables, nodes)
     return {node: memo for node, memo in rows if memo is not None}
 
 
 def sizes(connection: Connection) -> list[tuple[int, int]]:
-    """Return (size, number of segments of that size), ascending by size; the size is the number of nodes."""
+    """Return (size, number of segments of this size), in order of size.
+
+    The size of a segment is its number of nodes.
+    """
     return connection.execute(
         """SELECT size, count(*) FROM (SELECT count(*) AS size FROM nodes WHERE parent IS NOT NULL GROUP BY parent)
         GROUP BY size ORDER BY size"""
@@ -278,7 +318,7 @@ def sizes(connection: Connection) -> list[tuple[int, int]]:
 
 
 def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[int]]:
-    """Return the rows of the summaries above each chunk, from the lowest layer up, by chunk row."""
+    """Return the rows of all summaries above each chunk, from the lowest layer up, by chunk row."""
     query = """WITH RECURSIVE up(chunk, node, layer) AS (
             SELECT n.chunk, n.parent, 1 FROM json_each(?) AS w CROSS JOIN nodes AS n WHERE n.chunk = w.value
             UNION ALL SELECT u.chunk, n.parent, u.layer + 1 FROM up AS u CROSS JOIN nodes AS n WHERE n.node = u.node)
@@ -287,7 +327,10 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
 
 
 def from_the_top(connection: Connection, most: int) -> list[int]:
-    """Return the rows of at most ``most`` summaries, the highest layer first, each layer in order of rank and key."""
+    """Return the rows of at most ``most`` summaries, the highest layer first.
+
+    Each layer is in order of rank and key.
+    """
     return column(connection, "SELECT node FROM nodes WHERE layer > 0 ORDER BY layer DESC, rank, key LIMIT ?", most)
 
 
@@ -304,7 +347,10 @@ def pack(gist: SummaryText) -> bytes:
 
 
 def unpack(value: bytes) -> SummaryText:
-    """Return the summary that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no summary."""
+    """Return the summary that :func:`pack` packed.
+
+    Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if the bytes are no summary.
+    """
     stored = json.loads(value)
     quotes = tuple(Quote(*map(whole, row)) for row in stored.get("quotes", ()))
     tokens_in, tokens_out = map(whole, stored.get("tokens", (0, 0)))
@@ -312,6 +358,9 @@ def unpack(value: bytes) -> SummaryText:
 
 
 def of_node(connection: Connection, node: int, value: bytes) -> SummaryText:
-    """Return the summary of a node from its packed value. Raises DamagedFile, which names the row, if it is none."""
+    """Return the summary of a node, given its row and its packed value.
+
+    Raises DamagedFile, which names the row, if the value is no summary.
+    """
     with decoding(connection, f"the summary of row {node} of nodes"):
         return unpack(value)

@@ -1,7 +1,7 @@
 """Rows of ``versions``: previous versions of documents that were replaced or removed.
 
-They are in tables of their own, so that searches, lists and counts do not include them. The memo keeps the vectors and
-extractions of their chunks.
+Previous versions are in tables of their own, so that searches, lists and counts do not include them. The memo keeps the
+vectors and extractions of their chunks.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from monograph.store.file.rows import column, integer, loaded_object, lookup
 from monograph.values import Chunk, Document, Valid, Version
 
 DAY = 86_400
-"""Seconds that the clock may be ahead of the last write, or of this machine's clock if that is later."""
+"""Most seconds that the clock may be ahead of the last write and of this machine's clock, whichever is later."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """How a write transaction ends versions of documents, in a file that keeps previous versions.
 
-    ``moment`` is the second, since 1970, in which versions end and the next ones begin. ``forgotten``: all previous
-    versions of the documents are deleted.
+    ``moment`` is the second since 1970 in which the present versions end and the next versions begin. ``forgotten``:
+    the previous versions of these documents are deleted, and no new one is stored.
     """
 
     moment: int
@@ -37,11 +37,11 @@ class Ending:
 
 
 def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
-    """Return when and how a write transaction ends versions; None without a clock, if the file keeps no versions.
+    """Return when and how a write transaction ends versions of documents.
 
-    The moments of a file never go back: if the clock is behind the last one, the second after that is used. Raises
-    InputError if the clock's second is out of range, or more than a day ahead of both the last write and this machine's
-    clock.
+    Returns None if there is no clock, because the file then keeps no previous versions. The moments of a file never go
+    back: if the clock is behind the last moment, the second after the last moment is used. Raises InputError if the
+    clock's second is out of range, or more than a day ahead of both the last write and this machine's clock.
     """
     if clock is None:
         return None
@@ -61,8 +61,8 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
 def end(connection: Connection, row: documents.DocumentRow, ending: Ending | None) -> None:
     """Store the version of a document that is about to be replaced or removed; do nothing without an ``Ending``.
 
-    If the ending says ``forgotten``, delete all previous versions of the document instead. A version that was valid for
-    less than a second is not stored: it was valid at the end of no second.
+    If the ending is ``forgotten``, delete all previous versions of the document instead. A version that was valid for
+    less than a second is not stored, because it was not valid at the end of any second.
     """
     if ending is None:
         return
@@ -96,9 +96,10 @@ def drop(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def numbers_of(connection: Connection, name: str, second: int | None = None) -> list[int]:
-    """Return the rows of the previous versions of a document, oldest first; ``name`` is its id, or else its uri.
+    """Return the rows of the previous versions of a document, oldest first.
 
-    With ``second`` return only versions that were valid at the end of that second.
+    ``name`` is the id of the document. If no previous version has this id, ``name`` is taken as a uri. With ``second``,
+    only versions are returned that were valid at the end of that second.
     """
     column = "id" if _select_numbers(connection, "id = ?", name) else "uri"
     if second is None:
@@ -107,24 +108,30 @@ def numbers_of(connection: Connection, name: str, second: int | None = None) -> 
 
 
 def ended_by(connection: Connection, second: int) -> list[int]:
-    """Return the rows of the previous versions that ended in a second or earlier."""
+    """Return the rows of the previous versions that ended in ``second`` or earlier, oldest first."""
     return _select_numbers(connection, "valid_until <= ?", second)
 
 
 def standing_at(connection: Connection, second: int) -> list[int]:
-    """Return the rows of the previous versions that were valid at the end of a second."""
+    """Return the rows of the previous versions that were valid at the end of ``second``, oldest first."""
     return _select_numbers(connection, _VALID_AT, second)
 
 
 def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
-    """Return rows of previous versions, valid at the end of a second, that lack vectors or (``graph``) extractions."""
+    """Return the rows of the incomplete previous versions among those valid at the end of ``second``, oldest first.
+
+    A version is incomplete if one of its chunks has no vector or, with ``graph``, no extraction.
+    """
     is_incomplete = f"""EXISTS (SELECT 1 FROM version_chunks AS c
         WHERE c.version = versions.version AND (c.vector IS NULL OR ({graph:d} AND c.extraction IS NULL)))"""  # noqa: S608
     return _select_numbers(connection, f"{_VALID_AT} AND {is_incomplete}", second)
 
 
 def below(connection: Connection, root: str) -> dict[int, str]:
-    """Return the document ids of the previous versions whose uri is a root, or is below it, by version row."""
+    """Return the previous versions whose uri is a root or is below a root: {version row: document id}.
+
+    ``root`` is the uri of the root.
+    """
     return dict(
         connection.execute(
             "SELECT version, id FROM versions WHERE uri = ?1 OR substr(uri, 1, length(?1) + 1) = ?1 || '/'", (root,)
@@ -141,7 +148,10 @@ def _select_numbers(connection: Connection, condition: str, *values: str | int) 
 
 
 def last_change(connection: Connection, second: int) -> int:
-    """Return the last second, up to ``second``, in which a document is known to have been added, changed or removed."""
+    """Return the latest second, not after ``second``, in which a document was added, changed or removed.
+
+    Only changes that the file has recorded count. If there is none, the first possible second is returned.
+    """
     query = """SELECT max(coalesce((SELECT max(valid_from) FROM documents WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_from) FROM versions WHERE valid_from <= ?1), ?2),
             coalesce((SELECT max(valid_until) FROM versions WHERE valid_until <= ?1), ?2))"""
@@ -149,7 +159,10 @@ def last_change(connection: Connection, second: int) -> int:
 
 
 def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
-    """Return previous versions without texts, in the order of the rows. Raises DamagedFile if times are invalid."""
+    """Return previous versions without their texts, in the order of the given rows.
+
+    Raises DamagedFile if a version has no valid times.
+    """
     columns = "v.version, v.id, v.title, v.uri, v.characters, v.valid_from, v.valid_until"
     versions = []
     for row, *fields, since, until in lookup(connection, columns, "versions AS v WHERE v.version = w.value", numbers):
@@ -165,8 +178,9 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
 class Former:
     """A previous version of a document, with its chunks in reading order.
 
-    ``given`` has the packed vector that the caller supplied for each chunk, or None if the vector was derived from the
-    text. ``dated`` has the date columns.
+    ``given`` has one value for each chunk: the packed vector that the caller supplied, or None if the vector was
+    derived from the text. ``valid`` is the time in which the version was valid. ``dated`` has the date columns of the
+    document.
     """
 
     document: Document
@@ -178,7 +192,10 @@ class Former:
 
 
 def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
-    """Yield previous versions with texts, in the order of the rows. Raises DamagedFile if one cannot be read."""
+    """Yield previous versions with their texts, in the order of the given rows.
+
+    Raises DamagedFile if a version cannot be read.
+    """
     for number in numbers:
         with decoding(connection, f"row {number} of versions"):
             name, uri, title, metadata, sections, sha256, characters, text, *times = connection.execute(
@@ -210,7 +227,10 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
 
 
 def mark(connection: Connection, versions: Iterable[Former]) -> None:
-    """Set the validity and dates of the given versions on their documents, in a copy of the file: a snapshot."""
+    """Set the validity and the dates of previous versions on their documents, in a copy of the file that is a snapshot.
+
+    The documents are found by id.
+    """
     connection.executemany(
         """UPDATE documents SET valid_from = ?1, valid_until = ?2, dated = ?3, dated_until = ?4, dated_by = ?5,
         dates_checksum = checksum(?1, ?3, ?4, ?5) WHERE id = ?6""",
@@ -225,9 +245,10 @@ def clear(connection: Connection) -> None:
 
 
 def drop_vectors(connection: Connection) -> None:
-    """Remove the vectors of previous versions, also those that callers supplied, because the file has another embedder.
+    """Remove the vectors of the chunks of all previous versions, because the file has another embedder.
 
-    Checksums cover supplied vectors, so versions that had their checksum get a new one.
+    Vectors that callers supplied are removed, too. Checksums of versions cover these vectors. So each version that had
+    the right checksum gets a new one.
     """
     query = "SELECT DISTINCT version FROM version_chunks JOIN memo ON memo = vector WHERE key = given_key(value)"
     sound = [version for version in column(connection, query) if is_sound(connection, version)]
@@ -237,12 +258,15 @@ def drop_vectors(connection: Connection) -> None:
 
 
 def drop_extractions(connection: Connection) -> None:
-    """Remove the extractions of previous versions, because the file has another extractor."""
+    """Remove the extractions of the chunks of all previous versions, because the file has another extractor."""
     connection.execute("UPDATE version_chunks SET extraction = NULL")
 
 
 def _compute_checksum(connection: Connection, number: int) -> int:
-    """Compute the content checksum of a previous version, which is the one that its document had."""
+    """Compute the content checksum of a previous version.
+
+    It is the same as when the version was the present document.
+    """
     query = f"SELECT {documents.SEALED}, CAST(text AS BLOB) FROM versions WHERE version = ?"  # noqa: S608
     *fields, text = connection.execute(query, (number,)).fetchone()
     chunks_query = f"""SELECT {documents.SEALED_CHUNK} FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector
@@ -251,7 +275,7 @@ def _compute_checksum(connection: Connection, number: int) -> int:
 
 
 def is_sound(connection: Connection, number: int) -> bool:
-    """Return whether a previous version has its checksums."""
+    """Return whether the content and the dates of a previous version match their checksums."""
     stored, *dates = connection.execute(
         """SELECT checksum, dates_checksum, checksum(valid_from, valid_until, dated, dated_until, dated_by)
         FROM versions WHERE version = ?""",
@@ -261,7 +285,7 @@ def is_sound(connection: Connection, number: int) -> bool:
 
 
 def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
-    """Yield (row, id of the document) of the previous versions that do not have their checksums.
+    """Yield (version row, document id) of each previous version that does not match its checksums.
 
     Bytes of an id that are no UTF-8 are replaced by U+FFFD.
     """
@@ -271,7 +295,10 @@ def wrong(connection: Connection) -> Iterator[tuple[int, str]]:
 
 
 def assign(connection: Connection, number: int, memo_rows: Iterable[tuple[int, int | None, int | None]]) -> None:
-    """Store memo rows for chunks of a previous version: (ordinal, vector, extraction); None keeps the stored one."""
+    """Store the memo rows of the vectors and extractions of a previous version's chunks: (ordinal, vector, extraction).
+
+    None keeps the stored memo row.
+    """
     connection.executemany(
         """UPDATE version_chunks SET vector = coalesce(?3, vector), extraction = coalesce(?4, extraction)
         WHERE version = ?1 AND ordinal = ?2""",
@@ -280,7 +307,7 @@ def assign(connection: Connection, number: int, memo_rows: Iterable[tuple[int, i
 
 
 def drop_unsupported(connection: Connection) -> None:
-    """Delete the tree of summaries and all previous versions, and set the file to keep neither from now on."""
+    """Delete the tree of summaries and all previous versions; set the file to keep neither from now on."""
     tree.clear(connection)
     connection.execute("DELETE FROM settings WHERE name = 'summarizer'")
     checksums.drop(connection, "settings/summarizer")

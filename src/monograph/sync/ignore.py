@@ -20,7 +20,7 @@ IGNORE_FILE = ".monographignore"
 MOST_BYTES = 100_000
 """Largest size of an ignore file, in bytes."""
 MOST_PATTERNS = 2_000
-"""Largest number of lines of an ignore file: each pattern is compared with every name in the folder."""
+"""Largest number of lines of an ignore file. It is limited because each pattern is compared with every path below."""
 _STAR, _FOLDERS = "[^/]*", "(?:/.+)?"
 """Regular expressions into which pathspec translates ``*``, and ``**`` between two folders."""
 _NO_SLASH = "[^/"
@@ -39,7 +39,7 @@ _IGNORED_NAME = regex(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Rules of the ignore files in a folder and above it, outermost first."""
+    """Rules of the ignore files in a folder and those above it. ``levels`` has (folder, rules), outermost first."""
 
     levels: tuple[tuple[str, GitIgnoreSpec], ...] = ()
 
@@ -66,7 +66,10 @@ class Rules:
         return Rules((*self.levels, (folder, spec)))
 
     def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
-        """Return whether a file or folder is ignored. If several ignore files match it, the nearest decides."""
+        """Return whether a file or folder is ignored. ``name`` is the last part of ``path``.
+
+        If several ignore files have a pattern that matches, the innermost of them decides.
+        """
         if _IGNORED_NAME.match(name):
             return True
         verdict = False
@@ -77,9 +80,9 @@ class Rules:
 
 
 def rules_below(root: Path, path: Path, extend: Callable[[Rules, str], Rules] = Rules.at) -> Rules | None:
-    """Return the rules for a path below a root; None if a sync ignores the path, or a folder above it.
+    """Return the rules for a path below a root. Return None if a sync ignores the path, or a folder above the path.
 
-    ``extend`` returns rules with those of the ignore file in a folder added.
+    ``extend`` is called with rules and a folder. It returns these rules with those of the folder's ignore file added.
     """
     rules, folder = Rules(), root
     for name in path.relative_to(root).parts:
@@ -103,12 +106,12 @@ def compiled(lines: Iterable[str]) -> GitIgnoreSpec:
 
 
 def without_backtracking(expression: str) -> str:
-    """Return a regular expression in which every ``*`` and ``**`` except the last ends at its first possible match.
+    """Rewrite a pattern's regular expression: each ``*`` and ``**`` but the last ends at its first possible match.
 
-    If the rest of a pattern does not match after the first possible end of a wildcard, it does not match after a later
-    one either: the last wildcard of a folder, or of the pattern, matches the text in between. So no position is tried
-    twice, and a name that does not match is rejected without trying all combinations. A negated class (``[!a]``) does
-    not match a slash, as in Git.
+    The result matches the same names. If the rest of a pattern does not match after the first possible end of a
+    wildcard, it does not match after a later end either, because the last wildcard of a folder name, or of the whole
+    pattern, matches any text in between. So no position is tried twice, and a name that does not match is rejected
+    without trying all combinations. A negated class (``[!a]``) does not match a slash, as in Git.
     """
     expression = _NEGATED_CLASS.sub(_NO_SLASH, expression)
     head, *pieces = expression.split(_STAR)

@@ -38,21 +38,22 @@ def make_plan(
     prune: bool = False,
     follow_links: bool | None = None,
 ) -> Plan:
-    """Compare files on disk with the stored files, and return the changes in order of uri, as a plan without a cost.
+    """Compare files on disk with the stored files. Return a plan with the changes in order of uri, and without a cost.
 
     Parameters
     ----------
     paths:
-        Files and folders. Hidden files, files of systems and editors, .mono files and files that match
-        .monographignore are skipped. Links to folders within are followed, to each folder once. A folder that has at
-        least half of the files of a known root, whose old path no longer exists, is that root, moved.
+        Files and folders to sync. In folders, these are skipped: hidden files, files of systems and editors, .mono
+        files, and files that match .monographignore. Links to folders within a root are followed, but each folder is
+        entered once. If the path of a known root no longer exists, and a folder here has at least half of its files,
+        that folder is taken for the moved root.
     verify:
         Compare SHA-256 even if size and time of change are unchanged.
     prune:
-        Remove the documents of a folder even if the whole folder is now empty. Without ``prune`` that is a problem,
-        because an unmounted disk looks the same.
+        Remove the documents of a folder even if the folder is now empty. Without ``prune``, an empty folder is a
+        problem and its documents stay, because an unmounted disk looks the same.
     follow_links:
-        Whether to follow links that lead out of a root; None for the root's stored setting, and no for a new root.
+        Whether to follow links that lead out of a root. None uses the root's stored setting; for a new root that is no.
 
     Raises
     ------
@@ -75,9 +76,10 @@ def make_plan(
 
 
 def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
-    """Compare files and folders at or below a synced folder with the stored files, and return the changes as a plan.
+    """Compare only some paths in a synced folder with the stored files, and return the changes as a plan.
 
-    All paths are absolute. Stored files at or below them that no longer exist are ``gone``.
+    ``folder`` and ``paths`` are absolute; each path is ``folder`` itself or below it. A stored file at or below one of
+    the paths that no longer exists gets a change of kind ``gone``.
     """
     draft = _PlanDraft()
     unread = _load_unread(database)
@@ -107,7 +109,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
 
 @dataclass(slots=True)
 class _PlanDraft:
-    """A plan that is being built: changes by uri, and roots by name."""
+    """A plan that is being built. ``changes`` are by uri, ``roots`` by name; ``seen`` has the uris of scanned paths."""
 
     changes: dict[str, Change] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
@@ -116,7 +118,7 @@ class _PlanDraft:
     seen: list[str] = field(default_factory=list)
 
     def include(self, seen: _SeenPath) -> None:
-        """Add the roots, the move and the problems of a path that was scanned."""
+        """Add what the scan of a path found: its roots, the move of its root if there was one, and problems."""
         self.roots[seen.found.root.name] = seen.found.root
         for inner in seen.found.others:
             if seen.found.root.holds(inner.place):
@@ -138,7 +140,11 @@ class _PlanDraft:
 
 
 def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
-    """Scan a path with the link setting of its root; scan again if it is a moved root whose setting is to follow."""
+    """Return the files at a path, and its root. ``named`` has the new roots of the same plan, by name.
+
+    The path is scanned with the link setting of its root. If the scan shows that the path is a moved root, and that
+    root follows links, the path is scanned again.
+    """
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
     follow = found_root.root.follow_links if follow_links is None else follow_links
@@ -154,7 +160,7 @@ def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_
 
 @dataclass(frozen=True, slots=True)
 class _SeenPath:
-    """Files found at a path of a root. Files that the walk could not see count as unchanged."""
+    """Files found at or below a path. Stored files in folders that could not be read count as unchanged."""
 
     found: roots.FoundRoot
     path: str
@@ -162,7 +168,10 @@ class _SeenPath:
     walk: _FolderWalk
 
     def known(self, database: Database) -> dict[str, tuple[int, int]]:
-        """Return (size, time of change) of the stored files at or below the path, by uri, also of roots within it."""
+        """Return {uri: (size in bytes, time of change in ns)} of the stored files at or below the path.
+
+        Files of other roots that are below the path are included.
+        """
         within = [root for root in self.found.others if is_under(root.place, [self.path])]
         with database.read() as connection:
             states = sources.states(connection, self.found.root.uri(self.path))
@@ -175,12 +184,12 @@ class _SeenPath:
         return owner_of((self.found.root, *self.found.others), path) or self.found.root
 
     def uri(self, path: str) -> str:
-        """Return the uri of a path; the path itself if it is outside of the root, as the target of a link can be."""
+        """Return the uri of a path; the path itself if it is in no known root, as the target of a link can be."""
         owner = owner_of((self.found.root, *self.found.others), path)
         return path if owner is None else owner.uri(path)
 
     def links_out(self) -> list[Problem]:
-        """Return a problem if links lead out of the root and are not followed; one problem for all of them."""
+        """Return one problem for all links that lead out of the root and are not followed; empty without such links."""
         if not self.walk.out:
             return []
         link, target = self.walk.out[0]
@@ -191,7 +200,7 @@ class _SeenPath:
 
 
 def _load_unread(database: Database) -> dict[str, tuple[int, int]]:
-    """Return (size, time of change), by uri, of files that failed because a module was missing, and still is."""
+    """Return {uri: (size, time of change)} of files that could not be read because a module is still missing."""
     with database.read() as connection:
         waiting = [failure for failure in sources.failures(connection) if failure.problem.needs]
     absent = {needs for needs in {failure.problem.needs for failure in waiting} if not is_installed(needs)}
@@ -206,10 +215,21 @@ def _compare(
     *,
     verify: bool,
 ) -> dict[str, Change]:
-    """Return the changes, by uri, of files that were found, and of ``stored_states`` files that were not.
+    """Compare the files found at a path with the stored files. Return {uri: change}.
 
-    ``stored_states`` has (size, time of change) by uri; files that were found are removed from it. ``unread`` is as in
-    :func:`_load_unread`.
+    The result has a change for each file that was found, and one of kind ``gone`` for each stored file that was not.
+
+    Parameters
+    ----------
+    seen:
+        The files that were found.
+    stored_states:
+        {uri: (size, time of change)} of the stored files. Files that were found are removed from this dict.
+    unread:
+        Files that failed for a missing module: see :func:`_load_unread`. Those that are unchanged get the kind
+        ``same``, so that they are reported only once.
+    verify:
+        Compare SHA-256 even if size and time of change are unchanged.
     """
     changes: dict[str, Change] = {}
     suspect: dict[str, Change] = {}
@@ -247,8 +267,9 @@ def _compare(
 class _FolderWalk:
     """A walk through folders that enters each real folder once, even if several links lead to it.
 
-    ``unseen`` has the paths that could not be read: files there count as unchanged. ``out`` has (link, target) of links
-    that lead out of the root and are not followed. All paths, those of problems too, are absolute.
+    ``unseen`` has the paths that could not be read; stored files at or below them count as unchanged. ``out`` has the
+    (link, target) of each link that leads out of the root and is not followed. ``entered`` has the (device, inode) of
+    each folder that was entered, ``home`` is the real path of the root. All paths are absolute, also in ``problems``.
     """
 
     root: Root
@@ -281,7 +302,10 @@ class _FolderWalk:
         return list(self.below(root, Rules()))
 
     def below(self, root: Path, rules: Rules) -> Iterator[FileState]:
-        """Yield all files below a folder, in order of name; files of a folder come before its subfolders."""
+        """Yield all files below a folder that ``rules`` do not ignore, in order of name.
+
+        The files of a folder come before the files of its subfolders.
+        """
         waiting = [(str(root), rules)]
         while waiting:
             folder, rules = waiting.pop()
@@ -314,14 +338,17 @@ class _FolderWalk:
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
     def leads_out(self, path: str) -> bool:
-        """Return whether a path leads out of the root over a link that is not followed; if so, add it to ``out``."""
+        """Return whether a path leads out of the root through a link that is not followed. If so, add it to ``out``."""
         real = None if self.root.follow_links else leads_out(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
 
     def rules_of(self, rules: Rules, folder: str) -> Rules:
-        """Return the rules in a folder; if its ignore file cannot be read, that is a problem, and it is skipped."""
+        """Return ``rules`` with those of the ignore file in a folder added.
+
+        If the ignore file cannot be read, add a problem, and return ``rules`` unchanged.
+        """
         try:
             return rules.at(folder)
         except SourceError as error:
@@ -330,7 +357,7 @@ class _FolderWalk:
             return rules
 
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
-        """Return a folder to walk through; nothing if it was entered before, or leads out of the root."""
+        """Return a folder's path in a list of one; an empty list if it was entered before or leads out of the root."""
         if entry.is_symlink() and self.leads_out(entry.path):
             return []
         state = entry.stat()

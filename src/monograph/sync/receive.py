@@ -1,4 +1,4 @@
-"""Receiving a file, in pieces, into a synced folder."""
+"""Uploads: a file is received in pieces and saved in a synced folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from monograph.sync.ignore import rules_below
 from monograph.values import Root, arguments
 
 LONGEST_NAME = 200
-"""Largest length of a file's name, in bytes."""
+"""Most bytes of a file's name."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -24,7 +24,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class Incoming:
     """A file that is being received, under a temporary name that syncs ignore.
 
-    A context manager: at its end, a file that was not kept by :meth:`keep` is deleted.
+    It is a context manager. At the end of its block the file is deleted, unless :meth:`keep` was called.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Incoming:
     name:
         The file's name, not a path.
     folder:
-        An existing folder below the root, such as ``letters/1963``; empty for the root itself.
+        Path of an existing folder, relative to the root, such as ``letters/1963``. Empty for the root itself.
     max_bytes:
         Largest size of the file, in bytes.
 
@@ -96,7 +96,7 @@ class Incoming:
         SourceTooLarge
             If the file would have more than ``max_bytes``.
         StorageFull
-            If there is no room.
+            If the disk is full.
         SourceUnreadable
             If the bytes cannot be written for another reason.
         """
@@ -109,14 +109,14 @@ class Incoming:
             raise _make_write_error(self.path, error) from error
 
     def keep(self) -> Path:
-        """Give the complete file its name, and return its path.
+        """Rename the complete file from its temporary name to its own name, and return its path.
 
         Raises
         ------
         NameTaken
             If a file of that name was created meanwhile.
         StorageFull
-            If there is no room.
+            If the disk is full.
         SourceUnreadable
             If the file cannot be written for another reason.
         """
@@ -145,7 +145,10 @@ def _make_write_error(path: Path, error: OSError) -> Exception:
 
 
 def _resolve_folder(root: Root, below: str) -> Path:
-    """Return the path of a folder below a root. Raises InputError if it is invalid, missing or outside of the root."""
+    """Return the path of the folder ``below``, which is relative to a root.
+
+    Raises InputError if it is invalid, does not exist, or is outside the root.
+    """
     root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):

@@ -1,7 +1,7 @@
-"""Renamed files: vectors that were made under the old name are used under the new one.
+"""Renamed files: vectors that were computed under the old name are reused under the new name.
 
-A text without a heading is embedded together with its file's name. That helps searches (docs/how-to/reading.md), but
-the text need not be embedded again when only the name changes.
+A text without a heading is embedded together with its file's name, which helps searches (docs/how-to/reading.md). So
+the memo key of its vector depends on the name. When only the name changes, the old vector is stored under the new key.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from monograph.values import Plan
 
 
 def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, int]:
-    """Return the new memo keys of the chunks of renamed files in a plan, with the memo rows of their present vectors.
+    """Return {new memo key: memo row of the present vector} for the chunks of the renamed files in a plan.
 
-    A file is renamed if it is gone and a new file has the same bytes. ``embedder`` is the key of the embedder.
+    A file counts as renamed if it is gone, and a new file of the plan has the same bytes. Chunks without a stored
+    vector are left out. ``embedder`` is the key of the embedder.
     """
     sizes = {change.size for change in plan.of("gone")}
     roots = {root.name: root for root in plan.roots}
@@ -44,7 +45,10 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 
 
 def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield (key under the new name, key under the old name) of chunks whose document has its file's name as title."""
+    """Yield the memo keys (under the new name, under the old name) of the vectors of a renamed file's chunks.
+
+    ``old`` and ``new`` are uris. Only documents whose title is the file's name have different keys, and are used.
+    """
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)
     for row in documents.of_source(connection, source) if source is not None else ():
@@ -61,7 +65,7 @@ def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Ite
 
 
 def carry_over(database: Database, vectors: Mapping[bytes, int]) -> None:
-    """Store vectors, given by memo row, under these memo keys as well."""
+    """Store each vector under a second memo key. ``vectors`` is {new memo key: memo row of the vector}."""
     if not vectors:
         return
     with database.write() as connection:

@@ -17,12 +17,12 @@ from monograph.store.file.database import Database
 from monograph.values import Change, Move, Plan, Problem, Root, SyncedSource, arguments
 
 ALIKE = 0.5
-"""Least share of a root's files that must be found unchanged at a new path for the root to count as moved there."""
+"""Least share of a root's files that must be at a new path, unchanged, for the root to count as moved to that path."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRoot:
-    """The root that contains a path, all other known roots, and the move if the root was at another path before."""
+    """The root that contains a path, and all other known roots. ``move`` is set if the root was found at a new path."""
 
     root: Root
     others: tuple[Root, ...]
@@ -30,15 +30,15 @@ class FoundRoot:
 
 
 def absolute(path: str | os.PathLike[str]) -> str:
-    """Return a path in the form that roots have: absolute, with links not resolved."""
+    """Return a path in the form in which roots store it: absolute, as text, without resolving links."""
     return path_to_text(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 
 def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], named: Sequence[Root] = ()) -> FoundRoot:
     """Return the root of an absolute path to sync: a known root, a root that was moved to this path, or a new one.
 
-    ``files`` are the files at this path, as (absolute path, size in bytes, time of change in nanoseconds since 1970);
-    ``named`` are new roots of the same plan.
+    Each item of ``files`` is a file at or below the path: (absolute path, size in bytes, time of change in nanoseconds
+    since 1970). They show whether a root was moved here. ``named`` has the new roots of the same plan.
     """
     with database.read() as connection:
         known_roots = [*sources.roots(connection), *named]
@@ -56,9 +56,9 @@ def find(database: Database, path: str, files: Sequence[tuple[str, int, int]], n
 def _find_moved(
     database: Database, known_roots: Sequence[Root], path: str, files: Sequence[tuple[str, int, int]]
 ) -> Root | None:
-    """Return the root that was moved to a path: its old path is gone, and most of its files are here, unchanged.
+    """Return the known root that was moved to a path; None if there is none, or if several are equally likely.
 
-    None if there is no such root, or several are equally likely.
+    A root was moved if its old path no longer exists, and at least the share ALIKE of its files is here, unchanged.
     """
     missing = [root for root in known_roots if not os.path.lexists(text_to_path(root.place))]
     states = {name: (size, modified_ns) for name, size, modified_ns in files} if missing else {}
@@ -122,10 +122,11 @@ def move(database: Database, name: str, path: str | os.PathLike[str]) -> Move:
 
 
 def remember(database: Database, plan: Plan, problems: Sequence[Problem], describer: str = "") -> None:
-    """Store the failures of an applied plan, the time at which its roots were synced, and the key of the describer.
+    """Store the failures of an applied plan, the time of the sync of its roots, and the key of the describer.
 
-    Earlier failures stay stored for files that still exist and were not read again. A failure for which a module is
-    missing has the state of its file: until that changes, the file is not read again.
+    ``problems`` are those of the plan and of reading. Earlier failures of files that were not read again stay stored,
+    unless the file is gone. If a file failed because a module is missing, its size and time of change are stored too:
+    until they change, or the module is installed, the file is not read again.
     """
     changes = {change.uri: change for change in plan.changes}
     with database.read() as connection:
@@ -149,12 +150,12 @@ def remember(database: Database, plan: Plan, problems: Sequence[Problem], descri
 
 
 def is_under(uri: str, folders: Iterable[str]) -> bool:
-    """Return whether a uri or path is one of these folders, or below one."""
+    """Return whether a uri or path is one of ``folders``, or is below one of them."""
     return any(uri == folder or uri.startswith(folder + "/") for folder in folders)
 
 
 def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: Sequence[Root]) -> Failure:
-    """Return a problem with the file that it is in; the problem's uri may name a part or a line of that file."""
+    """Return a problem with its file and root. The problem's uri may name a part or a line of the file."""
     for file in (problem.uri, problem.uri.split(INSIDE)[0], problem.uri.rpartition(":")[0]):
         if file in changes:
             return Failure(file, changes[file].root, problem)
@@ -163,7 +164,7 @@ def _make_failure(problem: Problem, changes: Mapping[str, Change], known_roots: 
 
 
 def followed(database: Database) -> list[SyncedSource]:
-    """Return every synced file and folder with its counts, last sync and failures, in order of name."""
+    """Return every followed file and folder with its counts, time of the last sync and failures, in order of name."""
     with database.read() as connection:
         places = {root.name: root.place for root in sources.roots(connection)}
         counts = {
@@ -181,7 +182,7 @@ def followed(database: Database) -> list[SyncedSource]:
 
 
 def plan_failed(database: Database) -> Plan:
-    """Return a plan that reads again every failed file that still exists."""
+    """Return a plan to read every failed file again. Files that no longer exist are left out."""
     with database.read() as connection:
         failed = {failure.file: failure.root for failure in sources.failures(connection)}
         known_roots = {root.name: root for root in sources.roots(connection)}

@@ -1,4 +1,4 @@
-"""Watching of folders: only files that the system reports as changed are compared."""
+"""Watching of folders: only files that the operating system reports as changed are compared with the stored files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from monograph.sync.plan import make_plan, plan_paths
 from monograph.values import ChangeKind, Plan, Report, WatchEvent, WatchEventKind
 
 QUIET_MS, LONGEST_MS = 100, 800
-"""Changes are gathered until none has come for QUIET_MS milliseconds, and for at most LONGEST_MS milliseconds."""
+"""Changes are collected until QUIET_MS milliseconds pass without a further one, but for LONGEST_MS at most."""
 
 LOOK_MS = 1_000
-"""Milliseconds between two checks whether a missing folder is back, and whether a folder was replaced."""
+"""Milliseconds between two checks whether a missing folder is back, and whether a watched folder was replaced."""
 
 MOST_PATHS = 500
-"""Largest number of changed paths that are compared one by one; above it, the whole folder is compared."""
+"""Largest number of changed paths that are compared one by one. Above it, the whole folder is compared."""
 
 
 def watch(
@@ -34,10 +34,18 @@ def watch(
 ) -> Iterator[WatchEvent]:
     """Sync folders whenever they change, and yield an event for each change once it is stored.
 
-    If a folder vanishes, its documents stay; when it is back, the whole folder is compared.
+    If a folder vanishes, its documents stay stored. When the folder is back, all of its files are compared.
 
-    ``roots`` are absolute paths of folders and files, ``apply`` carries out a plan, and another thread sets ``stop`` to
-    end the watch. ``follow_links`` is as for :func:`monograph.sync.plan.make_plan`.
+    Parameters
+    ----------
+    roots:
+        Absolute paths of folders and files.
+    apply:
+        Carries out a plan.
+    stop:
+        Another thread sets it to end the watch.
+    follow_links:
+        As for :func:`monograph.sync.plan.make_plan`.
 
     Raises
     ------
@@ -82,7 +90,7 @@ def watch(
 
 
 def _read_identity(path: Path) -> tuple[int, int] | None:
-    """Return the device and inode of a path; None if it does not exist."""
+    """Return the (device, inode) of a path; None if it does not exist."""
     try:
         state = path.stat()
         return state.st_dev, state.st_ino
@@ -114,7 +122,7 @@ def _apply_plan(database: Database, apply: Callable[[Plan], Report], plan: Plan)
 
 
 def _load_hashes(database: Database, plan: Plan, kind: ChangeKind) -> dict[bytes, str]:
-    """Return the uris of stored files that have a change of this kind in a plan, by the hash of their bytes."""
+    """Return {SHA-256 of a stored file's bytes: its uri} for the stored files with a change of this kind in a plan."""
     with database.read() as connection:
         stored = [sources.find(connection, change.uri) for change in plan.of(kind)]
     return {source.sha256: source.uri for source in stored if source is not None}

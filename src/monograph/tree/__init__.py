@@ -1,1 +1,1 @@
-"""The tree of summaries: codes, canonical segments, layers."""
+"""The tree of summaries: codes of vectors, segments of layers, and the building of layers."""

@@ -1,8 +1,9 @@
 """Building the tree layer by layer: segments that a change touches, and the summaries to make.
 
-A change of the tree is drafted in memory, layer by layer, and stored in one transaction at the end. Between the layers,
-the caller makes the missing summaries. Each step raises TreeOvertaken if another writer has changed the tree since the
-draft was begun, or deleted a summary from the memo.
+A change of the tree is first made in memory, as a draft, layer by layer. At the end the draft is stored in one
+transaction. Between two layers, the caller makes the missing summaries. :func:`cut`, :func:`texts`, :func:`add_layer`
+and :func:`store_draft` raise TreeOvertaken if another writer has changed the tree since the draft was begun, or has
+deleted a summary that the draft needs.
 """
 
 from __future__ import annotations
@@ -29,18 +30,23 @@ from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNod
 from monograph.values import Float32, content_hash
 
 MANY = 16
-"""A layer with fewer nodes than this for each changed rank is read whole; else only near the changes."""
+"""If a layer has fewer nodes than this number for each changed rank, all its nodes are read; otherwise only nodes near
+the changes are read."""
 _COMPARED_AT_ONCE = 1_024
 """Number of segments whose nodes' vectors are loaded at a time."""
 
 
 class TreeOvertaken(BusyFile):
-    """Another writer changed rows that a draft depends on: begin the draft again."""
+    """Another writer changed rows on which a draft depends. The caller must begin the draft again."""
 
 
 @dataclass(frozen=True, slots=True)
 class TreeRecipe:
-    """Settings that a tree depends on, in addition to its chunks and planes. ``summarizer`` is the model's key."""
+    """Settings on which a tree depends, in addition to its chunks and planes.
+
+    ``summarizer`` is the key of the model. ``max_tokens`` is the most tokens of a summary. ``bounds`` are the bounds of
+    the size of a segment. ``layers`` is the most layers of summaries.
+    """
 
     summarizer: str
     max_tokens: int
@@ -48,14 +54,17 @@ class TreeRecipe:
     layers: int
 
     def key(self, children: Sequence[bytes]) -> bytes:
-        """Return the key of the summary of nodes with these keys, in order: a hash, KEY_BYTES bytes."""
+        """Return the key of the summary of some nodes: a hash of KEY_BYTES bytes.
+
+        ``children`` are the keys of these nodes, in order.
+        """
         names = [key.hex() for key in children]
         return content_hash("segment", self.summarizer, self.max_tokens, names)[:KEY_BYTES]
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A segment that needs a summary: its nodes, and the key that the summary will have."""
+    """A segment that needs a summary: its nodes, and the key that its summary will have."""
 
     nodes: Segment
     key: bytes
@@ -63,7 +72,10 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class MemoPlace:
-    """A memo row, and its key to check it by: a deleted entry's row number may be given to another."""
+    """Row number of a memo entry, and the entry's key.
+
+    The key is checked before the row is used: when an entry is deleted, another entry may get its row number.
+    """
 
     row: int
     key: bytes = b""
@@ -71,7 +83,11 @@ class MemoPlace:
 
 @dataclass(frozen=True, slots=True)
 class MadeSummary:
-    """The summary of a segment: its text, and the memo rows of the text (``gist``) and of its embedding."""
+    """The summary of a segment.
+
+    ``cut`` is the segment and ``text`` the text of the summary. ``gist`` is the memo row of the text, ``vector`` that
+    of its embedding.
+    """
 
     cut: Cut
     text: str
@@ -81,7 +97,12 @@ class MadeSummary:
 
 @dataclass(frozen=True, slots=True)
 class _DraftNode:
-    """A drafted node. ``node.row`` is negative until it is stored; ``nearest`` is the row of its nearest chunk."""
+    """A node in a draft.
+
+    ``node.row`` is negative until the node is stored. ``made`` is the summary; for a chunk, it has the chunk's text and
+    vector. ``nearest`` is the row of the chunk that is nearest to the node among those under it; for a chunk, its own
+    row.
+    """
 
     node: TreeNode
     made: MadeSummary
@@ -90,15 +111,14 @@ class _DraftNode:
 
 @dataclass(slots=True)
 class TreeDraft:
-    """A change of the tree in memory, not stored yet.
+    """A change of the tree in memory that is not stored yet.
 
-    ``version`` is that of the stored tree when the draft was begun. With ``anew`` every segment is checked, and only
-    summaries that the same recipe would make are kept. ``planes`` are those of a tree that replaces the stored one;
-    None for a change of it.
-
-    By layer, ``fresh`` has the new nodes (of layer 0, the chunks, only with ``planes``), and ``gone`` the rank by row
-    of the stored nodes to remove (none of layer 0). ``top`` is the highest layer of the new tree; None until it is
-    known.
+    ``version`` is the version of the stored tree when the draft was begun.
+    With ``anew``, every segment is checked, and only those summaries are kept that the same recipe would make.
+    ``planes`` are the new planes, if the draft replaces the whole tree; None if it changes the stored tree.
+    ``fresh`` has the new nodes of each layer. Layer 0, the chunks, has new nodes only if there are new planes.
+    ``gone`` has the stored nodes to remove from each layer: {row: rank}. Nodes of layer 0 are never removed here.
+    ``top`` is the highest layer of the new tree; None until it is known.
     """
 
     version: int
@@ -110,12 +130,19 @@ class TreeDraft:
 
     @property
     def layer(self) -> int:
-        """The highest layer in the draft: the next to cut, or, if it is cut, the one whose summaries come next."""
+        """The highest layer in the draft.
+
+        It is the next layer to divide into segments. If that is done, the next step is to add the summaries of these
+        segments.
+        """
         return len(self.fresh) - 1
 
 
 class _DraftOrder:
-    """Stored nodes of a layer, changed as in a draft: see :class:`monograph.tree.segment.NodeOrder`."""
+    """Nodes of a stored layer with the changes of a draft: see :class:`monograph.tree.segment.NodeOrder`.
+
+    ``fresh`` are the added nodes, and ``removed`` the rows of the removed nodes.
+    """
 
     def __init__(
         self, connection: Connection, layer: int, fresh: Sequence[TreeNode], removed: Mapping[int, int]
@@ -135,7 +162,10 @@ class _DraftOrder:
 
 
 def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
-    """Put all chunks into the lowest layer of a draft, ordered by new planes."""
+    """Put all chunks into the lowest layer of a draft, in the order that new planes give them.
+
+    ``leaves`` has the data of the chunks. Chunks without a vector of the planes' dimension are left out.
+    """
     draft.planes = planes
     by_chunk = {leaf.chunk: leaf for leaf in leaves}
     for number, place in enumerate(placed(connection, planes, leaves), start=1):
@@ -145,9 +175,10 @@ def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, lea
 
 
 def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
-    """Return the segments of the draft's layer that need a summary; None if this layer is the highest.
+    """Return the segments of the draft's highest layer that need a summary.
 
-    Summaries of segments that no longer exist are added to ``draft.gone``.
+    Return None if this layer is the highest of the tree. Stored summaries of segments that no longer exist are added to
+    ``draft.gone``. Raises TreeOvertaken.
     """
     _require_unchanged(connection, draft)
     layer = draft.layer
@@ -188,7 +219,10 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
 
 
 def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
-    """Return for each segment the texts of its nodes, in order, to summarize. Raises as :func:`node_texts`."""
+    """Return, for each segment, the texts of its nodes, in order. The caller summarizes them.
+
+    Raises TreeOvertaken, and DamagedFile as :func:`node_texts`.
+    """
     _require_unchanged(connection, draft)
     rows = store.load(connection, [node.row for segment in cuts for node in segment.nodes if node.row > 0])
     by_row = {draft_node.node.row: draft_node.made.text for draft_node in draft.fresh[draft.layer]}
@@ -197,7 +231,10 @@ def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list
 
 
 def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[int, str]:
-    """Return the texts of chunks and summaries by node row. Raises DamagedFile if a summary cannot be decoded."""
+    """Return the texts of chunks and summaries, by the row of the node.
+
+    ``rows`` are rows of the tree. Raises DamagedFile if a summary cannot be decoded.
+    """
     nodes = {row.chunk: row.node for row in rows if row.chunk is not None}
     titled = stored_chunks.titled_texts(connection, nodes)
     texts = {node: text for node, (_, text) in zip(nodes.values(), titled, strict=True)}
@@ -207,13 +244,16 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeOvertaken if the stored tree changed since the draft was begun; a draft with new planes ignores it."""
+    """Raise TreeOvertaken if the stored tree has changed since the draft was begun.
+
+    A draft with new planes replaces the whole tree, so it is not checked.
+    """
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken_error(connection)
 
 
 def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) -> None:
-    """Raise TreeOvertaken if a summary or its vector was deleted from the memo."""
+    """Raise TreeOvertaken if the text or the vector of a summary was deleted from the memo."""
     for kind, rows_by_key in (
         (memo.SUMMARY, {summary.gist.key: summary.gist.row for summary in summaries}),
         (memo.VECTOR, {summary.vector.key: summary.vector.row for summary in summaries}),
@@ -227,9 +267,10 @@ def _overtaken_error(connection: Connection) -> TreeOvertaken:
 
 
 def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:
-    """Add the summaries of the draft's layer to the draft, as its next layer.
+    """Add the summaries of the draft's highest layer to the draft. They become its next layer.
 
-    Raises DamagedFile if the vector of a summary has the wrong dimension, or a stored node has no vector.
+    Raises TreeOvertaken. Raises DamagedFile if the vector of a summary has the wrong dimension, or a stored node has no
+    vector.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, made)
@@ -255,7 +296,12 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function of a segment and its summary's vector that returns the chunk row of the nearest node."""
+    """Return a function that returns the row of the chunk nearest to a summary.
+
+    The function is called with a segment and the vector of its summary. It takes the node of the segment that is
+    nearest to the vector: if the node is a chunk, its row, else the row of the chunk nearest to the node. ``nodes`` are
+    all nodes of the segments for which it will be called.
+    """
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
@@ -288,9 +334,9 @@ def _map_by_row(loaded: tuple[npt.NDArray[np.int64], Float32]) -> dict[int, Floa
 
 
 def store_draft(connection: Connection, draft: TreeDraft) -> None:
-    """Store a draft: remove the old nodes, add the new ones, and mark all segments as up to date.
+    """Store a draft: remove the old nodes, add the new nodes, and mark all segments as up to date.
 
-    If it raises TreeOvertaken, the caller must roll back the transaction.
+    If TreeOvertaken is raised, the caller must roll back the transaction.
     """
     _require_unchanged(connection, draft)
     _require_stored(connection, [draft_node.made for layer in draft.fresh[1:] for draft_node in layer])
@@ -309,7 +355,10 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Replace the tree by the leaves of new planes, and return the stored row of each leaf by its row in the draft."""
+    """Replace the stored tree by the lowest layer of a draft with new planes.
+
+    Return the stored row of each node of that layer, by its row in the draft.
+    """
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)

@@ -1,9 +1,10 @@
 """Hyperplanes of the tree, random or learned, and the codes of vectors that order the nodes of a layer.
 
-EraRAG hashes with random planes. Learned planes divide a file's own vectors in halves. The first are a binary tree:
-each node's plane lies between the two means of the vectors that reach the node (2-means, cut at the median). The others
-are principal directions of all vectors. Codes are exact, because vectors and planes are rounded to integers before they
-are multiplied: a vector has the same code on every machine and in every batch.
+EraRAG hashes with random planes. Learned planes divide a file's own vectors in halves. The first planes are the nodes
+of a binary tree: each plane lies between two halves of the vectors that reach its node (2-means, cut at the median).
+The other planes are at right angles to the principal directions of all vectors. Codes are exact, because vectors and
+planes are rounded to integers before they are multiplied: a vector has the same code on every machine and in every
+batch.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Float64: TypeAlias = npt.NDArray[np.float64]
 
 PLANES = 20
-"""Number of bits of a code, and of planes that a vector passes, as in EraRAG."""
+"""Number of bits of a code, as in EraRAG. Each bit is the side of one plane on which the vector lies."""
 LEARNED_AT = (64, 512, 4_096)
-"""Numbers of chunks at which planes are learned, and the tree is rebuilt; after the last they stay.
+"""Numbers of chunks at which planes are learned and the tree is rebuilt. After the last of them the planes stay the
+same.
 
-A rebuild at these sizes costs little compared with the later growth of the tree."""
+A rebuild at these sizes costs little compared with the later growth of the tree.
+"""
 _DEPTH = 8
 _LEAST = 32
 _SAMPLE = 16_384
@@ -42,10 +45,12 @@ _MAGIC = b"PLN1"
 class Planes:
     """The hyperplanes of a file's tree. A vector is above a plane if their product is greater than the plane's cut.
 
-    ``tree``, int16 (2 ** depth - 1, dimension), with ``tree_cuts``, int64, is a binary tree: plane 0 divides all
-    vectors, planes 2 i + 1 and 2 i + 2 the vectors below and above plane i. ``flat``, int16 (PLANES - depth,
-    dimension), with ``flat_cuts``, divide all vectors. ``learned_from`` is the number of vectors that the planes were
-    learned from; 0 for random planes.
+    ``tree``, int16 (2 ** depth - 1, dimension), are the planes of a binary tree, and ``tree_cuts``, int64 (2 ** depth -
+    1,), their cuts. Plane 0 divides all vectors. Plane 2 i + 1 divides the vectors below plane i, and plane 2 i + 2
+    those above it.
+    ``flat``, int16 (PLANES - depth, dimension), are the other planes, each of which divides all vectors, and
+    ``flat_cuts``, int64 (PLANES - depth,), their cuts.
+    ``learned_from`` is the number of vectors from which the planes were learned; 0 for random planes.
     """
 
     tree: Int16
@@ -82,14 +87,20 @@ class Planes:
 
 
 def random_planes(dimension: int) -> Planes:
-    """Return EraRAG's planes: random directions through the origin, the same for every file of this dimension."""
+    """Return EraRAG's planes: through the origin, with random directions.
+
+    They are the same for every file whose vectors have this dimension.
+    """
     flat = _round_directions(np.random.default_rng(0).standard_normal((PLANES, dimension)))
     nothing = np.empty((0, dimension), dtype=np.int16)
     return Planes(nothing, np.empty(0, dtype=np.int64), flat, np.zeros(PLANES, dtype=np.int64), 0)
 
 
 def learn(vectors: Float32) -> Planes:
-    """Return planes that divide vectors, float32 (n, dimension), in halves; only the first 16,384 are used."""
+    """Return planes that divide vectors in halves.
+
+    ``vectors`` is float32 (n, dimension); only the first 16,384 are used.
+    """
     sample = vectors[:_SAMPLE].astype(np.float64)
     depth = min(_DEPTH, max(0, int(np.log2(max(1.0, len(sample) / _LEAST)))))
     tree, cuts = [], []
@@ -113,7 +124,7 @@ def learn(vectors: Float32) -> Planes:
 
 
 def _find_direction(vectors: Float64) -> Float64:
-    """Return the direction between the means of two halves of vectors, found by 2-means with cuts at the median."""
+    """Return the direction between the means of two halves of vectors: 2-means, with cuts at the median."""
     centred = vectors - vectors.mean(axis=0) if len(vectors) else vectors
     # Begin with an estimate of the first principal direction, by power iteration.
     direction: Float64 = np.ones(centred.shape[1])
@@ -135,7 +146,10 @@ def _find_direction(vectors: Float64) -> Float64:
 
 
 def _find_principal(vectors: Float64, count: int) -> Float64:
-    """Return ``count`` principal directions, largest variance first; repeated if there are fewer dimensions."""
+    """Return ``count`` principal directions of vectors, the largest variance first.
+
+    If there are more directions than dimensions, they are repeated.
+    """
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, eigenvectors = np.linalg.eigh(centred.T @ centred)
@@ -146,21 +160,24 @@ def _find_principal(vectors: Float64, count: int) -> Float64:
 
 
 def _round_directions(directions: Float64) -> Int16:
-    """Return directions as integers, each scaled so that its largest component is 32,767 in magnitude."""
+    """Return directions as integers, each scaled so that the largest absolute value of its components is 32,767."""
     largest = np.abs(directions).max(axis=1, keepdims=True)
     return np.round(directions / np.where(largest > 0, largest, 1.0) * _SCALE).astype(np.int16)
 
 
 def _round_vectors(vectors: Float32) -> Float64:
-    """Return unit vectors rounded to integers, so that products with planes are exact in any order of summation."""
+    """Return unit vectors rounded to integers.
+
+    Products of these with planes are exact, in whatever order they are summed.
+    """
     return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
 
 
 def ranks(planes: Planes, vectors: Float32) -> Int64:
-    """Return the ranks of vectors, int64 (n,): the positions of their codes in Gray order, PLANES bits.
+    """Return the ranks of vectors, int64 (n,): the position of each vector's code in Gray order, PLANES bits.
 
-    The codes of successive ranks differ in one bit, which is one plane. ``vectors`` is float32 (n, dimension), each of
-    unit length or zero.
+    Codes of successive ranks differ in one bit, which is the side of one plane. ``vectors`` is float32 (n, dimension);
+    each vector has unit length or is zero.
     """
     parts = [_rank_batch(planes, vectors[first : first + _AT_ONCE]) for first in range(0, len(vectors), _AT_ONCE)]
     return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
@@ -184,6 +201,10 @@ def _rank_batch(planes: Planes, vectors: Float32) -> Int64:
 
 
 def full_rank(rank: int, key: bytes) -> int:
-    """Return a node's rank in its layer, BITS bits: the rank of its code, then the first bits of its key."""
+    """Return the rank of a node in its layer, an integer of BITS bits.
+
+    Its first bits are ``rank``, the rank of the code of the node's vector. The others are the first bits of the node's
+    key.
+    """
     rest = BITS - PLANES
     return rank << rest | int.from_bytes(key[:8], "big") >> 64 - rest

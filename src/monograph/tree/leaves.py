@@ -21,7 +21,7 @@ LEAVES_AT_ONCE = 4_096
 
 @dataclass(frozen=True, slots=True)
 class LeafPlace:
-    """The rank and key of a chunk's node in the lowest layer."""
+    """The place of a chunk's node in the lowest layer: the row of the chunk, and the rank and key of its node."""
 
     chunk: int
     rank: int
@@ -29,7 +29,10 @@ class LeafPlace:
 
 
 def planes_of(connection: Connection) -> Planes | None:
-    """Return the planes of the file's tree; None if it has no tree. Raises DamagedFile if they cannot be decoded."""
+    """Return the planes of the file's tree; None if the file has no tree.
+
+    Raises DamagedFile if the planes cannot be decoded.
+    """
     with decoding(connection, "the tree"):
         body = store.planes(connection)
         return None if body is None else Planes.from_bytes(body)
@@ -38,7 +41,8 @@ def planes_of(connection: Connection) -> Planes | None:
 def update_leaves(connection: Connection) -> None:
     """Update the nodes of chunks that were added, removed or changed, and delete the summaries above old nodes.
 
-    Call this before every commit that may have changed chunks.
+    Call this before every commit of a transaction that may have changed chunks. It does nothing if the file has no
+    tree.
     """
     stale_rows = store.stale_leaves(connection)
     planes = planes_of(connection) if stale_rows else None
@@ -61,7 +65,11 @@ def update_leaves(connection: Connection) -> None:
 
 
 def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
-    """Return the places of chunks, by chunk row. Chunks without a vector of the planes' dimension are left out."""
+    """Return the place of each chunk in the lowest layer.
+
+    ``found`` has the data of the chunks from which their nodes are computed. Chunks without a vector of the planes'
+    dimension are left out.
+    """
     memos, vectors = stored_vectors.load(connection, list({leaf.memo for leaf in found}), planes.dimension)
     by_memo = dict(zip(memos.tolist(), ranks(planes, vectors).tolist(), strict=True))
     keys = {leaf.chunk: content_hash("chunk", leaf.id, leaf.text)[:KEY_BYTES] for leaf in found}
@@ -73,11 +81,14 @@ def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) 
 
 
 SAMPLED = 256
-"""Number of segments of chunks that are sampled to measure their mean cosine."""
+"""Number of segments of the lowest layer that are sampled to measure the mean cosine between their chunks."""
 
 
 def measure(connection: Connection) -> TreeStats | None:
-    """Return the statistics of the tree; None if the file has no tree."""
+    """Return the statistics of the tree; None if the file has no tree.
+
+    The mean cosine is measured on a sample of segments: see SAMPLED.
+    """
     planes = planes_of(connection)
     if planes is None:
         return None

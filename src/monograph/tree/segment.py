@@ -1,11 +1,13 @@
 """Segments: the nodes of a layer, in order, divided into groups of bounded size.
 
-Nodes are ordered by rank. A group of more than ``most`` nodes is divided by the next bit of the rank, recursively. A
-part of fewer than ``least`` nodes is merged with its neighbour across the cut; if the result has more than ``most``
-nodes, it is halved. With ``most >= 2 * least - 1``, every segment has at least ``least`` and at most ``most`` nodes,
-unless the whole layer is smaller. These are EraRAG's bounds (Alg. 2 of Zhang et al. 2025), strictly enforced.
+Nodes are ordered by rank. A group of more than ``most`` nodes is divided by the next bit of the rank, and its parts
+again, until no part has more than ``most`` nodes. A part of fewer than ``least`` nodes is merged with the next part
+across the cut. If the merged part has more than ``most`` nodes, it is halved. With ``most >= 2 * least - 1``, every
+segment has at least ``least`` and at most ``most`` nodes, unless the whole layer is smaller. These are EraRAG's bounds
+(Alg. 2 of Zhang et al. 2025), strictly enforced.
 
-A node that is added or removed changes only segments near its rank. So an update cuts only near the changes.
+A node that is added or removed changes only segments near its rank. So an update computes only the segments near the
+changes.
 """
 
 from __future__ import annotations
@@ -22,7 +24,10 @@ BITS = 63
 
 @dataclass(frozen=True, slots=True, order=True)
 class TreeNode:
-    """A chunk or summary in a layer, ordered by rank, then key. ``row`` is not positive until it is stored."""
+    """A chunk or summary in a layer. Nodes are ordered by rank, then by key.
+
+    ``row`` is the row of the node in the file; it is 0 or negative for a node that is not stored yet.
+    """
 
     rank: int
     key: bytes
@@ -34,22 +39,26 @@ Segment: TypeAlias = tuple[TreeNode, ...]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Least and greatest number of nodes of a segment."""
+    """Least and greatest number of nodes in a segment."""
 
     least: int
     most: int
 
 
 class NodeOrder(Protocol):
-    """A layer's nodes in order: a list in memory, or rows of the file with the changes of a draft applied."""
+    """The nodes of a layer, in order.
+
+    They may be a list in memory, or rows of the file with the changes of a draft applied: a draft is a change of the
+    tree that is not stored yet.
+    """
 
     def between(self, low: int, high: int, most: int) -> Sequence[TreeNode]:
-        """Return the first ``most`` nodes with low <= rank < high, ascending."""
+        """Return the first ``most`` nodes with low <= rank < high, in order of rank, then key."""
         ...
 
 
 class NodeList:
-    """A layer's nodes in memory, given in any order."""
+    """Nodes of a layer in memory. They may be given in any order."""
 
     def __init__(self, nodes: Sequence[TreeNode]) -> None:
         self._nodes = sorted(nodes)
@@ -62,10 +71,10 @@ class NodeList:
 
 
 def segments(order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None = None) -> list[Segment]:
-    """Return all segments of a layer, in order; with ``changed``, only those that changes may have affected.
+    """Return all segments of a layer, in order; with ``changed``, only those that may differ after a change.
 
-    ``changed`` has the ranks of the nodes that were added or removed, ascending. ``order`` is the layer after the
-    change; ``bounds`` must be the same as before it.
+    ``changed`` has the ranks of the nodes that were added or removed, ascending; None returns all segments. ``order``
+    has the nodes after the change. ``bounds`` must be the same as before it.
     """
     parts = _Cutter(order, bounds, changed).cut(0, BITS)
     return [part for part in parts if not isinstance(part, _Rest)]
@@ -73,7 +82,7 @@ def segments(order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None = N
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """A group without changes, whose segments are not computed: the 2 ** ``bits`` ranks from ``low``."""
+    """A group without changes, whose segments are not computed. It has the 2 ** ``bits`` ranks from ``low`` on."""
 
     low: int
     bits: int
@@ -83,7 +92,7 @@ _Part: TypeAlias = "Segment | _Rest"
 
 
 class _Cutter:
-    """Division of a layer into segments: near the ranks ``changed``, or everywhere if that is None."""
+    """Division of a layer into segments: only near the ranks ``changed``, or everywhere if ``changed`` is None."""
 
     def __init__(self, order: NodeOrder, bounds: Bounds, changed: Sequence[int] | None) -> None:
         self._order = order
@@ -91,7 +100,10 @@ class _Cutter:
         self._changed = changed
 
     def cut(self, low: int, bits: int) -> list[_Part]:
-        """Return the segments of the group of 2 ** ``bits`` ranks from ``low``."""
+        """Return the segments of the nodes whose ranks are among the 2 ** ``bits`` ranks from ``low`` on.
+
+        A group without changes is returned as a :class:`_Rest`.
+        """
         nodes = self._order.between(low, low + (1 << bits), self._most + 1)
         if len(nodes) <= self._most:
             return [tuple(nodes)] if nodes else []
@@ -130,7 +142,10 @@ class _Cutter:
         return [joined] if len(joined) <= self._most else [joined[:half], joined[half:]]
 
     def _open(self, parts: list[_Part], index: int) -> list[_Part]:
-        """Return the same parts, with the segments of the first (0) or last (-1) computed."""
+        """Return the parts of a group, after computing the segments of the first part (index 0) or the last part (-1).
+
+        If that part is computed already, all parts stay the same.
+        """
         part = parts[index]
         while isinstance(part, _Rest):
             opened = self._divide(part.low, part.bits)

@@ -19,16 +19,19 @@ from monograph.tree.segment import NodeList, TreeNode, segments
 
 _AT_ONCE = 4_096
 _ROUNDING = 2e-6
-"""Largest difference of two equal cosines that were summed in different orders and rounded."""
+"""Largest difference between two values of one cosine that were summed in different orders and rounded."""
 
 
 def faults(
     connection: Connection, recipe: TreeRecipe | None, embedder: str = "", passed_over: Collection[int] = ()
 ) -> Iterator[str]:
-    """Yield a message for each kind of fault of the tree. Segments that wait for a summary are no fault.
+    """Yield a message for each fault of the tree. Segments that wait for a summary are no fault.
 
-    ``recipe`` is None if the file has no summarizer yet; ``embedder`` is the key of the file's embedder.
-    ``passed_over`` are rows of chunks with damaged texts: their nodes, and summaries of these chunks, are not compared.
+    Faults are looked for kind by kind, from the planes to the segments. Only the first kind that is found is reported.
+    ``recipe`` has the settings of the tree; None if the file has no summarizer yet.
+    ``embedder`` is the key of the file's embedder.
+    ``passed_over`` are rows of chunks whose texts are damaged. Their nodes, and the texts of the summaries directly
+    above them, are not compared.
     """
     body = store.planes(connection)
     if body is None:
@@ -68,7 +71,11 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
 def _count_wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
-    """Return the number of summaries with each fault: wrong place, wrong nearest chunk, or wrong text or vector."""
+    """Return the number of summaries with each fault, by the text of the fault.
+
+    The faults are a wrong place in the layer, a wrong nearest chunk, and a text or vector that does not belong to the
+    nodes below.
+    """
     wrong: Counter[str] = Counter()
     nodes = store.above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
@@ -102,7 +109,10 @@ def _count_wrong_summaries(
 
 
 def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
-    """Yield the first layer that differs from the one that is cut again from the layer below it."""
+    """Yield a message if a layer's summaries do not fit the segments that the layer below implies.
+
+    Layers are compared from the lowest up. The comparison stops at the first layer that does not fit.
+    """
     layer = 0
     while True:
         nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]

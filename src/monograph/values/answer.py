@@ -17,7 +17,7 @@ else:
     Float32 = Any  # Resolving the types of fields must not import numpy.
 
 TokenCounter: TypeAlias = Callable[[Sequence[str]], Sequence[int]]
-"""Function that returns the number of tokens of each text, in their order."""
+"""Function that returns the number of tokens of each text, in the order of the texts."""
 
 GAP = " … "
 """Mark between two spans where text is left out."""
@@ -40,10 +40,11 @@ def joined(spans: Sequence[Span]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReducedHit:
-    """Hit cut down to the sentences that a question needs.
+    """Hit reduced to the sentences that a question needs.
 
-    ``spans`` are in reading order and never overlap. A summary has no spans, and is kept whole. ``value`` is the value
-    of the hit's best sentence (see :mod:`monograph.answer.reduce`), or the cosine of its best window.
+    ``spans`` are in reading order and never overlap. A summary has no spans and is kept whole. ``value`` is the value
+    of the hit's best sentence. If the hit was reduced by windows, it is the cosine of its best window instead. See
+    :mod:`monograph.answer.reduce`.
     """
 
     hit: Hit
@@ -52,7 +53,7 @@ class ReducedHit:
 
     @property
     def text(self) -> str:
-        """Text that is kept."""
+        """Text of the kept sentences; for a summary, its whole text."""
         return joined(self.spans) if self.hit.summary is None else self.hit.text
 
 
@@ -71,15 +72,17 @@ class Citation:
     chunks:
         Ids of the chunks that the piece comes from.
     spans:
-        Spans of the document that the piece consists of, in reading order; of a summary, the spans it repeats verbatim.
+        Spans of the document that the piece consists of, in reading order. For a summary: the spans that it repeats
+        word for word.
     text:
         Text of the piece in the context.
     summary:
-        Whether the piece is a summary, whose words need not occur in any document.
+        Whether the piece is a summary. The words of a summary need not occur in any document.
     value:
-        Value of the piece for the question. Compare it only within one context.
+        Value of the piece for the question. Values of different contexts cannot be compared.
     valid:
-        When the file stored this version of the document, if the file keeps history; the spans refer to this version.
+        Period in which this version of the document was current, if the file keeps history; else None. The spans refer
+        to this version.
     """
 
     number: int
@@ -95,7 +98,7 @@ class Citation:
 
     @property
     def name(self) -> str:
-        """Name to display: the document's title, else the last part of its uri."""
+        """Name to display: the document's title; without a title, the last part of its uri."""
         return " ".join(self.title.split()) or self.uri.rstrip("/").rpartition("/")[2]
 
     @property
@@ -107,19 +110,20 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class BestSentence:
-    """Sentence among all hits that is most likely to answer the question.
+    """Sentence that is most likely to answer the question, chosen from all hits.
 
     Parameters
     ----------
     span:
-        Span of the sentence; under a small budget, the part of the sentence that fits.
+        Span of the sentence. Under a small budget, only the part of the sentence that fits.
     title, uri:
         Title and uri of its document.
     confidence:
-        Probability that the sentence answers the question, 0 to 1; never above that of the whole answer.
+        Probability that the sentence answers the question, 0 to 1. It is never above the confidence of the whole
+        answer.
     within:
-        Name, date or number in the sentence that a question with who, where, when, how many or how much asks for; None
-        if there is none.
+        Name, date or number in the sentence that the question asks for with who, where, when, how many or how much.
+        None if the sentence has no such name, date or number.
     """
 
     span: Span
@@ -161,18 +165,18 @@ class Context:
     question:
         The question.
     citations:
-        Pieces in their order. No text is in two pieces.
+        Pieces of the context, in order. No text is in two pieces.
     relations:
         Relations between the hits, one line each, from the paths in the graph.
     candidates:
         Names in the pieces that have the type that the question asks for.
     text:
-        The whole context as plain text, between two equal lines that occur nowhere else in it; empty if nothing was
-        found or nothing fits.
+        The whole context as plain text, between two equal marker lines that occur nowhere else in it. Empty if nothing
+        was found, or if nothing fits the budget.
     tokens:
         Number of tokens of ``text``; never above ``budget``.
     budget:
-        Most tokens allowed.
+        Maximum number of tokens.
     tokens_found:
         Number of tokens of all hits before they were reduced.
     relevance:
@@ -180,7 +184,8 @@ class Context:
     hits:
         Hits, best first.
     best:
-        Sentence most likely to answer the question, within the budget too; None if there is none.
+        Sentence that is most likely to answer the question, shortened to the budget if necessary; None if there is
+        none.
     """
 
     question: str
@@ -209,7 +214,7 @@ class Context:
         return f"{system.content}\n\n{user.content}\nAnswer:"
 
     def markdown(self) -> str:
-        """Return the context as Markdown: each piece quoted under its heading, with its uri and offsets."""
+        """Return the context as Markdown. Each piece is quoted under its heading, with its uri and offsets."""
         lines = [f"- {line}" for line in self.relations]
         if self.candidates:
             lines.append(f"- {', '.join(self.candidates)}")
@@ -223,9 +228,9 @@ class Context:
 
 
 def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates: Sequence[str]) -> str:
-    """Return a context as plain text between two equal lines, or an empty text if the context is empty.
+    """Return a context as plain text between two equal marker lines; an empty text if the context is empty.
 
-    The two lines contain a hash of the context, so that no document can contain them.
+    The marker lines contain a hash of the context, so that no document can contain them.
     """
     lines = list(relations)
     if candidates:
@@ -241,12 +246,12 @@ def rendered(citations: Sequence[Citation], relations: Sequence[str], candidates
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Seconds that the steps of an answer took.
+    """Seconds that each step of an answer took.
 
     Parameters
     ----------
     retrieval:
-        Search, and in a conversation the rewriting of the question.
+        The search. In a conversation, also the rewriting of the question.
     reduction:
         Reduction and packing of the hits.
     first_token:
@@ -268,20 +273,21 @@ class Answer:
     Parameters
     ----------
     text:
-        The answer. Without a model: the best sentence, after a mark, and the numbered passages that may contain the
-        answer.
+        The answer. Without a model, it is the best sentence, after a mark, and the numbered passages that may contain
+        the answer.
     citations:
-        Pieces of the context that the answer cites, in order of their numbers; without a model, the best pieces.
+        Pieces of the context that the answer cites, in order of their numbers. Without a model: the best pieces.
     context:
-        Context given to the model.
+        Context that the answer was made from.
     model:
         Key of the model; empty if no model was called.
     abstained:
-        Whether the answer is "I don't know": the model said so, or nothing relevant was found and no model was called.
+        Whether the answer is "I don't know". Either the model said so, or nothing relevant was found and no model was
+        called.
     query:
-        Text that was searched for: the question, or in a conversation the rewritten question.
+        Text that was searched for: the question. In a conversation: the rewritten question.
     unknown:
-        Numbers that the model cited but that are not in the context; they are removed from the text.
+        Numbers that the model cited although no piece of the context has them. They are removed from the text.
     tokens_in, tokens_out:
         Tokens that the model read and wrote; 0 if no model was called or the answer came from the memo.
     seconds:
@@ -323,18 +329,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Effort of a search of the vector index.
+    """Work that a search of the vector index did.
 
     Parameters
     ----------
     loads:
-        Clusters that were read.
+        Number of clusters that were read.
     compared:
-        Vectors that the query was compared with.
+        Number of vectors that the query was compared with.
     stopped:
-        Why the search ended: ``"enough"`` (its stop condition was met), ``"short"`` (the widest stop condition that was
-        calibrated was met, which does not reach the target recall), ``"all"`` (no cluster was left) or ``"exact"`` (the
-        filter allowed few vectors, and all of them were compared).
+        Why the search ended. ``"enough"``: its stop condition was met. ``"short"``: the widest stop condition that was
+        calibrated was met, which does not reach the target recall. ``"all"``: no cluster was left. ``"exact"``: the
+        filter allowed few vectors, and all of them were compared.
     """
 
     loads: int
@@ -344,15 +350,23 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Score of a hit by one retriever: its rank there (from 0) and its absolute score.
+    """Score of a hit by one retriever: its rank in the retriever's list (from 0) and its absolute score.
 
-    Scores by retriever: ``dense`` is the cosine in [-1, 1]; ``lexical`` is BM25, above 0; ``exact`` and ``phrase`` are
-    the share, in (0, 1], of the query's codes and quoted phrases that the chunk contains word for word; ``tfidf`` is
-    RAGdb's hybrid score; ``graph`` is the probability, in [0, 1], that the chunk is evidence; ``feedback`` is the
-    cosine with the question embedded together with the first hits; ``minirag`` is the cosine by which MiniRAG's
-    formulas rank the chunks at the ends of paths; ``rerank`` is the reranker's score, on its own scale; ``time`` is 1
-    for a hit that was promoted because it is from the requested time, with its rank before the promotion. ``effort``
-    is the effort of the vector search, for ``dense`` only.
+    The meaning of the score depends on the retriever:
+
+    - ``dense``: cosine in [-1, 1];
+    - ``lexical``: BM25, above 0;
+    - ``exact``, ``phrase``: share, in (0, 1], of the query's codes or quoted phrases that the chunk contains word for
+      word;
+    - ``tfidf``: RAGdb's hybrid score;
+    - ``graph``: probability, in [0, 1], that the chunk is evidence;
+    - ``feedback``: cosine with the question when it is embedded together with the first hits;
+    - ``minirag``: cosine by which MiniRAG's formulas rank the chunks at the ends of paths;
+    - ``rerank``: the reranker's score, on its own scale;
+    - ``time``: 1 for a hit that was promoted because it is from the requested time; the rank is that before the
+      promotion.
+
+    ``effort`` is the work of the vector search. It is set for ``dense`` only.
     """
 
     retriever: str
@@ -365,8 +379,8 @@ class Origin:
 class StoredChunk:
     """Chunk as the file stores it, with its document's title and uri.
 
-    ``metadata`` is the document's metadata, updated with the chunk's own. ``vector`` is float32 (dimension,) of unit
-    length, or None if vectors were not requested or the chunk has none.
+    ``metadata`` is the document's metadata, updated with the metadata of the chunk itself. ``vector`` is float32
+    (dimension,) of unit length. It is None if vectors were not requested, or if the chunk has none.
     """
 
     chunk: Chunk
@@ -378,7 +392,11 @@ class StoredChunk:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Page of a list of ``count`` documents: the ``documents`` from index ``start`` on, without their texts."""
+    """Page of a list of documents.
+
+    ``documents`` are the documents from index ``start`` on, without their texts. ``count`` is the length of the whole
+    list.
+    """
 
     count: int
     start: int
@@ -390,13 +408,15 @@ class Hit:
     """Chunk or summary that a search returns, with its scores.
 
     Hits are ordered by ``score``, highest first. In the modes ``lexical`` and ``dense``, ``score`` is the retriever's
-    own absolute score. In ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and ``origins`` has
-    the absolute scores. ``relevance`` is in [0, 1] and never rises from a hit to the next: see
-    :mod:`monograph.search.fusion`. ``metadata`` is the document's metadata, updated with the chunk's own. If the hit is
-    a ``summary``, ``chunk`` is the chunk under it that is nearest to it. ``note`` names the parts of the file that the
-    search had to do without. ``date`` is the date of the document, if known. ``valid`` is when the file stored this
-    version of the document, if the file keeps history. If a reranker ordered the hits, ``score`` and ``relevance``
-    belong to the rank, and the reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
+    absolute score. In ``hybrid`` it is the fused score (see :mod:`monograph.search.fusion`), and ``origins`` has the
+    absolute scores. ``relevance`` is in [0, 1] and never rises from a hit to the next: see
+    :mod:`monograph.search.fusion`. If a reranker ordered the hits, ``score`` and ``relevance`` follow from the rank,
+    and the reranker's score is in ``origins`` (see :mod:`monograph.search.rerank`).
+
+    ``metadata`` is the document's metadata, updated with the metadata of the chunk itself. If the hit is a ``summary``,
+    ``chunk`` is the chunk under the summary that is nearest to it. ``note`` names the parts of the file that the search
+    could not use. ``date`` is the date of the document, if known. ``valid`` is the period in which this version of the
+    document was current, if the file keeps history.
     """
 
     chunk: Chunk
@@ -419,7 +439,10 @@ class Hit:
         return self.chunk.text if self.summary is None else self.summary.text
 
     def explain(self) -> str:
-        """Return one line: the score, each retriever that found the hit with rank and score, its path and its note."""
+        """Return one line that explains the hit: its score, the retrievers that found it, its path and its note.
+
+        Each retriever is given with the rank and score that it gave the hit.
+        """
         retrievers = ", ".join(f"{o.retriever} #{o.rank + 1} ({o.score:.3f})" for o in self.origins)
         way = "" if self.path is None else f" · {self.path}"
         note = f" · {self.note}" if self.note else ""

@@ -21,23 +21,26 @@ BUDGET = 1_000
 """Default limit of tokens in a context."""
 
 DEFAULT_CUT = 0.42
-"""Default share of the tokens of a found passage to cut: MobileRAG's, on SQuAD."""
+"""Default share of the tokens of a passage to remove: the share that MobileRAG removes on SQuAD."""
 
 MAX_TOKENS = 400
 """Default limit of tokens in an answer."""
 
 PassageOrder: TypeAlias = Literal["relevance", "edges"]
-"""``relevance``: best first. ``edges``: the best first, the second best last, and so on inwards, because models pay
-least attention to the middle of a long prompt."""
+"""Order of the passages in a context.
+
+``relevance``: the best passage is first. ``edges``: the best is first, the second best is last, and the worst are in
+the middle, because models pay least attention to the middle of a long prompt.
+"""
 
 MOST = 2**31 - 1
-"""Largest count: larger arguments are reduced to it, because no file holds as many of anything."""
+"""Largest count. Larger arguments are reduced to it, because no file holds that many items of any kind."""
 
 MOST_BYTES = 2**62
-"""Largest number of bytes: no disk holds as many."""
+"""Largest number of bytes. Larger arguments are reduced to it, because no disk holds that many bytes."""
 
 SHOWN = 200
-"""Most characters of a value that an error message shows."""
+"""Maximum number of characters of a value that an error message shows."""
 
 
 def whole_number(value: Any, name: str, least: int | None = None, most: int = MOST) -> int:
@@ -55,7 +58,7 @@ def whole_number(value: Any, name: str, least: int | None = None, most: int = MO
 
 
 def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> float:
-    """Return a number from 0 to 1 as a float. Raises InputError if the value is none."""
+    """Return a number from 0 to 1 as a float. Raises InputError for any other value."""
     number = finite(value, name, hint)
     if not 0 <= number <= 1:
         raise InputError(f"{name} is {shown(value)}", hint)
@@ -63,7 +66,7 @@ def share(value: Any, name: str, hint: str = "give a share from 0 to 1") -> floa
 
 
 def seconds(value: Any, name: str) -> float:
-    """Return a duration in seconds, limited to MOST, which is the most that the clocks of systems accept.
+    """Return a duration in seconds, limited to MOST, which is the longest that the clocks of operating systems accept.
 
     Raises InputError if the value is not a number above 0.
     """
@@ -74,7 +77,7 @@ def seconds(value: Any, name: str) -> float:
 
 
 def finite(value: Any, name: str, hint: str = "give a number") -> float:
-    """Return a finite number as a float. Raises InputError if the value is none."""
+    """Return a finite number as a float. Raises InputError for any other value."""
     try:
         number = math.nan if isinstance(value, str | bytes) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,7 +1,8 @@
 """Types of the arrays that modules exchange.
 
-Compute inner products of rows with ``numpy.vecdot``, not with a matrix product. Its result for a row has the same bits
-whatever the row's position and the other rows are, so that scores do not depend on the order of stored rows.
+Compute inner products of rows with ``numpy.vecdot``, not with a matrix product. The result of ``vecdot`` for a row has
+the same bits wherever the row is in the array, and whatever the other rows are. So scores do not depend on the order of
+stored rows.
 """
 
 from __future__ import annotations

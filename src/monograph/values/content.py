@@ -1,4 +1,4 @@
-"""Documents and their chunks, and the hashes that name them.
+"""Documents and their chunks, and the hashes that their ids are made from.
 
 Offsets count Unicode code points of the document's text, as Python's slices do. If a value has ``start`` and ``end``,
 its text is always ``document.text[start:end]``.
@@ -48,7 +48,7 @@ def content_id(*parts: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Part of a document that begins at ``start``, under the headings of ``path``, outermost first."""
+    """Part of a document that begins at offset ``start``. ``path`` has the headings above it, outermost first."""
 
     start: int
     path: tuple[str, ...]
@@ -56,11 +56,12 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Place in the source of a part of a document, which extends from ``start`` to the next place, or to the end.
+    """Page, slide, row or similar place in the source of a document.
 
-    ``page``, ``slide``, ``row`` and ``picture`` count from 1; 0 means none. ``sheet`` is the name of a sheet, ``json``
-    a JSON path. The text at a ``picture`` is its description. No chunk crosses the start of a place whose ``boundary``
-    is True, so that no chunk mixes pages, slides or pictures.
+    It extends from offset ``start`` to the start of the next place, or to the end of the document. ``page``, ``slide``,
+    ``row`` and ``picture`` count from 1; 0 means that the place has none. ``sheet`` is the name of a sheet, ``json`` a
+    JSON path. The text at a ``picture`` is its description. If ``boundary`` is True, no chunk crosses the start of the
+    place, so that no chunk mixes pages, slides or pictures.
     """
 
     start: int
@@ -82,7 +83,10 @@ class Place:
 
 
 def cite(metadata: Metadata) -> str:
-    """Return a chunk's place to display, ``page 3`` or ``sheet Sales, rows 4-9``; empty if its metadata has none."""
+    """Return the place of a chunk for display, such as ``page 3`` or ``sheet Sales, rows 4-9``, from its metadata.
+
+    The text is empty if the metadata contains no place.
+    """
     parts = [f"{name} {metadata[name]}" for name in ("page", "slide", "sheet", "json") if name in metadata]
     if "row" in metadata:
         last = metadata.get("last_row", metadata["row"])
@@ -101,13 +105,15 @@ class Passage:
     text:
         The text; not empty.
     id:
-        Kept as given; derived from the content if empty.
+        Id of the chunk, kept unchanged. If empty, it is derived from the content.
     metadata:
-        Added to the document's metadata for filters and hits; takes precedence over it.
+        Metadata of the chunk. For filters and hits it is added to the document's metadata, and replaces equal keys
+        there.
     vector:
         float32 of shape (dimension,), or None to have the text embedded.
     start:
-        Offset of the passage in the document's text, which must be given then. Give it for all passages or for none.
+        Offset of the passage in the document's text. Give it for all passages of a document or for none. If it is
+        given, the document must have a text.
     """
 
     text: str
@@ -127,17 +133,17 @@ class Document:
         The whole text. Leave it empty if ``passages`` without ``start`` are given: the text is then the passages,
         joined by blank lines.
     id:
-        Any text; kept as given, derived from uri, title and text if empty.
+        Any text, kept unchanged. If empty, it is derived from uri, title and text.
     title:
-        Searched and embedded together with each chunk.
+        Title. It is searched and embedded together with each chunk.
     uri:
         Where the document comes from: a path, a URL, or empty.
     metadata:
         A JSON object.
     sections:
-        Headings by offset, ascending.
+        Headings, ordered by offset.
     places:
-        Pages, slides, rows and similar places by offset, ascending. They become metadata of the chunks. A document that
+        Pages, slides, rows and similar places, ordered by offset. They become metadata of the chunks. A document that
         is read back from a file has none.
     passages:
         Ready-made chunks. If they are given, the text is not cut into chunks.
@@ -145,13 +151,14 @@ class Document:
         Date of a document that is read back from a file. It is derived from the metadata, the text and the source file.
         Do not give it.
     valid:
-        When the file stored this version of the document, if it is read back from a file that keeps history.
+        Period in which this version of the document was current, if it is read back from a file that keeps history.
 
     Raises
     ------
     InvalidDocument
-        If metadata is not a JSON object; a text holds half a surrogate pair; an id, title, uri or metadata hold U+0000;
-        the text differs from the joined passages; or the text at a passage's ``start`` differs from the passage.
+        If one of these is true: metadata is not a JSON object; a text contains half a surrogate pair; an id, title, uri
+        or metadata contain U+0000; the text is neither empty nor the joined passages, and these have no ``start``; the
+        text at a passage's ``start`` differs from the passage.
     """
 
     text: str = ""
@@ -196,7 +203,10 @@ class Document:
                 _check(arguments.vector, passage.vector, f"the vector of {name}")
 
     def _text_of_passages(self, owner: str) -> str:
-        """Return the document's own text if its passages have a start in it, else the joined passages."""
+        """Return the text of a document with passages.
+
+        If the passages have a ``start``, it is the given text. Otherwise it is the joined passages.
+        """
         if any(passage.start is not None for passage in self.passages):
             for passage in self.passages:
                 start = -1 if passage.start is None else passage.start
@@ -216,11 +226,11 @@ class Document:
 
 
 PASSAGE_SEPARATOR = "\n\n"
-"""Separator of ready-made passages in the text of their document."""
+"""Separator between ready-made passages when they are joined to the text of their document."""
 
 
 def _check(check: Callable[[Any, str], object], value: object, owner: str) -> None:
-    """Call a check with a value and its owner, and raise its InputError as InvalidDocument."""
+    """Call ``check`` with a value and the name of its owner. Raise its InputError as InvalidDocument."""
     try:
         check(value, owner)
     except InputError as error:
@@ -228,7 +238,10 @@ def _check(check: Callable[[Any, str], object], value: object, owner: str) -> No
 
 
 MOST_NESTED = 500
-"""Most levels of nested objects and lists in metadata. SQLite's JSON functions accept at most twice as many."""
+"""Maximum number of levels of nested objects and lists in metadata.
+
+SQLite's JSON functions accept at most twice as many levels.
+"""
 
 
 def _is_deeper(value: object, most: int) -> bool:
@@ -283,9 +296,10 @@ def check_json(metadata: Metadata, owner: str) -> None:
 class Chunk:
     """Part of a document: ``document.text[start:end] == text``.
 
-    ``id`` is a hash of the document id, the text and its occurrence, so that it does not change if the chunk moves
-    within the document; a ready-made passage keeps its own id. ``ordinal`` counts from 0 in reading order. ``metadata``
-    is the chunk's own, such as its ``section``, without the document's.
+    ``id`` is a hash of the document id, the text, and the count of equal texts up to here. So it does not change if the
+    chunk moves within the document. A ready-made passage keeps the id that it was given. ``ordinal`` is the number of
+    the chunk in reading order, from 0. ``metadata`` is that of the chunk itself, such as its ``section``, without the
+    document's metadata.
     """
 
     id: str
@@ -306,7 +320,8 @@ class Valid:
     since:
         Second in which the version was stored.
     until:
-        Second in which the version was replaced or removed, exclusive; None while it is current.
+        Second in which the version was replaced or removed. The period ends before it. None while the version is
+        current.
     """
 
     since: int
@@ -324,7 +339,7 @@ class Valid:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """Version of a document, without its text. ``characters`` is the length of the text."""
+    """Version of a document, without its text. ``characters`` is the length of that text."""
 
     id: str
     title: str

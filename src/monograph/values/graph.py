@@ -1,4 +1,4 @@
-"""Values of the graph: mentions and relations found in chunks, entities, assertions of callers, and parts to show."""
+"""Values of the graph: mentions and relations found in chunks, entities, callers' assertions, and graph excerpts."""
 
 from __future__ import annotations
 
@@ -31,14 +31,16 @@ ENTITY_KINDS = (
 )
 """All coarse types of mentions. ``name`` is a proper name of unknown type, ``term`` any other thing.
 
-Files store indexes into this tuple: append new types at its end only.
+Files store indexes into this tuple: append new types only at its end.
 """
 
 EMBEDDED_KINDS = frozenset(("person", "organisation", "place", "work", "event", "name"))
-"""Kinds of names that are embedded, to be found by similarity. Dates and amounts are found by their words."""
+"""Kinds of names that are embedded, so that they can be found by similarity. Dates and amounts are found by their
+words.
+"""
 
 NODE_LABEL = "entity"
-"""Label of a node that was asserted only as an end of relations."""
+"""Label of a node that no caller added itself: it is only an end of an added relation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,10 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Relation of two named things in a chunk: ``source`` and ``target`` are names of mentions in the same extraction.
+    """Relation of two named things in a chunk, as found by an extractor.
 
-    ``strength`` is above 0 and at most 1. ``description`` and ``keywords`` are written by a model; empty without one.
+    ``source`` and ``target`` are names of mentions in the same extraction. ``strength`` is above 0 and at most 1. A
+    model writes ``description`` and ``keywords``; they are empty if no model was used.
     """
 
     source: str
@@ -80,10 +83,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Extraction from one chunk: mentions in order of ``start``, and relations.
+    """Result of an extractor for one chunk: mentions in order of ``start``, and relations.
 
-    ``tokens`` is the number of tokens that a model read and wrote. If a model's answer was unusable and patterns were
-    used instead, ``failure`` is the reason; otherwise it is empty.
+    ``tokens`` is the number of tokens that a model read and wrote. ``failure`` is empty unless a model's answer was
+    unusable. Then it is the reason, and the mentions were found by patterns instead.
     """
 
     mentions: tuple[Mention, ...] = ()
@@ -94,7 +97,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Named thing of the file: all mentions that mean the same thing.
+    """Named thing in the file: all mentions that mean the same thing.
 
     Parameters
     ----------
@@ -103,16 +106,16 @@ class Entity:
     name:
         Spelling that most chunks use.
     kind:
-        Type that most mentions have.
+        Type that most of its mentions have.
     names:
         All its names, most frequent first.
     chunks:
         Number of chunks that name the entity.
     documents:
-        Ids of the documents whose title names the entity: it is their subject.
+        Ids of the documents whose title names the entity: the entity is their subject.
     first_seen, last_seen:
-        Earliest and latest date, ``2026-03-01`` in UTC, of the documents that name the entity. Only dates in metadata
-        or text count, not those of files. Empty if there is none.
+        Earliest and latest date of the documents that name the entity, as ``2026-03-01`` in UTC. Only dates in metadata
+        or text count, not the dates of files. Empty if no document has such a date.
     """
 
     id: str
@@ -134,11 +137,12 @@ class Link:
     source, target:
         Ids of the entities. If no model gave a direction, ``source`` is the smaller id.
     weight:
-        How much more often than by chance chunks name both, above 0; times 1 + the strength, if a model gave one.
+        How much more often chunks name both entities than chance would explain, above 0. If a model gave a strength,
+        the value is multiplied by 1 + the strength.
     chunks:
-        Ids of all chunks that name both.
+        Ids of all chunks that name both entities.
     description, keywords:
-        Written by a model from all of those chunks; empty without a model.
+        Written by a model from these chunks; empty if no model was used.
     """
 
     source: str
@@ -160,11 +164,11 @@ class Merge:
     name, other:
         Name of the entity, and the name that was merged into it.
     reason:
-        Rule that merged them, in a word or two.
+        Rule that merged the names, in a word or two.
     detail:
         Evidence that the rule used.
     undone:
-        Whether the merge was undone. It is then never repeated automatically.
+        Whether the merge was undone. The names are then never merged again automatically.
     """
 
     id: str
@@ -177,20 +181,20 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
-    """A part of the entity–chunk graph.
+    """Part of the entity–chunk graph: entities near a centre, with the chunks that name them.
 
     Parameters
     ----------
     centre:
         Ids of the entities whose neighbourhood this is.
     entities:
-        Entity nodes, the centre first, then by distance and weight.
+        Entity nodes: the centre first, the others by distance and weight.
     links:
-        Entity–entity edges among them, heaviest first.
+        Edges between these entities, heaviest first.
     chunks:
         Chunk nodes: chunks that name at least one of the entities, most informative first.
     mentions:
-        Entity–chunk edges: (entity id, chunk id).
+        Edges between entities and chunks, as (entity id, chunk id).
     cut:
         Number of neighbours that were left out to limit the size.
     documents:
@@ -216,9 +220,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class PathNode:
-    """Node of a path from a question to a chunk: ``kind`` is ``question``, ``entity`` or ``chunk``.
+    """Node of a path from a question to a chunk.
 
-    ``id`` is the id of the entity or chunk, empty for the question. ``name`` is the name to display.
+    ``kind`` is ``question``, ``entity`` or ``chunk``. ``id`` is the id of the entity or chunk; it is empty for the
+    question. ``name`` is the name to display.
     """
 
     kind: Literal["question", "entity", "chunk"]
@@ -248,7 +253,8 @@ class AssertedNode:
     id:
         Id that relations use for the node.
     name:
-        Name of the node; if empty, its id is the name. If chunks mention the same name, the node is their entity.
+        Name of the node. If it is empty, the id is used as the name. If chunks mention the same name, the node is the
+        entity of that name.
     label:
         Type of the node.
     properties:
@@ -256,8 +262,8 @@ class AssertedNode:
     embedding:
         float32 (dimension,), not necessarily of unit length; None without one.
     origins:
-        Ids of the chunks and documents that support the node. It is kept as long as one of them is in the file. Without
-        origins, it is kept until it is removed.
+        Ids of the chunks and documents that support the node. The node is kept as long as at least one of them is in
+        the file. Without origins, the node is kept until it is removed.
     """
 
     id: str
@@ -270,7 +276,7 @@ class AssertedNode:
 
 @dataclass(frozen=True, slots=True)
 class AssertedRelation:
-    """Relation that a caller added to the graph, from the node ``source`` to the node ``target`` (their ids).
+    """Relation that a caller added to the graph. ``source`` and ``target`` are ids of nodes.
 
     ``properties`` and ``origins`` have the same meaning as those of :class:`AssertedNode`.
     """

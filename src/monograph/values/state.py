@@ -14,7 +14,8 @@ class IndexStats:
     vectors:
         Number of different vectors that can be found.
     clusters:
-        Number of clusters, each a row of the file with its centroid in memory; 0 if every vector is compared.
+        Number of clusters. Each is a row of the file, with its centroid in memory. 0 if there are no clusters, and
+        every query is compared with every vector.
     entries:
         Number of entries in the clusters: about two per vector in the codes design, one in the graph design.
     dead:
@@ -22,13 +23,13 @@ class IndexStats:
     memory:
         Bytes in memory for searches: centroids, their graph, cached clusters or vectors.
     expected_loads:
-        Average number of clusters read per query (k = 10) to reach ``target_recall``, as calibrated; None if every
+        Average number of clusters read per query (k = 10) to reach ``target_recall``, as calibrated. None if every
         cluster is searched, as in a file of few vectors.
     target_recall:
         Average share of the nearest vectors that a search should find.
     expected_recall:
-        Average share found during calibration. It is below ``target_recall`` if no search that was tried reached it;
-        None if every cluster is searched.
+        Average share of the nearest vectors found during calibration. It is below ``target_recall`` if no search that
+        was tried reached the target. None if every cluster is searched.
     """
 
     vectors: int
@@ -48,20 +49,20 @@ class TreeStats:
     Parameters
     ----------
     layers:
-        Number of summaries in each layer, the layer over chunks first.
+        Number of summaries in each layer. The layer over chunks is first.
     sizes:
-        (size, number of segments of that size), ascending.
+        (size, number of segments of that size), ordered by size. A segment is the group of texts under one summary.
     cosine:
         Mean cosine of two texts of one segment, over a sample of segments; 0 if there are no segments.
     waiting:
-        Number of places where chunks were added or removed and the summaries are not updated yet: 0 except after a
-        crash or a failed summary.
+        Number of places in the tree where chunks were added or removed but the summaries are not updated yet. It is 0
+        except after a crash or a failed summary.
     learned_from:
-        Number of chunks that the hyperplanes were learned from; 0 if they are random.
+        Number of chunks that the hyperplanes were learned from; 0 if the hyperplanes are random.
     last_made, last_tokens:
-        Summaries computed in the last update of the tree, and tokens that a model read and wrote for them.
+        Number of summaries computed in the last update of the tree, and of tokens that a model read and wrote for them.
     ever_made, ever_tokens:
-        The same for all updates.
+        The same numbers for all updates together.
     """
 
     layers: tuple[int, ...]
@@ -82,12 +83,15 @@ class TreeStats:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """Contents and sizes of a file. Sizes are in bytes; ``tables`` is (name, size), largest first.
+    """Contents and sizes of a file. Sizes are in bytes.
 
-    ``entities`` counts named things, ``merged`` names that were merged into another, ``mentions`` pairs of a name and a
-    chunk that contains it. ``tree`` is None in a file without a tree. ``id`` identifies the file, also after it is
-    moved or copied. ``addresses`` are the servers and folders that the models named in the file open, if trusted.
-    ``has_graph`` is False in a file created with ``Settings(graph=False)``, until ``archive.graph.build`` is called.
+    - ``tables``: (name, size) of each table, largest first.
+    - ``entities``: number of named things. ``merged``: number of names that were merged into another name.
+    - ``mentions``: number of pairs of a name and a chunk that contains it.
+    - ``tree``: shape of the tree; None in a file without a tree.
+    - ``id``: identifies the file, also after the file is moved or copied.
+    - ``addresses``: servers and folders that the models named in the file open, if they are trusted.
+    - ``has_graph``: False in a file created with ``Settings(graph=False)``, until ``archive.graph.build`` is called.
     """
 
     path: str
@@ -132,7 +136,10 @@ class Brief:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Fault that a check found: its table, its description, whether ``repair`` can repair it, and a hint if not."""
+    """Fault that a check found.
+
+    It has the table of the fault, a description, whether ``repair`` can repair the fault, and a hint if it cannot.
+    """
 
     table: str
     fault: str
@@ -142,7 +149,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Calls of one model for a file on one day.
+    """Calls of one model for one purpose on one day, for a file.
 
     Parameters
     ----------
@@ -152,11 +159,12 @@ class LedgerEntry:
         Key of the model.
     purpose:
         ``embed``, ``extract``, ``summarize``, ``describe``, ``rerank``, ``rewrite`` (of a question that depends on
-        earlier ones), ``types`` (kinds of entities that may be the answer), ``answer``.
+        earlier ones), ``types`` (prediction of the kinds of entities that may be the answer), ``answer``.
     calls:
         Number of answered calls.
     tokens_in, tokens_out:
-        Tokens read and written, as counted by the server, else estimated; 0 if unknown.
+        Tokens that the model read and wrote, as counted by the server. If the server did not count, they are estimated;
+        0 if unknown.
     """
 
     day: str
@@ -169,9 +177,10 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ShelfStats:
-    """Counts and sizes of a version of a shelf.
+    """Counts and sizes of one version of a shelf.
 
-    ``bytes`` is the size of its shards and its catalogue; ``documents_by_shard`` is in the order of the shards.
+    ``bytes`` is the size of its shards and its catalogue together. ``documents_by_shard`` has the number of documents
+    of each shard, in the order of the shards.
     """
 
     url: str

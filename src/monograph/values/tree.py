@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Quote:
     """Stretch of a summary that repeats one of the summarized texts word for word.
 
-    ``summary_text[start:end] == texts[source][source_start:source_end]``.
+    ``texts`` are the summarized texts: ``summary_text[start:end] == texts[source][source_start:source_end]``.
     """
 
     start: int
@@ -23,8 +23,9 @@ class Quote:
 class SummaryText:
     """Summary that a summarizer returns for a list of texts.
 
-    ``quotes`` locate its sentences in the texts, if the summarizer quotes; their ``source`` is an index into that list.
-    ``tokens_in`` and ``tokens_out`` count the tokens that a model read and wrote, 0 if no model was called.
+    ``quotes`` locate the sentences of the summary in the texts, if the summarizer quotes. The ``source`` of a quote is
+    an index into the list of texts. ``tokens_in`` and ``tokens_out`` count the tokens that a model read and wrote; 0 if
+    no model was called.
     """
 
     text: str
@@ -54,13 +55,14 @@ class Summary:
     id:
         Derived from the keys of the summarized nodes.
     layer:
-        1 for a summary of chunks, 2 for a summary of those, and so on.
+        1 for a summary of chunks, 2 for a summary of summaries of layer 1, and so on.
     text:
         Text of the summary.
     chunks:
-        Ids of all chunks under it, in the order of the tree.
+        Ids of all chunks under the summary, in the order of the tree.
     sources:
-        Document spans that its sentences repeat word for word, in order of ``start``; empty if a model wrote it.
+        Document spans that sentences of the summary repeat word for word, in order of ``start``. Empty if a model wrote
+        the summary.
     """
 
     id: str
@@ -72,7 +74,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class OutlineNode:
-    """Node of the tree, with the nodes below it down to the requested depth.
+    """Node of the tree, with the nodes under it down to the requested depth.
 
     Parameters
     ----------
@@ -87,7 +89,7 @@ class OutlineNode:
     title:
         Title of a chunk's document; empty for a summary.
     children:
-        Summarized nodes, in the order of the tree; empty below the requested depth.
+        Nodes that the summary summarizes, in the order of the tree. Empty for a chunk, and at the requested depth.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Plans, reports and progress."""
+"""Plans, costs and reports of writes, states of roots and files on disk, and progress."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 class Problem:
     """File or document that could not be stored, with the reason.
 
-    ``needs`` is the Python module whose absence is the reason; empty if the reason is another.
+    ``needs`` is the Python module that is missing, if that is the reason; otherwise it is empty.
     """
 
     uri: str
@@ -28,12 +28,12 @@ class Root:
     Parameters
     ----------
     name:
-        Name of the folder, made unique in the Monograph file, and kept if the folder moves. The uri of a file in it is
-        this name and the path below it: ``notes/boiler.md``.
+        Name of the folder. It is made unique in the Monograph file, and kept if the folder moves. The uri of a file in
+        the folder is this name and the path below the folder: ``notes/boiler.md``.
     place:
         Current absolute path, as text that can be stored.
     follow_links:
-        Whether links that lead outside of the place are followed.
+        Whether links that lead to a target outside of the folder are followed.
     """
 
     name: str
@@ -41,7 +41,7 @@ class Root:
     follow_links: bool = False
 
     def holds(self, path: str) -> bool:
-        """Return whether an absolute path is this root's place, or is below it."""
+        """Return whether an absolute path is this root's place or is below this place."""
         return path == self.place or path.startswith(self.place.rstrip("/") + "/")
 
     def uri(self, path: str) -> str:
@@ -70,8 +70,8 @@ class Change:
     """Change of one file since the last sync.
 
     ``uri`` begins with the name of its ``root``. ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) are
-    those of the file on disk; for ``gone``, those last stored. ``touched`` is True for a file with the same bytes but a
-    new time of change.
+    those of the file on disk. For a ``gone`` file, they are the values that were stored last. ``touched`` is True for a
+    file whose time of change is new although its bytes are the same.
     """
 
     kind: ChangeKind
@@ -86,13 +86,16 @@ class Change:
 class Cost:
     """Cost of an apply: numbers of values that it would derive.
 
-    ``chunks`` counts chunks of new and changed documents that the file does not contain yet. ``embeddings`` counts the
-    vectors that the memo lacks for them and, if the embedder may cost money, for the names that patterns find in them;
-    ``embedding_tokens`` the tokens of these texts, by the tokenizer that cuts chunks. ``extractions`` counts the chunks
-    that the extractor would be given. ``model_calls`` counts the calls of language models, ``model_tokens`` the tokens
-    they read and write at most. ``summaries`` is the largest number of summaries, ``typical_summaries`` the typical
-    number (see docs/explanation/tree.md). ``pictures`` counts the pictures to describe: each is one call, whose tokens
-    are estimated from the picture's size and the longest answer.
+    - ``chunks``: chunks of new and changed documents that the file does not contain yet.
+    - ``embeddings``: vectors that the memo lacks. These are the vectors of the chunks and, if the embedder may cost
+      money, of the names that patterns find in the chunks.
+    - ``embedding_tokens``: tokens of the texts to embed, counted by the tokenizer that cuts chunks.
+    - ``extractions``: chunks that the extractor would process.
+    - ``model_calls``: calls of language models. ``model_tokens``: the most tokens that these calls read and write.
+    - ``summaries``: the largest number of summaries. ``typical_summaries``: the typical number (see
+      docs/explanation/tree.md).
+    - ``pictures``: pictures to describe. Each is one call, whose tokens are estimated from the picture's size and the
+      longest answer.
     """
 
     documents: int = 0
@@ -113,10 +116,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Plan of an apply: changes in order of uri, sources that cannot be read, and, if priced, the cost.
+    """Plan of an apply: changes in order of uri, sources that cannot be read, and the cost if it was computed.
 
-    ``roots`` are the roots of the changes, with their current places; ``moved`` are the roots that have moved. ``seen``
-    are the uris of the files and folders that were scanned completely.
+    ``roots`` are the roots of the changes, with their current places. ``moved`` are the roots that have moved. ``seen``
+    has the uris of the files and folders that were scanned completely.
     """
 
     changes: tuple[Change, ...]
@@ -135,11 +138,14 @@ class Plan:
 class Report:
     """Report of an apply, add or remove.
 
-    ``added``, ``changed``, ``removed`` and ``same`` count documents; ``chunks_added`` and ``chunks_removed`` count
-    chunks. ``embedded`` counts texts that the embedder was given, ``remembered`` texts whose vector was in the memo
-    already. ``extracted`` counts chunks that the extractor was given, ``fell_back`` chunks that a model failed on, so
-    that patterns were used. ``summarized`` counts new summaries. ``moved`` lists roots that have moved. ``described``
-    counts pictures that a describer was given.
+    - ``added``, ``changed``, ``removed``, ``same``: numbers of documents.
+    - ``chunks_added``, ``chunks_removed``: numbers of chunks.
+    - ``embedded``: texts that the embedder was called with. ``remembered``: texts whose vector was already in the memo.
+    - ``extracted``: chunks that the extractor was called with. ``fell_back``: chunks on which a model failed, so that
+      patterns were used instead.
+    - ``summarized``: new summaries.
+    - ``moved``: the roots that have moved.
+    - ``described``: pictures that the describer was called with.
     """
 
     added: int = 0
@@ -160,7 +166,7 @@ class Report:
 
 
 def together(reports: Sequence[Report]) -> Report:
-    """Return one report for several: numbers are added, tuples are concatenated."""
+    """Combine several reports into one: numbers are added, tuples are concatenated."""
     totals: dict[str, Any] = {}
     for field in fields(Report):
         values = [getattr(report, field.name) for report in reports]
@@ -170,9 +176,10 @@ def together(reports: Sequence[Report]) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """Counts of an export to the folder ``path``: lines of each kind, vectors, and the ``size`` of the export in bytes.
+    """Counts of an export to the folder ``path``.
 
-    ``graph`` is True if entities, mentions and links were exported.
+    It has the number of lines of each kind, the number of vectors, and the ``size`` of the export in bytes. ``graph``
+    is True if entities, mentions and links were exported.
     """
 
     path: str
@@ -188,9 +195,9 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class SyncedSource:
-    """State of a root: counts of its stored files, when it was last synced, and the files that failed.
+    """State of a root: counts of its stored files, the time of its last sync, and the files that failed.
 
-    ``place`` is its path. ``size`` is in bytes on disk; ``synced`` in seconds since 1970, 0 if unknown.
+    ``place`` is the root's path. ``size`` is in bytes on disk. ``synced`` is in seconds since 1970; 0 if unknown.
     """
 
     root: str
@@ -212,16 +219,16 @@ class Original:
     Parameters
     ----------
     state:
-        ``same``: unchanged since it was read; ``changed``; ``gone``: missing or unreadable; ``none``: the document does
-        not come from a synced file.
+        ``same``: unchanged since it was read. ``changed``: its content differs now. ``gone``: missing or unreadable.
+        ``none``: the document does not come from a synced file.
     path, name:
-        Path of the file, and its own name; empty for ``none``.
+        Path of the file, and the last part of that path; empty for ``none``.
     size:
         Bytes on disk now; 0 if the file is missing.
     format:
         Format that the reader detected, such as ``pdf`` or ``image``; empty if unknown.
     pages:
-        Number of pages of a PDF, else 0.
+        Number of pages of a PDF; 0 for other formats.
     part:
         Whether the document is only a part of the file, such as a file in an archive.
     """
@@ -237,7 +244,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Rectangle on a page, in shares of the page's width and height, from its upper left corner."""
+    """Rectangle on a page. Its values are shares of the page's width and height, from the page's upper left corner."""
 
     left: float
     top: float
@@ -247,7 +254,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """Place of a span of a document on a page.
+    """Rectangles that a span of a document covers on a page.
 
     Parameters
     ----------
@@ -271,9 +278,9 @@ WatchEventKind: TypeAlias = Literal["new", "changed", "gone", "renamed", "failed
 class WatchEvent:
     """Event in a watched folder, reported after the change is stored.
 
-    ``before`` is the previous uri of a renamed file; ``reason`` and ``hint`` say why a file failed. A folder is
-    ``away`` while it cannot be accessed, and then ``back``. ``embedded`` counts the texts that were embedded for all
-    events of one sync.
+    ``before`` is the previous uri of a renamed file. ``reason`` and ``hint`` say why a file failed. A folder that
+    becomes inaccessible is ``away``; when it is accessible again, it is ``back``. ``embedded`` counts the texts that
+    were embedded for all events of one sync together.
     """
 
     kind: WatchEventKind
@@ -288,7 +295,7 @@ class WatchEvent:
 class Progress:
     """Progress of a long operation: ``done`` of ``total`` in ``unit``, now at ``item``.
 
-    While files are read, ``read_bytes`` of ``total_bytes`` have been read.
+    While files are read, ``read_bytes`` and ``total_bytes`` say how many bytes have been read, and of how many.
     """
 
     phase: str

@@ -26,34 +26,37 @@ Int32: TypeAlias = npt.NDArray[np.int32]
 
 WINDOWS = (*range(1, 17), 18, 20, 22, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 WIDE_WINDOWS = (*WINDOWS, 160, 192, 256, 384, 512)
-"""Windows that are measured in the codes design, where long searches are cheap."""
+"""Windows that are measured in the codes design, where loading many clusters is cheap. A window is a number of loads:
+see :class:`monograph.vectors.stop.RankAware`."""
 RESULTS = (10, 100)
-"""Values of k that are calibrated. A search for another k uses the next larger one."""
+"""Values of k for which an index is calibrated. A search for another k uses the measurements of the next larger k."""
 _QUERIES = 256
 _MOST_LOADS = {"codes": 1_024, "graph": 192}
 _AT_ONCE = 1_024
 _MOST_KEPT = 1_000
 _KEPT_BYTES = 64 << 20
-"""Bytes of clusters that are cached during a calibration."""
+"""Most bytes of clusters that are cached during a calibration."""
 _FAR = np.iinfo(np.int32).max
 _OPEN = StopRule(np.ones(max(RESULTS), dtype=np.float64), 0.0, WIDE_WINDOWS[-1], _MOST_LOADS["codes"])
-"""Stop rule with the widest window and the largest k: a search by it loads all clusters that any point needs.
-
-A new result among the best of a smaller k is also among the best of the largest."""
+"""Stop rule with the widest window, for the largest k. A search with it loads every cluster that any measured window
+needs, because a new result among the best of a smaller k is also among the best of the largest k."""
 
 
 class Trace(NamedTuple):
-    """Record of one query: for each load, whether it brought a result among the best k, and the recall after it."""
+    """Record of the search for one query and one k. Both sequences have one value for each load.
+
+    ``useful``: whether the load brought a new result among the best k. ``recalls``: the recall after the load.
+    """
 
     useful: Sequence[bool]
     recalls: Sequence[float]
 
 
 def measure(connection: Connection, space: Space, centroids: Centroids, count: int) -> Calibration:
-    """Measure recall and loads of the stop conditions on an index of ``count`` vectors.
+    """Measure recall and number of loads of the stop conditions, on an index of ``count`` vectors.
 
-    Queries are a sample of the index's vectors, each excluded from its own results. The true results are those of an
-    exhaustive comparison by 8-bit codes. Nothing is measured below ``MANY`` vectors.
+    The queries are a sample of the index's own vectors. Each is excluded from its own results. The true results are
+    those of an exhaustive comparison by 8-bit codes. With fewer than ``MANY`` vectors nothing is measured.
     """
     if count < MANY:
         return Calibration(count)
@@ -94,7 +97,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
 
 
 def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) -> Iterator[list[bytes]]:
-    """Yield the 8-bit codes of all vectors, as cluster bodies, in batches."""
+    """Yield the 8-bit codes of all vectors in batches, each batch as a list of cluster bodies."""
     if space.design.has_graphs:
         yield from (store.bodies(connection, cluster) for cluster in centroids.names.tolist())
         return
@@ -106,7 +109,11 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
 def _trace_graphs(
     search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """Trace one search for all k at once: the best k of the results do not depend on the others."""
+    """Trace one search for all k at once, and return one trace for each k of ``recalls``.
+
+    One search suffices, because the best k results do not depend on the results after them. ``clusters`` yields each
+    cluster as (body, graph), nearest first. ``truth`` has the ids of the true results, best first.
+    """
     useful: list[list[bool]] = [[] for _ in recalls.ks]
     truth_ranks: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):
@@ -123,9 +130,11 @@ def _trace_graphs(
 def _trace_codes(
     connection: Connection, arena: kernel.Arena, query: Float32, truth: Int64, bits: Bits, recalls: Recalls
 ) -> list[Trace]:
-    """Trace a query in two searches: the first finds the loads where each window ends, the second the recalls there.
+    """Trace a query in two searches, and return one trace for each (k, width) of ``recalls``.
 
-    Recalls are exact at these loads. Between them, the last measured recall is repeated.
+    The first search finds the loads after which each window ends. The second search measures the recalls after these
+    loads, which are exact. Between these loads, the last measured recall is repeated. ``truth`` has the ids of the true
+    results.
     """
 
     def run_until(course: kernel.Course, end: int) -> None:
@@ -152,7 +161,10 @@ def _trace_codes(
 
 
 def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int] = WINDOWS) -> list[Point]:
-    """Return mean recall and loads for each window, narrowest first, up to the first window with recall 1."""
+    """Return a point (mean recall, mean number of loads) for each window, narrowest first.
+
+    The last point is that of the first window with recall 1; wider windows are left out.
+    """
     points: list[Point] = []
     all_ends = [ends_of(trace.useful, windows) for trace in traces]
     for index, window in enumerate(windows if traces else ()):
@@ -165,9 +177,10 @@ def curve(traces: Sequence[Trace], k: int, width: int = 0, windows: Sequence[int
 
 
 def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
-    """Return for each window, ascending, the number of loads after which a search ends.
+    """Return, for each window, the number of loads after which a search with this window ends.
 
-    It ends when the last ``window`` loads were not useful, or after the last load.
+    The search ends after the first ``window`` successive loads that were not useful, or after the last load. ``useful``
+    says for each load whether it was useful. ``windows`` are ascending.
     """
     ends: list[int] = []
     useful_loads = [0, *(load for load, is_useful in enumerate(useful, start=1) if is_useful)]
@@ -178,27 +191,30 @@ def ends_of(useful: Sequence[bool], windows: Sequence[int]) -> list[int]:
 
 
 class Recalls:
-    """Computation of recalls of searches, for several k at once.
+    """Computation of the recalls of searches, for several k at once.
 
-    ``kept`` are (k, number of results that the search keeps). A true result among the kept ones counts as found,
-    because the final ranking is exact. ``rows`` is above every id.
+    ``kept`` has (k, number of results that the search keeps) for each k. A true result counts as found if it is among
+    the kept results, because the final ranking of these is exact. ``rows`` is a number above every id.
     """
 
     def __init__(self, kept: Sequence[tuple[int, int]], rows: int) -> None:
         self._kept = kept
         self.ks = [k for k, _ in kept]
         self.most = max(room for _, room in kept)
-        """The largest number of kept results."""
+        """The largest number of kept results of any k."""
         self._ranks = np.full(rows, _FAR, dtype=np.int32)
 
     def stands(self, ids: Int64, truth: Int64) -> Int32:
-        """Return the rank in ``ids``, int64 (n,), of each id in ``truth``, int64 (m,); _FAR for a missing one."""
+        """Return the position of each id of ``truth``, int64 (m,), in ``ids``, int64 (n,), as int32 (m,).
+
+        The position of an id that is not in ``ids`` is _FAR.
+        """
         self._ranks[ids] = np.arange(len(ids), dtype=np.int32)
         ranks = self._ranks[truth]
         self._ranks[ids] = _FAR
         return ranks
 
     def of(self, stands: Sequence[Int32]) -> list[list[float]]:
-        """Return recall@k for each k and each array of ranks that :meth:`stands` returned."""
+        """Return, for each k, the recalls@k: one for each array of positions that :meth:`stands` returned."""
         ranks = np.stack(stands)
         return [((ranks[:, :k] < room).sum(axis=1) / ranks[:, :k].shape[1]).tolist() for k, room in self._kept]

@@ -29,34 +29,35 @@ Int64: TypeAlias = npt.NDArray[np.int64]
 Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 BYTES, TWO_BITS = 0, 1
-"""The kinds of codes: 8 bits or 2 bits for each value of a vector."""
+"""The kinds of codes: 8 bits for each value of a vector (BYTES), or 2 bits (TWO_BITS)."""
 DELETED = -1
 MOST_DIMENSIONS = 65_536
-"""Largest dimension of vectors in clusters."""
+"""Largest dimension of the vectors in clusters."""
 HEADER = 32
 _MAGIC = 0x3143454D
 _HEAD = 12
-"""Bytes of each entry in the head: its id and its scale."""
+"""Bytes that each entry takes in the head of a row: its id and its scale."""
 _CENTRE = 16
-"""Bytes before the values of a centre: its scale and padding."""
+"""Bytes in front of the values of a centre: its scale, then zero bytes."""
 _BLOCK = 32
 _FEW = 16
 _START = 16
-"""Bytes of magic, kind, n and dimension. They are equal for rows of equal layout."""
+"""Bytes at the start of a row that hold magic, kind of codes, n and dimension. Rows with the same layout have the same
+start."""
 _ID = np.dtype("<i8")
 _REAL = np.dtype("<f4")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centre:
-    """The centre of a cluster of 2-bit codes: the vector (values - 128) * scale, with values uint8 (dimension,)."""
+    """The centre of a cluster of 2-bit codes: the vector (values - 128) * scale. ``values`` are uint8 (dimension,)."""
 
     values: Bytes
     scale: float
 
     @classmethod
     def many(cls, centroids: Float32) -> list[Centre]:
-        """Return the rounded centroids of several clusters, given as float32 (n, dimension)."""
+        """Return the centres of several clusters: their centroids, float32 (n, dimension), rounded."""
         coded = encode(np.zeros(len(centroids), dtype=np.int64), centroids)
         return [cls(values, scale) for values, scale in zip(coded.codes, coded.scales.tolist(), strict=True)]
 
@@ -66,7 +67,8 @@ class Entries:
     """Coded vectors: ids int64 (n,), scales float32 (n,), codes uint8 (n, dimension).
 
     Entries with 2-bit codes have a ``centre``. Their codes are uint8 (n, width), as
-    :func:`monograph.vectors.kernel.encode` returns them: each byte is a half byte, with one bit of each of four values.
+    :func:`monograph.vectors.kernel.encode` returns them: each byte holds a half byte (four bits), with one bit of each
+    of four values.
     """
 
     ids: Int64
@@ -78,20 +80,23 @@ class Entries:
         return len(self.ids)
 
     def take(self, rows: npt.NDArray[np.generic] | slice) -> Entries:
-        """Return some of the entries: by index, mask or slice."""
+        """Return the selected entries. ``rows`` is an array of indexes, a mask or a slice."""
         return Entries(self.ids[rows], self.scales[rows], self.codes[rows], self.centre)
 
     def alive(self) -> Entries:
-        """Return the entries that were not deleted."""
+        """Return the entries that are not deleted."""
         return self.take(self.ids != DELETED)
 
     def vectors(self) -> Float32:
-        """Return the vectors decoded from 8-bit codes: float32 (n, dimension)."""
+        """Return the vectors, decoded from 8-bit codes: float32 (n, dimension)."""
         return (self.codes.astype(np.float32) - np.float32(128)) * self.scales[:, None]
 
 
 def joined(parts: Sequence[Entries]) -> Entries:
-    """Join the entries of parts of one cluster, in order. Raises DamagedBytes if 2-bit codes have different centres."""
+    """Return the entries of several parts of one cluster, joined in order.
+
+    Raises DamagedBytes if the parts have 2-bit codes with different centres.
+    """
     if len(parts) == 1:
         return parts[0]
     centre = parts[0].centre
@@ -108,9 +113,10 @@ def joined(parts: Sequence[Entries]) -> Entries:
 
 
 def encode(ids: Int64, vectors: Float32) -> Entries:
-    """Encode vectors, finite float32 (n, dimension), as 8-bit codes; ``ids`` are int64 (n,), 0 or more.
+    """Encode vectors as 8-bit codes.
 
-    The code of a vector is round(vector / scale) + 128, with scale = max |value| / 127.
+    ``vectors`` are finite float32 (n, dimension), ``ids`` int64 (n,), 0 or more. The code of a vector is round(vector /
+    scale) + 128, with scale = max |value| / 127.
     """
     largest = np.abs(vectors).max(axis=1, initial=0)
     scales = (largest / np.float32(127)).astype(np.float32)
@@ -120,13 +126,16 @@ def encode(ids: Int64, vectors: Float32) -> Entries:
 
 
 def encode_about(centre: Centre, ids: Int64, vectors: Float32) -> Entries:
-    """Encode vectors as 2-bit codes of their differences to the centre. Parameters as for :func:`encode`."""
+    """Encode vectors as 2-bit codes of their differences to the centre.
+
+    ``ids`` and ``vectors`` are as in :func:`encode`.
+    """
     codes, scales = kernel.encode(np.ascontiguousarray(vectors), centre.values, centre.scale)
     return Entries(ids, scales, codes, centre)
 
 
 def pack(entries: Entries) -> bytes:
-    """Return entries as the bytes of a row: see the layout above."""
+    """Return entries as the bytes of a row, in the layout that the module's docstring describes."""
     n, dimension = entries.codes.shape
     kind, codes = BYTES, np.ascontiguousarray(entries.codes).tobytes()
     if entries.centre is not None:
@@ -145,9 +154,9 @@ def pack(entries: Entries) -> bytes:
 
 
 def unpack(*bodies: bytes) -> Entries:
-    """Return the entries of one or more rows of one cluster, joined in order. Deleted ones have id -1.
+    """Return the entries of one or more rows of the same cluster, joined in order. Deleted entries have id -1.
 
-    Raises DamagedBytes if a checksum or the layout is wrong, or the rows do not belong together.
+    Raises DamagedBytes if a checksum or the layout of a row is wrong, or if the rows have different layouts.
     """
     (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
     if dimension > MOST_DIMENSIONS:
@@ -164,7 +173,7 @@ def unpack(*bodies: bytes) -> Entries:
 
 
 def _unpack(body: bytes) -> Entries:
-    """Return the entries of a row whose length and checksums were verified."""
+    """Return the entries of a row, whose length and checksums were verified before."""
     kind, n, dimension = struct.unpack_from("<3I", body, 4)
     ids, scales = np.frombuffer(body, _ID, n, HEADER), np.frombuffer(body, _REAL, n, HEADER + 8 * n)
     codes = body[HEADER + _HEAD * n :]
@@ -183,7 +192,10 @@ def _pad_dimension(dimension: int) -> int:
 
 
 def among(stored: Int64, ids: Int64) -> npt.NDArray[np.bool_]:
-    """Return a mask of the stored ids that are among ``ids``, which are mostly few: numpy.isin is slower then."""
+    """Return a mask of ``stored``: which stored ids are among ``ids``.
+
+    It is faster than numpy.isin if ``ids`` are few.
+    """
     if len(ids) > _FEW:
         return np.isin(stored, ids)
     mask: npt.NDArray[np.bool_] = (stored[:, None] == ids).any(axis=1)
@@ -207,9 +219,10 @@ class RowStream(Protocol):
 
 
 def strike(body: RowStream, ids: Int64) -> None:
-    """Mark entries of a row as deleted in place: change its head, and do not read or write the codes after it.
+    """Mark entries of a row as deleted, in place. Only the head of the row is read and written, not the codes.
 
-    ``ids``, int64 (m,), are those of the entries to delete. Missing ids are ignored.
+    ``body`` is the row, ``ids`` are int64 (m,), those of the entries to delete. Ids that are not in the row are
+    ignored.
     """
     header = body.read(HEADER)
     (n,) = struct.unpack_from("<I", header, 8)

@@ -16,21 +16,24 @@ from monograph.vectors.stop import NEVER, Ranks, SearchEffort, rule_of
 AHEAD = 16
 """Number of clusters whose pages are announced to the system before the first of them is read."""
 READ_ON = 4
-"""A search reads one more cluster at a time for each this many clusters that it has loaded."""
+"""A search that has loaded n clusters reads n // READ_ON clusters at a time, or more if it is certain to need more. The
+most is READ_TOGETHER."""
 READ_TOGETHER = 16
-"""Most clusters that are read at a time: they stay in the processor's cache until they are searched."""
+"""Most clusters that are read at a time. This number of clusters stays in the processor's cache until they are
+searched."""
 LEAST_EF = 32
 """Least ef (number of candidates) of a walk along the graph of a cluster."""
 MOST_FIRST = 48
-"""Most clusters that are ranked at first. If they do not suffice, four times as many are ranked, and then all."""
+"""Most clusters that are ranked at first, by their distance from the query. If these do not suffice, four times as many
+are ranked, and then all."""
 FOREVER = 1 << 62
 
 
 class Search:
-    """Results of one query among the clusters.
+    """Search of one query in clusters, and its results so far.
 
-    ``how`` is the stop condition and the number of results to keep. ``vector`` is the query's vector, float32
-    (dimension,), of unit length.
+    ``query`` has the options of the search. ``how`` has its stop condition, and the width by which more results than k
+    are kept. ``vector`` is the query's vector, float32 (dimension,), of unit length.
     """
 
     __slots__ = ("compared", "how", "loaded", "loads", "pool", "query", "vector")
@@ -42,20 +45,30 @@ class Search:
         self.loads: list[Ranks] = []
 
     def is_enough(self, ranks: Ranks) -> bool:
-        """Note a load by the ranks of its new results; return whether k are found and the stop condition holds."""
+        """Record a load, and return whether the search ends: k results are found, and the stop condition holds.
+
+        ``ranks`` are the ranks, from 0, of the new results of this load.
+        """
         self.loads.append(ranks)
         return self.pool.filled >= self.query.k and self.how.stop.after(self.loads)
 
     @property
     def certain_count(self) -> int:
-        """Number of results that are certain to be the best: with a full pool and ties, those above the last score."""
+        """Number of kept results that are certain to be the best.
+
+        With ``ties``, and if no more results can be kept, results that tie with the last one may be missing. So only
+        the results with a score above the last one are certain. Otherwise all kept results are.
+        """
         if not self.query.ties or self.pool.filled < self.query.room(self.how.width):
             return self.pool.filled
         scores = self.pool.scores
         return int((scores > scores[-1]).sum())
 
     def finish(self, connection: Connection, memory: Memory, stopped: str) -> Neighbours:
-        """Return the k best results, ranked by their vectors if the query has ``rerank``."""
+        """Return the k best results.
+
+        With ``rerank``, they are ranked by their stored vectors. ``stopped`` says why the search ended.
+        """
         certain = self.certain_count if self.certain_count >= self.query.k else self.pool.filled
         items, scores, read = self.pool.ids[:certain], self.pool.scores[:certain], None
         if self.query.rerank:
@@ -66,14 +79,14 @@ class Search:
 
 
 class CodeSearch(Search):
-    """Search of one query in clusters of 2-bit codes."""
+    """Search of one query in clusters of 2-bit codes (the codes design)."""
 
     __slots__ = ()
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search clusters, and rank the results by 8-bit codes unless ties are wanted.
+        """Search the clusters; then rank the results by their 8-bit codes, unless the query has ``ties``.
 
-        Clusters that are not in memory are read when they are needed, and cached if there is room. Returns whether the
+        Clusters that are not in memory are read when they are needed, and cached if there is room. Returns True if the
         stop condition ended the search before every cluster was searched. Raises DamagedBytes.
         """
         query, arena = self.query, memory.arena(state)
@@ -116,15 +129,16 @@ class CodeSearch(Search):
 
 
 class GraphSearch(Search):
-    """Search of one query in clusters that have graphs."""
+    """Search of one query in clusters that have graphs (the graph design)."""
 
     __slots__ = ()
 
     def probe(self, cluster: tuple[bytes, bytes] | None, *, walks: bool) -> bool:
-        """Search one cluster (body and graph; None if it is empty), and return whether the search ends.
+        """Search one cluster, and return whether the search ends after it.
 
-        ``walks`` says whether to walk along its graph instead of comparing every entry. With a filter, every entry is
-        compared, because a walk visits only entries near the query, which may not be allowed. Raises DamagedBytes.
+        ``cluster`` is (body, graph); None if it is empty. With ``walks``, follow the links of its graph; otherwise
+        compare the query with every entry. A query with a filter must compare every entry: a walk visits only entries
+        near the query, and the filter may allow none of them. Raises DamagedBytes.
         """
         k, allowed = self.query.k, self.query.allowed
         ranks: list[int] = []
@@ -140,7 +154,7 @@ class GraphSearch(Search):
         return self.is_enough(ranks)
 
     def run(self, connection: Connection, memory: Memory, state: IndexState) -> bool:
-        """Search clusters, nearest first. Returns and raises as :meth:`CodeSearch.run`."""
+        """Search the clusters, nearest first. Returns and raises as :meth:`CodeSearch.run`."""
         order = probes(state.centroids, self.vector, state.likely) if self.query.k else iter(())
         count = AHEAD
         while batch := list(islice(order, count)):
@@ -153,7 +167,11 @@ class GraphSearch(Search):
 
 
 def probes(centroids: Centroids, prepared: Float32, expected: float | None = None) -> Iterator[int]:
-    """Yield the numbers of all clusters, nearest first; ``expected`` is how many the search probably needs."""
+    """Yield the numbers of all clusters, nearest to the query first.
+
+    ``prepared`` is the query's vector, of unit length. ``expected`` is the number of clusters that the search probably
+    needs; None if it is unknown.
+    """
     first = MOST_FIRST if expected is None else min(MOST_FIRST, max(8, round(2 * expected)))
     yielded: set[int] = set()
     for count in (first, 4 * first, len(centroids)):

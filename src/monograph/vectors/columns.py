@@ -16,7 +16,7 @@ from monograph.store.vectors import vectors
 from monograph.where import DATE, FIELDS, Comparison, Condition, matches
 
 MOST_KEYS = 16
-"""Most keys whose values are kept in memory."""
+"""Most metadata keys whose values are kept in memory."""
 
 UNDATED = np.iinfo(np.int64).min
 _ORDERS = {">": np.greater, ">=": np.greater_equal, "<": np.less, "<=": np.less_equal}
@@ -26,10 +26,11 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The distinct values of one metadata key.
+    """The values of one metadata key, each distinct value once.
 
-    ``of_chunks``, int32 (chunks,), is the index of each chunk's value in ``values``; -1 for a missing value or null.
-    ``places`` is the index of each value. Equal values have one index, because no comparison distinguishes them.
+    ``of_chunks``, int32 (chunks,), has for each chunk the index of its value in ``values``; -1 if the chunk has no
+    value, or null. ``places`` has the index of each value, by value. Values that compare as equal share one index,
+    because no comparison distinguishes them.
     """
 
     key: str
@@ -38,7 +39,10 @@ class Column:
     of_chunks: npt.NDArray[np.int32]
 
     def compared(self, comparison: Comparison) -> Flags:
-        """Return a flag for each chunk: whether its value matches a comparison of this key."""
+        """Return a flag for each chunk: whether its value matches a comparison.
+
+        The comparison must be of this column's key.
+        """
         flags = np.zeros(len(self.values) + 1, dtype=np.bool_)  # The last flag is for index -1.
         value = comparison.value
         if comparison.operator in ("==", "in", "!=", "nin") and value is not None:
@@ -53,7 +57,10 @@ class Column:
 
 
 class Columns:
-    """Columns of the chunks that have a vector, in one state of the file, loaded when a filter needs them."""
+    """Columns of the chunks that have a vector, in one state of the file.
+
+    A column is loaded when a filter first needs it.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._chunks, self._memos = vectors.every(connection)
@@ -61,9 +68,10 @@ class Columns:
         self._dates: npt.NDArray[np.int64] | None = None  # First and last second of each chunk.
 
     def allowed_bits(self, connection: Connection, condition: Condition) -> npt.NDArray[np.uint8]:
-        """Return a bitmap of the memo rows that match, as :func:`monograph.store.vectors.vectors.allowed_bits`.
+        """Return a bitmap of the memo rows of the vectors whose chunks match a condition.
 
-        ``connection`` must see the same state of the file.
+        Its format is that of :func:`monograph.store.vectors.vectors.allowed_bits`. ``connection`` must see the state of
+        the file that these columns are for.
         """
         return vectors.bitmap(connection, self._memos[self._match(connection, condition)])
 

@@ -1,4 +1,4 @@
-"""The two designs of a vector index, and the numbers stored with it."""
+"""The two designs of a vector index, and their parameters."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Kind: TypeAlias = Literal["codes", "graph"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MANY = 5_000
-"""Number of vectors from which searches may stop early. With fewer, the codes design compares every vector."""
+"""Number of vectors from which a search may stop early. With fewer vectors, the codes design compares every vector."""
 
 
 MOST_LINKS = 256
-"""Largest M (links of a node at the upper levels) that a stored graph may have."""
+"""Largest M that a stored graph may have. M is the largest number of links of a node at the upper levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +78,36 @@ class Design:
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """Widths that the calibration chooses from.
+        """Widths that are measured by the calibration, which chooses one of them.
 
-        A search with width w keeps w * k more results, because 2-bit codes rank inexactly.
+        A search with width w keeps w * k results in addition to its k, because 2-bit codes rank inexactly.
         """
         return (0,) if self.has_graphs else (1, 2, 4, 8, 16)
 
     @property
     def usual_entries(self) -> int:
-        """Average number of entries of a cluster: ``cluster_size`` for each copy of a vector."""
+        """Average number of entries of a cluster.
+
+        It is ``cluster_size``, times the number of clusters that contain each vector.
+        """
         return self.cluster_size * self.copies
 
     def has_clusters(self, vectors: int) -> bool:
-        """Whether an index of this number of vectors has clusters."""
+        """Return whether an index of this number of vectors has clusters."""
         return vectors > 0 and (self.has_graphs or vectors >= self.exact_below)
 
     def to_json(self) -> str:
-        """Return the design as stored JSON."""
+        """Return the design as JSON, as it is stored in the file."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Design:
-        """Return the design from stored JSON."""
+        """Return the design that :meth:`to_json` wrote."""
         return cls(**json.loads(text))
 
 
 DESIGNS: dict[str, Design] = {"codes": Design(), "graph": Design("graph", cluster_size=250)}
-"""The default design of each kind, for new files."""
+"""The default design of each kind, by the name of the kind."""
 
 
 def design_of(kind: str) -> Design:
@@ -116,7 +119,10 @@ def design_of(kind: str) -> Design:
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """One index of a file: the number of its space, its design, and the dimension of its vectors."""
+    """One vector index of a file.
+
+    ``number`` is the number of its space: chunks or summaries. ``dimension`` is that of its vectors.
+    """
 
     number: int
     design: Design

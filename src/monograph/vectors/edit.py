@@ -1,4 +1,4 @@
-"""Changes of one cluster, gathered in memory and written once, and vectors on their way into clusters."""
+"""Changes of one cluster, gathered in memory and written once, and vectors that are put into clusters."""
 
 from __future__ import annotations
 
@@ -28,16 +28,21 @@ from monograph.vectors.cluster import (
 from monograph.vectors.design import Design, Space
 
 FOLD_RECENT = 32
-"""A cluster is folded when it has more recent entries than this, and more than a quarter of its folded ones."""
+"""A cluster is folded when it has more recent entries than this number, and more of them than a quarter of its folded
+entries."""
 FOLD_DEAD = 0.15
-"""A cluster is folded when its share of deleted entries is greater than this."""
+"""A cluster is folded when the share of its entries that are deleted is greater than this."""
 MEND_AT_MOST = 0.25
-"""Largest share of a graph's nodes that are removed one by one. If more go, rebuilding the graph is faster."""
+"""Largest share of a graph's nodes that are removed from it one by one. If more are removed, the graph is built again,
+which is then faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Vectors to put into clusters: their 8-bit codes, and float32 (n, dimension), in the same order."""
+    """Vectors to put into clusters.
+
+    ``coded`` has their 8-bit codes, ``vectors`` their values, float32 (n, dimension), in the same order.
+    """
 
     design: Design
     coded: Entries
@@ -45,9 +50,9 @@ class Items:
 
     @classmethod
     def load(cls, connection: Connection, space: Space, entries: list[Entries]) -> Items:
-        """Return the vectors of entries of clusters, each once, in order of memo row, decoded from 8-bit codes.
+        """Return the vectors of some entries of clusters, decoded from 8-bit codes. Each vector is returned once.
 
-        Raises DamagedBytes if 8-bit codes are missing or damaged.
+        They are in order of memo row. Raises DamagedBytes if 8-bit codes are missing or damaged.
         """
         memos = np.unique(np.concatenate([part.ids for part in entries]))
         coded = encode(memos[:0], np.empty((0, space.dimension), dtype=np.float32))
@@ -61,9 +66,9 @@ class Items:
         return cls(space.design, coded, coded.vectors())
 
     def entries(self, parts: Iterable[tuple[int, Int64]], centroids: Float32) -> Iterator[tuple[int, Entries]]:
-        """Yield (index of the centroid, entries to put into its cluster) for each part, in order.
+        """Yield (index of a centroid, entries to put into its cluster) for each part, in order.
 
-        ``parts`` are (index of the centroid, indexes of the vectors to encode).
+        Each part is (index of the centroid in ``centroids``, indexes of the vectors to encode for its cluster).
         """
         if self.design.has_graphs:
             yield from ((index, self.coded.take(rows)) for index, rows in parts)
@@ -75,7 +80,10 @@ class Items:
 
 
 class ClusterEdit:
-    """Changes to a cluster, whose stored ``size`` is given. Nothing is written before :meth:`write`."""
+    """Changes to one cluster, gathered in memory. Nothing is written before :meth:`write`.
+
+    ``size`` are the stored numbers of valid and deleted entries of the cluster.
+    """
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
         self._connection, self._design, self._cluster, self._stored = connection, design, cluster, size
@@ -88,17 +96,17 @@ class ClusterEdit:
 
     @property
     def size(self) -> int:
-        """Number of entries that are not deleted."""
+        """Number of entries that are not deleted, after the changes."""
         return self._stored.size + self._added_count - self._removed_count
 
     def append(self, entries: Entries) -> None:
-        """Add entries to the recent part."""
+        """Add entries to the recent part of the cluster."""
         self._recent.append(entries)
         self._recent_changed = True
         self._added_count += len(entries)
 
     def strike(self, memos: Int64) -> None:
-        """Delete entries by memo row, int64 (n,). All of them must be in the cluster."""
+        """Delete the entries with the given memo rows, int64 (n,). All of them must be in the cluster."""
         self._removed_count += len(memos)
         remaining = set(memos.tolist())
         for index, part in enumerate(self._recent):
@@ -110,7 +118,7 @@ class ClusterEdit:
         self._deleted |= remaining
 
     def entries(self) -> Entries | None:
-        """Return the coded vectors of the cluster, without the deleted ones; None if none are left."""
+        """Return the coded vectors of the cluster after the changes; None if none are left."""
         folded = store.part(self._connection, self._cluster, FOLDED)
         return self._join_alive(None if folded is None else unpack(folded))
 
@@ -121,12 +129,15 @@ class ClusterEdit:
         return joined(parts) if parts else None
 
     def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
-        """Return a mask of the deleted entries of the folded part."""
+        """Return a mask of the entries of the folded part, ``base``: which are deleted."""
         dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, np.array(list(self._deleted), dtype=np.int64))
         return dead
 
     def write(self, *, fold: bool = False) -> None:
-        """Write the changes: in place, or by folding the whole cluster if they are many or ``fold`` is set."""
+        """Write the changes: in place if they are few, else by folding the cluster. With ``fold``, always fold it.
+
+        To fold a cluster is to write all of its valid entries as its folded part.
+        """
         recent = sum(map(len, self._recent))
         folded = self._stored.size + self._stored.dead - self._recent_before
         dead = self._stored.dead + len(self._deleted)
@@ -160,7 +171,10 @@ class ClusterEdit:
 def write_whole(
     connection: Connection, design: Design, cluster: int, entries: Entries, graph: bytes | None = None
 ) -> None:
-    """Write all entries of a cluster as its folded part; ``graph`` is that of its first rows, None to build it all."""
+    """Write all entries of a cluster as its folded part, in place of its contents.
+
+    ``graph`` is a graph of the first of these entries, which is extended to the others; None to build the whole graph.
+    """
     body = pack(entries)
     store.put_part(connection, cluster, FOLDED, body)
     store.put_part(connection, cluster, RECENT, None)

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 DEFAULT_CACHE_BYTES = 36 << 20
 DEFAULT_TARGET_RECALL = 0.95
-"""Mean recall@k at which searches stop."""
+"""Default of the mean recall@k at which searches stop."""
 STALE_CALIBRATION = 2.0
-"""The index is calibrated again when it has grown or shrunk by this factor."""
+"""An index is calibrated again when its number of vectors has grown or shrunk by this factor since its calibration."""
 
 
 class EcoVectorIndex:
@@ -51,9 +51,11 @@ class EcoVectorIndex:
 
     ``space`` is the number of the index in the file: ``CHUNKS`` or ``SUMMARIES`` of
     :mod:`monograph.store.vectors.clusters`. ``design`` is the design of a new or rebuilt index; an index in the file
-    keeps its own until it is rebuilt. ``target_recall`` is the mean recall@k at which searches stop, as measured on the
-    index's own vectors. ``cache_bytes`` is the most bytes of clusters that are cached in memory; 0 caches none. Raises
-    InputError if a number is out of range.
+    keeps its own design until it is rebuilt. ``target_recall`` is the mean recall@k at which searches stop, as measured
+    on the index's own vectors. ``cache_bytes`` is the largest number of bytes of clusters that are cached in memory; 0
+    caches none.
+
+    Raises InputError if a number is out of range.
     """
 
     def __init__(
@@ -74,14 +76,18 @@ class EcoVectorIndex:
         self._points: dict[tuple[int, int], Point | None] = {}
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Return a bitmap of the memo rows that a filter allows, for :class:`~monograph.vectors.search.VectorQuery`."""
+        """Return a bitmap of the memo rows that a filter allows, to be used as ``allowed`` of a VectorQuery.
+
+        See :class:`monograph.vectors.search.VectorQuery`.
+        """
         return self._memory.allowed(connection, condition)
 
     def search(self, connection: Connection, vector: Float32, query: VectorQuery) -> Neighbours:
-        """Return the allowed vectors nearest to a vector, float32 (dimension,): k, or more if the query has ``ties``.
+        """Return the k allowed vectors that are nearest to ``vector``, float32 (dimension,).
 
-        Fewer are returned if fewer exist. Raises InputError if the vector has another dimension, is zero or not finite;
-        DamagedFile if the index is damaged.
+        If the query has ``ties``, all vectors that tie with the k-th are returned, too. If fewer than k exist, all are
+        returned. Raises InputError if ``vector`` has another dimension, is zero or not finite; DamagedFile if the index
+        is damaged.
         """
         with _translate_damage(connection):
             state = self._memory.state(connection)
@@ -106,7 +112,10 @@ class EcoVectorIndex:
             return search.finish(connection, self._memory, effort.stopped if is_enough else "all")
 
     def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
-        """Return the stop condition of a query and the width of its search, from the calibration."""
+        """Return the stop condition of a query, from the calibration.
+
+        The result also has the width of the search for 2-bit codes.
+        """
         calibration, allowed = state.calibration, query.count_allowed()
         key = (state.structure, query.k)
         if key not in self._points:
@@ -124,7 +133,10 @@ class EcoVectorIndex:
         return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
 
     def flush(self, connection: Connection) -> None:
-        """Bring the index up to date with the vectors that the file's rows use. Call this before every commit."""
+        """Insert and delete vectors so that the index has exactly the vectors that rows of the file refer to.
+
+        Call this before every commit.
+        """
         if not store.has_stale(connection, self.space):
             return
         wanted, unwanted = store.take_stale(connection, self.space)
@@ -143,8 +155,9 @@ class EcoVectorIndex:
     def insert(self, connection: Connection, memos: Int64, vectors: Float32) -> None:
         """Add vectors, float32 (n, dimension), in a write transaction. The first call creates the index.
 
-        Zero vectors are left out, because they have no cosine. ``memos``, int64 (n,), are the memo rows of the vectors.
-        None may be in the index yet. Raises InputError if a vector has another dimension or is not finite.
+        ``memos``, int64 (n,), are the memo rows of the vectors. None of these rows may be in the index yet. Zero
+        vectors are left out of the clusters, because they have no cosine. Raises InputError if a vector has another
+        dimension or is not finite.
         """
         if not len(memos):
             return
@@ -174,8 +187,8 @@ class EcoVectorIndex:
     def delete(self, connection: Connection, memos: list[int], *, coming: int = 0) -> None:
         """Delete vectors by memo row, in a write transaction. Rows that are not in the index are ignored.
 
-        ``coming`` is the number of vectors that are inserted next: clusters are kept if the index needs them then.
-        Raises InputError if the index is not built yet.
+        ``coming`` is the number of vectors that the caller inserts next. The clusters are kept if the index will need
+        them after these insertions. Raises InputError if the index is not built yet.
         """
         if not memos:
             return
@@ -198,7 +211,7 @@ class EcoVectorIndex:
                 store.place(connection, self.space, unclustered)
 
     def fold(self, connection: Connection) -> None:
-        """Rewrite clusters without deleted entries, so that no trace of them is left in their rows."""
+        """Rewrite the clusters that have deleted entries, so that their rows have no trace of these entries."""
         state = self._state(connection)
         if state is None or not len(state.centroids):
             return
@@ -208,13 +221,13 @@ class EcoVectorIndex:
             changes.finish()
 
     def rebuild(self, connection: Connection) -> None:
-        """Rebuild the index from the vectors that the file's rows use, and calibrate it."""
+        """Build the index again from the vectors that rows of the file refer to, and calibrate it."""
         memos, vectors = stored_vectors.load_any(connection, store.members(connection, self.space))
         store.clear(connection, self.space)
         self.insert(connection, memos, vectors)
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
-        """Build the clusters of an index without any, from its vectors and the new ones, and calibrate it."""
+        """Build the clusters of an index that has none, from its stored vectors and the new ones, and calibrate it."""
         placed = store.placed(connection, self.space)
         if placed:
             memos, vectors = stored_vectors.load(connection, [*placed, *memos.tolist()], state.space.dimension)
@@ -279,7 +292,7 @@ def _update(connection: Connection, state: IndexState) -> Update:
 
 @contextmanager
 def _translate_damage(connection: Connection) -> Iterator[None]:
-    """Translate DamagedBytes into DamagedFile, which names the file and the repair."""
+    """Translate DamagedBytes, raised in the block, into DamagedFile. The error names the file and how to repair it."""
     try:
         yield
     except kernel.DamagedBytes as fault:

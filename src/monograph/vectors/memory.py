@@ -25,22 +25,22 @@ from monograph.vectors.search import Bits, Int64, MemoVectors, VectorQuery
 from monograph.vectors.stop import Calibration
 
 EXACT_BELOW = 400
-"""If a filter allows at most this number of vectors, all of them are compared, and no cluster is read."""
+"""Most vectors that are all compared, without reading a cluster, if a filter allows no more than these."""
 WALKED = 64
 """Least ef (number of candidates) of a walk along the graph of the centroids."""
 _FILTERS = 16
-"""Most filters whose bitmaps are cached."""
+"""Most filters whose bitmaps of allowed memo rows are cached."""
 _FEW = 8
-"""Most filters whose vectors are cached, if they allow few."""
+"""Most filters whose allowed vectors are cached. Only filters that allow few vectors are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centroids:
-    """The centroids of an index, as searches compare a query with them.
+    """The centroids of an index, in the form in which searches compare them with a query.
 
-    ``body`` has their 8-bit codes, stored like a cluster; it is empty without clusters. Ids are the clusters' numbers,
-    ascending. Codes are precise enough, because only the order of the centroids matters. ``graph`` is their HNSW graph,
-    in the graph design.
+    ``body`` has the centroids' 8-bit codes, in the format of a cluster; it is empty if the index has no clusters. The
+    ids in it are the clusters' numbers, ascending. Codes are precise enough, because only the order of the centroids
+    matters. ``graph`` is the HNSW graph of the centroids; None in the codes design.
     """
 
     body: bytes = b""
@@ -51,7 +51,7 @@ class Centroids:
 
     @property
     def names(self) -> Int64:
-        """Numbers of the clusters: int64 (n,), ascending."""
+        """Numbers of all clusters: int64 (n,), ascending."""
         return unpack(self.body).ids if self.body else np.empty(0, dtype=np.int64)
 
     def nearest(self, query: Float32, count: int) -> Int64:
@@ -66,10 +66,11 @@ class Centroids:
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """An index as one transaction sees it.
+    """An index in the state that one transaction sees.
 
     ``version`` and ``structure`` are those of :func:`monograph.store.vectors.clusters.versions`. ``likely`` is the
-    expected number of cluster loads of a search with k = 10 and recall 0.95; None if it searches every cluster.
+    expected number of clusters that a search with k = 10 and recall 0.95 loads; None if such a search loads every
+    cluster.
     """
 
     version: int
@@ -80,7 +81,10 @@ class IndexState:
     likely: float | None
 
     def count(self, connection: Connection) -> int:
-        """Return the number of vectors that can be found. With clusters it is computed from the numbers of entries."""
+        """Return the number of vectors that a search can find.
+
+        If the index has clusters, it is computed from the clusters' numbers of entries.
+        """
         if not len(self.centroids):
             return store.count(connection, self.space.number)
         copies = self.space.design.copies if len(self.centroids) > 1 else 1
@@ -90,7 +94,7 @@ class IndexState:
 class Memory:
     """Cache of an index's centroids, clusters, vectors and filters, for one version of the file.
 
-    Safe for use by many threads. ``cache_bytes`` is the most bytes of cached clusters; 0 caches none.
+    Safe for use by many threads. ``cache_bytes`` is the largest number of bytes of cached clusters; 0 caches none.
     """
 
     def __init__(self, space: int, cache_bytes: int) -> None:
@@ -106,7 +110,7 @@ class Memory:
         self._filters: tuple[int, dict[Allowed, Bits]] = (-1, {})
         self._columns: tuple[int, Columns] | None = None
         self.ahead = Prefetcher()
-        """Announces pages to the system before they are read."""
+        """Asks the system to read pages before SQLite reads them."""
 
     @property
     def size(self) -> int:
@@ -117,9 +121,9 @@ class Memory:
         return size if self._arena is None else size + self._arena[1].size
 
     def state(self, connection: Connection) -> IndexState | None:
-        """Return the index as the connection sees it; None if it is not built yet.
+        """Return the index in the state that the connection sees; None if the index is not built yet.
 
-        Raises DamagedBytes if its row or its centroids are damaged. They are checked once, then cached.
+        The header and the centroids are checked once, and then cached. Raises DamagedBytes if they are damaged.
         """
         version, structure = store.versions(connection, self._space)
         cached = self._state
@@ -156,10 +160,11 @@ class Memory:
         return state
 
     def compared(self, connection: Connection, state: IndexState, query: VectorQuery) -> MemoVectors | None:
-        """Return the vectors to compare exactly: all of an index without clusters, or the few that a filter allows.
+        """Return the vectors to compare exactly; None if clusters are to be searched instead.
 
-        Returns None if clusters are to be searched. The cache compares bitmaps by identity, because :meth:`allowed`
-        returns the same object for a filter until the file changes.
+        These are all vectors of an index without clusters, or the allowed vectors if a filter allows few. The cache
+        finds a bitmap by its identity. This works because :meth:`allowed` returns the same object for a filter until
+        the file changes.
         """
         bitmap = None
         if len(state.centroids):
@@ -176,7 +181,10 @@ class Memory:
         return loaded
 
     def memos(self, connection: Connection, allowed: Bits | None) -> list[int]:
-        """Return the memo rows of all vectors that are in the index and allowed."""
+        """Return the memo rows of all vectors that are in the index and allowed.
+
+        ``allowed`` is a bitmap; None allows all.
+        """
         if allowed is None:
             return store.placed(connection, self._space)
         byte_indexes = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
@@ -185,7 +193,10 @@ class Memory:
         return [memo for memo, first, _ in store.placements(connection, self._space, rows).values() if first]
 
     def cluster(self, connection: Connection, cluster: int, version: int) -> tuple[bytes, bytes] | None:
-        """Return (body, graph) of a cluster of the graph design, from cache or file; None for an empty cluster."""
+        """Return (body, graph) of a cluster in the graph design, from cache or file; None if the cluster is empty.
+
+        ``version`` is the version of the index. Clusters that were cached for another version are not used.
+        """
         cached_version, clusters = self._clusters
         if cached_version == version and cluster in clusters:
             return clusters[cluster]
@@ -206,7 +217,7 @@ class Memory:
         return loaded
 
     def arena(self, state: IndexState) -> kernel.Arena:
-        """Return the cache of 2-bit codes for this version of the index."""
+        """Return the cache of 2-bit codes that belongs to the given version of the index."""
         cached = self._arena
         if cached is not None and cached[0] == state.version:
             return cached[1]
@@ -217,9 +228,10 @@ class Memory:
             return cached[1]
 
     def allowed(self, connection: Connection, condition: Allowed) -> Bits:
-        """Return a bitmap of the memo rows that a filter allows; up to 16 bitmaps are cached until the file changes.
+        """Return a bitmap of the memo rows that a filter allows. Up to 16 bitmaps are cached until the file changes.
 
-        The first filter after a change is evaluated by SQL, later filters on chunks by columns in memory.
+        The first filter after a change of the file is evaluated by SQL. Later filters on chunks are evaluated by
+        columns of metadata values in memory.
         """
         generation = settings.generation(connection)
         cached_generation, filters = self._filters

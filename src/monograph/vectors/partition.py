@@ -14,31 +14,32 @@ from monograph.values import Float32
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 SOAR_WEIGHT = 2.0
-"""Weight of the part of the second residual that is parallel to the first: SOAR's lambda."""
+"""Lambda of SOAR: the weight of the component of the second residual that is parallel to the first residual."""
 _AT_ONCE = 1 << 24
-"""Most scores in memory at a time (64 MB)."""
+"""Most scores that are in memory at a time (64 MB)."""
 _SAMPLE = 32
 _ITERATIONS = 8
 _NEAREST = 16
-"""Number of nearest clusters that the second cluster is chosen from."""
+"""Number of nearest clusters among which the second cluster of a vector is chosen."""
 _FEW = 256
-"""Up to this number of centroids, multiplying with all is faster than gathering those near each vector."""
+"""Largest number of centroids with which every vector is multiplied. With more, gathering the centroids near each
+vector is faster."""
 ONE_THREAD = 1 << 18
-"""Most multiplications of a product for which OpenBLAS, as shipped with numpy, uses one thread.
+"""Most multiplications of a matrix product for which OpenBLAS, as shipped with numpy, uses one thread.
 
-If other processes are busy too, its threads wait for each other fifty times as long as a small product takes, and idle
-threads spin until the next product. An update of an index consists of small products.
-"""
+With several threads, a small product is slow if other processes are busy, too: the threads wait for each other, fifty
+times as long as the product takes. Idle threads spin until the next product. An update of an index consists of small
+products."""
 MANY = 1 << 30
-"""Number of multiplications from which several threads are worth this cost."""
+"""Number of multiplications from which a matrix product is worth the cost of several threads: see ``ONE_THREAD``."""
 
 
 def k_means(vectors: Float32, clusters: int, seed: int = 0) -> Float32:
-    """Return centroids of a set of vectors, of unit length.
+    """Return centroids of a set of vectors, of unit length: float32 (min(clusters, n), dimension).
 
-    Mini-batch k-means with large batches: each round moves the centroids to the means of a new sample, which has 32
-    vectors for each cluster. The same seed and vectors, float32 (n, dimension) with n > 0, give the same centroids:
-    float32 (min(clusters, n), dimension).
+    ``vectors`` are float32 (n, dimension) with n > 0. This is mini-batch k-means with large batches: each round moves
+    the centroids to the means of a new sample, which has 32 vectors for each cluster. The same seed and vectors give
+    the same centroids.
     """
     random = np.random.default_rng(seed)
     n = len(vectors)
@@ -66,11 +67,15 @@ def _normalize(centroids: Float32) -> Float32:
 
 
 def assign(vectors: Float32, centroids: Float32, *, double: bool) -> Int64:
-    """Return the indexes of the first and second cluster of every vector: int64 (n, 2); -1 without ``double``.
+    """Return the indexes of the first and the second cluster of every vector: int64 (n, 2).
 
-    The first has the nearest centroid, by inner product. The second minimises |r'|² + lambda (r' · r / |r|)², where
-    r and r' are the residuals to the first and second centroid. So if the first is far from a query, the second is
-    probably near (SOAR, Sun et al. 2023, Theorem 3.1).
+    The first cluster has the nearest centroid, by inner product. The second cluster minimises
+
+        |r'|² + lambda (r' · r / |r|)²
+
+    where r and r' are the vector's residuals to the first and the second centroid. So if the first centroid is far from
+    a query, the second is probably near (SOAR, Sun et al. 2023, Theorem 3.1). No second cluster is chosen without
+    ``double``, or if there is only one centroid. Its index is then -1.
     """
     assigned = np.full((len(vectors), 2), -1, dtype=np.int64)
     for part, scores in _score_batches(vectors, centroids):
@@ -104,13 +109,19 @@ def _assign_two(vectors: Float32, scores: Float32, centroids: Float32) -> Int64:
 
 
 def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
-    """Return the indexes of the ``count`` centroids nearest to a vector, nearest first: int64, fewer if fewer exist."""
+    """Return the indexes of the ``count`` centroids nearest to a vector, nearest first: int64.
+
+    If fewer exist, return all.
+    """
     _, scores = next(iter(_score_batches(vector[None], centroids)))
     return np.argsort(-scores[0], kind="stable")[:count]
 
 
 def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
-    """Yield (slice of the vectors, their scores with all centroids, float32 (slice, clusters)), in batches."""
+    """Yield (slice of the vectors, scores of these vectors with all centroids), in batches.
+
+    The scores are float32 (vectors in the slice, clusters).
+    """
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
         part = slice(start, start + step)
@@ -118,10 +129,11 @@ def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice
 
 
 def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
-    """Split 2 or more vectors in two groups, neither empty, and return the mask of one: bool (n,).
+    """Split 2 or more vectors into two groups, neither empty; return the mask of one group, bool (n,).
 
-    2-means, starting from the two ends of the direction of greatest variance. If one side has less than a quarter of
-    the vectors, they are split at the median of this direction instead. Vectors that are all equal are split by order.
+    The method is 2-means, started from the two ends of the direction of greatest variance. If one group has less than a
+    quarter of the vectors, they are split at the median of this direction instead. Vectors that are all equal are split
+    by their order.
     """
     spread = vectors - vectors.mean(axis=0)
     direction = spread[np.einsum("ij,ij->i", spread, spread).argmax()]
@@ -146,13 +158,13 @@ def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
 
 
 def mean(vectors: Float32) -> Float32:
-    """Return the centroid of vectors, of unit length: float32 (dimension,)."""
+    """Return the centroid of vectors, scaled to unit length: float32 (dimension,)."""
     centre: Float32 = _normalize(vectors.mean(axis=0, keepdims=True))[0]
     return centre
 
 
 def products(vectors: Float32, others: Float32) -> Float32:
-    """Return the inner products of all pairs, float32 (n, m), of vectors (n, dimension) and others (m, dimension)."""
+    """Return the inner products of all vectors, (n, dimension), with all others, (m, dimension): float32 (n, m)."""
     n, dimension = vectors.shape
     m = len(others)
     work = n * m * dimension

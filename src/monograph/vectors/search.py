@@ -24,13 +24,14 @@ Bits: TypeAlias = npt.NDArray[np.uint8]
 Read: TypeAlias = tuple[Int64, Float32]
 
 COMPARED_AT_ONCE = 8_192
-"""Number of vectors that an exact comparison loads at a time."""
+"""Number of vectors that an exact comparison loads in one batch."""
 MORE = 8
-"""Additional results that a search of 2-bit codes keeps: see :meth:`VectorQuery.room`."""
+"""Number of results that a search of 2-bit codes keeps in addition to width * k: see :meth:`VectorQuery.room`."""
 SPARE = 6
-"""Vectors that are ranked exactly in addition to k. If they do not suffice, the number is multiplied by 4."""
+"""Number of vectors that are ranked exactly in addition to k. If these do not suffice, the number is multiplied by
+4."""
 ROUNDING = np.float32(1e-5)
-"""Upper bound of the difference between the kernel's products and exact scores."""
+"""Upper bound of the difference between the products that the kernel computes and exact scores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,52 +40,60 @@ class VectorQuery:
 
     k: int
     allowed: Bits | None = None
-    """Bitmap of the memo rows that may be found (bit i of byte j for row 8j + i); None allows all."""
+    """Bitmap of the memo rows that may be found (bit i of byte j stands for row 8j + i); None allows all rows."""
     stop: StopCondition | None = None
-    """The stop condition; None for the one that the index's calibration gives for its target recall."""
+    """The stop condition. None uses the condition with which the index's calibration reaches the target recall."""
     stretch: float = 1.0
-    """Factor on the window of the calibrated stop condition: above 1 for queries unlike the vectors in the index."""
+    """Factor by which the window of the calibrated stop condition is multiplied. It is above 1 for queries that are
+    unlike the vectors in the index."""
     rerank: bool = True
-    """Whether the best results are ranked by their stored vectors; otherwise by their codes."""
+    """Whether the best results are ranked by their stored vectors. If not, they are ranked by their codes."""
     ties: bool = False
-    """Whether to return all results that tie with the k-th, so that the caller can choose among them.
+    """Whether all results that tie with the k-th are returned, so that the caller can choose among them.
 
-    If every cluster is searched, the result then depends on the vectors only, not on row numbers.
+    If every cluster is searched, the result then depends only on the vectors, not on row numbers.
     """
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", arguments.whole_number(self.k, "k", 0))
 
     def room(self, width: int) -> int:
-        """Return how many results a search keeps: ``pool``, plus width * k + MORE with 2-bit codes (width > 0)."""
+        """Return the number of results that a search keeps.
+
+        This is ``pool``. For 2-bit codes, for which ``width`` is above 0, it is ``pool`` + width * k + MORE.
+        """
         return self.pool + width * self.k + MORE if width else self.pool
 
     @property
     def pool(self) -> int:
-        """Number of candidates in the final ranking.
+        """Number of results that take part in the final ranking.
 
-        This is k; with ``rerank``, it is k plus a quarter of k, and at least k + 3. With ``ties`` it is one more.
+        This is k. With ``rerank``, it is k plus a quarter of k, and at least k + 3. With ``ties``, it is one more.
         """
         size = self.k + max(3, self.k // 4) if self.rerank else self.k
         return size + 1 if self.ties else size  # One more shows whether the last result ties with dropped ones.
 
     def best(self, rows: Int64, scores: Float32) -> tuple[tuple[int, ...], tuple[float, ...]]:
-        """Return the first k of results in order of score; with ``ties`` also all with the score of the k-th."""
+        """Return (memo rows, scores) of the first k results; ``rows`` and ``scores`` are in order of score.
+
+        With ``ties``, all results that have the score of the k-th are returned, too.
+        """
         count = self.k
         if self.ties and 0 < count < len(scores):
             count = int((scores >= scores[count - 1]).sum())
         return tuple(rows[:count].tolist()), tuple(scores[:count].tolist())
 
     def count_allowed(self) -> int | None:
-        """Return the number of allowed memo rows; None if all are allowed."""
+        """Return the number of memo rows that may be found; None if all may be found."""
         return None if self.allowed is None else int(np.bitwise_count(self.allowed).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The vectors nearest to a query: their memo rows (``items``) and their cosines, nearest first, ties by row.
+    """The vectors nearest to a query: their memo rows (``items``) and their cosines (``scores``), nearest first.
 
-    The score of a vector is bit-identical in every search for the same query.
+    Vectors with equal cosines are in order of row. The score of a vector is bit-identical in every search for the same
+    query.
     """
 
     items: tuple[int, ...] = ()
@@ -92,24 +101,24 @@ class Neighbours:
     loads: int = 0
     """Number of clusters that were searched."""
     compared: int = 0
-    """Number of codes or vectors that the query was compared with."""
+    """Number of comparisons of the query with a code or a vector."""
     stopped: str = "all"
     """Why the search ended.
 
-    ``"enough"`` (by its stop condition), ``"short"`` (by the widest measured stop condition, whose recall is below the
-    target), ``"all"`` (every cluster was searched) or ``"exact"`` (every allowed vector was compared).
+    ``"enough"``: the stop condition ended it. ``"short"``: the widest measured stop condition ended it, and its recall
+    is below the target. ``"all"``: every cluster was searched. ``"exact"``: every allowed vector was compared.
     """
     read: Read | None = field(default=None, compare=False, repr=False)
-    """(memo rows (n,), their vectors as stored (n, dimension)) loaded for the exact comparison, including the items.
+    """(memo rows (n,), vectors as stored (n, dimension)) that were loaded for the exact comparison.
 
-    None if they were loaded in several batches or not at all.
+    They include those of ``items``. None if they were loaded in several batches, or if none were loaded.
     """
 
 
 def prepare(vector: Float32, dimension: int) -> Float32:
     """Return a vector scaled to unit length: float32 (dimension,).
 
-    Raises InputError if it has another dimension, is zero or not finite.
+    Raises InputError if the vector has another dimension, is zero or is not finite.
     """
     values = np.ascontiguousarray(vector, dtype=np.float32)
     square = float(values @ values) if values.shape == (dimension,) else math.nan
@@ -139,17 +148,17 @@ def prepare_many(vectors: npt.ArrayLike, dimension: int) -> Float32:
 
 
 def cosines(vectors: Float32, prepared: Float32) -> Float32:
-    """Return the cosines of stored vectors (n, dimension) to a prepared vector: float32 (n,).
+    """Return the cosines of stored vectors (n, dimension) to a prepared vector of unit length: float32 (n,).
 
-    The cosine of a vector is bit-identical at every row. A matrix product does not guarantee this: the order of equal
-    vectors would depend on their rows.
+    The cosine of a vector is bit-identical wherever the vector is in the array. A matrix product does not guarantee
+    this: the order of equal vectors would then depend on their rows.
     """
     result: Float32 = np.divide(np.vecdot(vectors, prepared), np.sqrt(np.vecdot(vectors, vectors)))
     return result
 
 
 def is_allowed(bits: Bits, rows: Int64) -> Bits:
-    """Return a mask, uint8 (n,), of the memo rows that a bitmap allows."""
+    """Return for each memo row whether a bitmap allows it: a mask, uint8 (n,)."""
     inside = rows >> 3 < len(bits)
     mask = np.zeros(len(rows), dtype=np.uint8)
     covered_rows = rows[inside]
@@ -158,9 +167,10 @@ def is_allowed(bits: Bits, rows: Int64) -> Bits:
 
 
 def compare(connection: Connection, memos: Sequence[int], prepared: Float32) -> tuple[Int64, Float32, Read | None]:
-    """Load vectors by memo row, and return (memo rows, exact cosines, read): highest cosine first, ties by row.
+    """Load vectors by memo row, and compare them exactly with a prepared vector: return (memo rows, cosines, read).
 
-    ``read`` are the loaded (memo rows, vectors); None if they were loaded in several batches.
+    The highest cosine comes first; equal cosines are in order of row. ``read`` is (memo rows, vectors) as loaded; None
+    if they were loaded in several batches.
     """
     batches, read = [], None
     for first in range(0, max(1, len(memos)), COMPARED_AT_ONCE):
@@ -176,7 +186,7 @@ def compare_all(
 ) -> Neighbours:
     """Compare the vectors of all given memo rows exactly with a prepared vector, and return the k nearest.
 
-    ``loads`` is the number of clusters that the caller has searched before. It is returned in the result.
+    ``loads`` is the number of clusters that the caller searched before this comparison. The result includes it.
     """
     rows, scores, read = compare(connection, memos, prepared)
     return Neighbours(*query.best(rows, scores), loads, len(memos), "exact", read)
@@ -184,9 +194,10 @@ def compare_all(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoVectors:
-    """Vectors in memory, by ascending memo row: ``values`` as stored, ``units`` of unit length, (n, dimension) both.
+    """Vectors in memory, in ascending order of memo row.
 
-    ``version`` is that of the index when they were loaded.
+    ``values`` are the vectors as stored, ``units`` the same vectors of unit length; both are (n, dimension).
+    ``version`` is the version of the index from which they were loaded.
     """
 
     version: int
@@ -196,7 +207,7 @@ class MemoVectors:
 
     @classmethod
     def load(cls, connection: Connection, version: int, memos: Sequence[int], dimension: int) -> MemoVectors:
-        """Load the vectors of these memo rows. Zero vectors are left out."""
+        """Load the vectors of the given memo rows. Zero vectors are left out."""
         rows, values = stored_vectors.load(connection, memos, dimension)
         lengths = np.sqrt(np.vecdot(values, values))
         if not lengths.all():
@@ -212,7 +223,7 @@ class MemoVectors:
         return self.values.nbytes + (0 if self.units is self.values else self.units.nbytes)
 
     def search(self, prepared: Float32, query: VectorQuery) -> Neighbours:
-        """Return the k allowed vectors nearest to a prepared vector."""
+        """Return the k allowed vectors that are nearest to a prepared vector, which :func:`prepare` returns."""
         mask = None if query.allowed is None else is_allowed(query.allowed, self.rows)
         count = len(self.rows) if mask is None else int(mask.sum())
         candidate_count = query.k + SPARE

@@ -20,34 +20,40 @@ from monograph.errors import InputError
 from monograph.values import Float64
 
 Ranks: TypeAlias = Sequence[int]
-"""Ranks of the new results of one load among the best k: from 0, ascending."""
+"""Ranks of the new results that one load brought among the best k: from 0 (the best), ascending."""
 Weight: TypeAlias = Callable[[int], float]
-"""Weight of a new result by its rank, from 0."""
+"""Function that returns the weight of a new result, given its rank (0 is the best)."""
 
 
 @runtime_checkable
 class StopCondition(Protocol):
-    """Condition that decides when a search ends. Until it has k results, a search continues in any case."""
+    """Condition that decides when a search ends. It is ignored until the search has k results."""
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """Return whether the search ends, by the ranks of the new results of each load so far, oldest first."""
+        """Return whether the search ends now.
+
+        ``loads`` has the ranks of the new results of each load so far, oldest first.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Weight w(r) = exp(-(r / tau)^beta), r from 0 (Terminus, Eq. 2; Eq. 4 counts from 1, which is an erratum)."""
+    """Weight w(r) = exp(-(r / tau)^beta) of the rank r, which is counted from 0 (Terminus, Eq. 2).
+
+    The paper's Eq. 4 counts ranks from 1, which is an erratum.
+    """
 
     tau: float = 1.8
     beta: float = 0.5
 
     def __call__(self, rank: int) -> float:
-        """Return the weight of a rank."""
+        """Return the weight of a rank, counted from 0."""
         return math.exp(-((rank / self.tau) ** self.beta))
 
 
 def reciprocal_rank(rank: int) -> float:
-    """Return the weight w(r) = 1 / (r + 1) of a rank, from 0."""
+    """Return the weight w(r) = 1 / (r + 1) of a rank r, counted from 0."""
     return 1.0 / (rank + 1)
 
 
@@ -55,7 +61,7 @@ def reciprocal_rank(rank: int) -> float:
 class RankAware:
     """Stop when each of the last ``window`` loads had a utility of at most ``epsilon`` (Terminus).
 
-    The utility of a load is the sum of the weights of the ranks of its new results.
+    The utility of a load is the sum of the weights of its new results, which follow from their ranks.
 
     Parameters
     ----------
@@ -64,7 +70,8 @@ class RankAware:
     epsilon:
         Largest utility of a load that counts as useless, 0 or more.
     window:
-        Number of loads, 1 or more. The paper's 2 is too few on real text; an index calibrates its own.
+        Number of successive useless loads that end the search, 1 or more. The paper's 2 is too few on real text; an
+        index calibrates its own number.
 
     Raises InputError if a number is out of range.
     """
@@ -80,7 +87,7 @@ class RankAware:
             )
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """See :class:`StopCondition`."""
+        """Return whether the search ends now: see :meth:`StopCondition.after`."""
         if len(loads) < self.window:
             return False
         for index in range(len(loads) - 1, len(loads) - 1 - self.window, -1):
@@ -92,7 +99,10 @@ class RankAware:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Stop after a fixed number of loads (nprobe; Terminus calls it IO-Budget). Raises InputError if it is below 1."""
+    """Stop after a fixed number of loads (nprobe; Terminus calls it IO-Budget).
+
+    Raises InputError if the number is below 1.
+    """
 
     loads: int
 
@@ -101,15 +111,15 @@ class Budget:
             raise InputError(f"loads is {self.loads}", "give 1 or more")
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """See :class:`StopCondition`."""
+        """Return whether the search ends now: see :meth:`StopCondition.after`."""
         return len(loads) >= self.loads
 
 
 @dataclass(frozen=True, slots=True)
 class VBase:
-    """Stop when the last ``window`` loads brought no new result among the best ``e`` (VBASE).
+    """Stop when none of the last ``window`` loads brought a new result among the best ``e`` (VBASE).
 
-    An ``e`` above the search's k has the effect of k. Raises InputError if a number is below 1.
+    If ``e`` is above the search's k, k is used. Raises InputError if ``e`` or ``window`` is below 1.
     """
 
     e: int
@@ -120,7 +130,7 @@ class VBase:
             raise InputError(f"e is {self.e}, window {self.window}", "give 1 or more")
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """See :class:`StopCondition`."""
+        """Return whether the search ends now: see :meth:`StopCondition.after`."""
         if len(loads) < self.window:
             return False
         return not any(ranks and ranks[0] < self.e for ranks in loads[-self.window :])
@@ -128,18 +138,18 @@ class VBase:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """Search every cluster. Results are exact except for errors of the codes."""
+    """Search every cluster. Results are then exact, except for errors that come from the codes."""
 
     def after(self, loads: Sequence[Ranks]) -> bool:
-        """See :class:`StopCondition`."""
+        """Return False: the search never ends early. See :meth:`StopCondition.after`."""
         return False
 
 
 class SearchEffort(NamedTuple):
-    """Stop condition of a search, and the width for 2-bit codes: ``width`` * k more results are kept.
+    """Stop condition of a search, and its width: with 2-bit codes, ``width`` * k more results are kept.
 
-    ``stopped`` is the reason that is reported if the condition ends the search: ``"short"`` if no measured condition
-    reaches the target recall, else ``"enough"``.
+    ``stopped`` is the reason that is reported if the condition ends the search. It is ``"short"`` if no measured
+    condition reaches the target recall, else ``"enough"``.
     """
 
     stop: StopCondition
@@ -148,10 +158,11 @@ class SearchEffort(NamedTuple):
 
 
 class StopRule(NamedTuple):
-    """A stop condition as numbers, which the kernel evaluates.
+    """A stop condition as numbers, which the compiled kernel evaluates.
 
-    The search ends when each of the last ``window`` loads had a utility of at most ``epsilon``, or after ``most``
-    loads. The utility of a load is the sum of the ``weights``, float64 by rank, of its new results.
+    The search ends when each of the last ``window`` loads had a utility of at most ``epsilon``. It also ends after
+    ``most`` loads. The utility of a load is the sum of the weights of its new results; ``weights``, float64, has the
+    weight of each rank.
     """
 
     weights: Float64
@@ -165,7 +176,10 @@ NEVER = StopRule(np.empty(0, dtype=np.float64), 0.0, _WITHOUT_END, _WITHOUT_END)
 
 
 def rule_of(condition: StopCondition, k: int) -> StopRule | None:
-    """Return a condition for a search of k results as a rule for the kernel; None if only Python can evaluate it."""
+    """Return a condition as a rule for the kernel, for a search of k results.
+
+    None if only Python can evaluate the condition.
+    """
     is_known = type(condition) in {RankAware, VBase, Budget, Never}
     return _make_rule(condition, k) if is_known and isinstance(condition, Hashable) else None
 
@@ -182,9 +196,9 @@ def _make_rule(condition: StopCondition, k: int) -> StopRule:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Measured mean recall@k and mean number of loads of searches with a window and a width.
+    """Mean recall@k and mean number of loads, measured for searches with one k, one window and one width.
 
-    With ``width``, a search keeps ``width`` * k more results (:attr:`monograph.vectors.design.Design.widths`).
+    A search with ``width`` keeps ``width`` * k more results (:attr:`monograph.vectors.design.Design.widths`).
     """
 
     k: int
@@ -194,22 +208,23 @@ class Point:
     width: int = 0
 
     def stop(self, stretch: float = 1.0) -> StopCondition:
-        """Return the stop condition of the point, with its window multiplied by ``stretch``."""
+        """Return the stop condition that was measured, with its window multiplied by ``stretch``."""
         return RankAware(window=max(1, round(self.window * stretch)))
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Measurements of an index, and its number of vectors when they were taken."""
+    """Measurements of an index, and the number of vectors that it had when they were taken."""
 
     vectors: int = 0
     points: tuple[Point, ...] = ()
 
     def point(self, k: int, target: float) -> Point | None:
-        """Return the cheapest point that reaches a mean recall@k, or else the point with the highest recall.
+        """Return the cheapest measured point whose mean recall@k reaches the target.
 
-        Points of the next larger measured k are used, or of the largest. None means to search every cluster: nothing
-        was measured, or no point reaches a target of 1.
+        If no point reaches it, the point with the highest recall is returned. If k was not measured, the points of the
+        next larger measured k are used; if there is none, those of the largest. None means that every cluster must be
+        searched: nothing was measured, or the target is 1 and no point reaches it.
         """
         measured = {point.k for point in self.points}
         nearest_k = min((measured_k for measured_k in measured if measured_k >= k), default=max(measured, default=0))
@@ -222,11 +237,11 @@ class Calibration:
         return min(enough, key=lambda point: point.loads + point.width * point.k, default=None)
 
     def to_json(self) -> str:
-        """Return the calibration as stored JSON."""
+        """Return the calibration as JSON, as it is stored in the file."""
         return json.dumps([self.vectors, [astuple(point) for point in self.points]])
 
     @classmethod
     def from_json(cls, text: str) -> Calibration:
-        """Return the calibration from stored JSON."""
+        """Return the calibration that :meth:`to_json` wrote."""
         vectors, points = json.loads(text)
         return cls(vectors, tuple(Point(*point) for point in points))

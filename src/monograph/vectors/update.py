@@ -24,18 +24,19 @@ from monograph.vectors.edit import ClusterEdit, Items, write_whole
 from monograph.vectors.memory import Centroids
 
 SPLIT_AT = 1.75
-"""A cluster with more than this factor times the average number of entries is split in two."""
+"""A cluster is split in two when it has more entries than this factor times the average number of entries."""
 DISSOLVE_AT = 0.125
 NEIGHBOURS = 1
-"""Number of nearest clusters whose vectors are assigned again when a cluster is split."""
+"""Number of clusters nearest to a split cluster whose vectors are assigned to clusters again."""
 CANDIDATES = 32
-"""Number of near centroids that a vector is compared with when it is assigned again."""
+"""Number of nearest centroids with which a vector is compared when it is assigned to clusters again."""
 
 
 def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) -> None:
-    """Build the clusters of an index from all its vectors, float32 (n, dimension) of unit length, by memo row.
+    """Build the clusters of an index from all of its vectors.
 
-    The header of the index must exist, and it must have no clusters.
+    ``memos`` are the memo rows of the vectors, ``vectors`` float32 (n, dimension) of unit length. The header of the
+    index must be stored already, and the index must have no clusters.
     """
     design = space.design
     if not len(memos):
@@ -55,7 +56,7 @@ def build(connection: Connection, space: Space, memos: Int64, vectors: Float32) 
 
 
 def _store_vectors(connection: Connection, space: Space, items: Items, clusters: Int64) -> None:
-    """Store the placements of new vectors, and in the codes design their 8-bit codes."""
+    """Store the placements of new vectors. In the codes design, store their 8-bit codes, too."""
     memos = items.coded.ids
     if not space.design.has_graphs:
         rows = (items.coded.take(slice(index, index + 1)) for index in range(len(memos)))
@@ -64,7 +65,10 @@ def _store_vectors(connection: Connection, space: Space, items: Items, clusters:
 
 
 def _group_by_cluster(assigned: Int64) -> Iterator[tuple[int, Int64]]:
-    """Yield (cluster, its vectors) as indexes, ascending: vectors that have it as first cluster before the others."""
+    """Yield (cluster, indexes of its vectors), clusters ascending.
+
+    Vectors whose first cluster it is come before vectors whose second cluster it is.
+    """
     columns, rows = np.nonzero(assigned.T >= 0)
     return _group_by_owner(rows, assigned[rows, columns])
 
@@ -76,7 +80,10 @@ def _group_by_owner(rows: Int64, owners: Int64) -> Iterator[tuple[int, Int64]]:
 
 
 def _to_numbers(names: Int64, assigned: Int64) -> Int64:
-    """Return the numbers of assigned clusters, int64 (n, 2), from their indexes (-1 for none); 0 for none."""
+    """Return the numbers of the clusters that vectors are assigned to: int64 (n, 2); 0 stands for no cluster.
+
+    ``assigned`` has the clusters' indexes in ``names``; -1 stands for no cluster.
+    """
     return np.where(assigned >= 0, names[assigned], 0)
 
 
@@ -85,9 +92,9 @@ def _make_placements(memos: Int64, clusters: Int64) -> Iterator[Placement]:
 
 
 def finish(connection: Connection, space: Space, before: Centroids) -> None:
-    """Update the centroids that searches read, and their graph, after clusters were added or removed.
+    """Write the centroids that searches read, and their graph, after clusters were added or removed.
 
-    ``before`` are the centroids as stored before the change.
+    ``before`` are the centroids as they were stored before the change.
     """
     names, vectors = store.centroids(connection, space.number, space.dimension)
     body, graph, design = pack(encode(names, vectors)), None, space.design
@@ -102,9 +109,9 @@ def finish(connection: Connection, space: Space, before: Centroids) -> None:
 
 
 class Update:
-    """Changes to an index within one write transaction. Only :meth:`finish` writes the contents of the clusters.
+    """Changes to an index within one write transaction. The contents of clusters are written only by :meth:`finish`.
 
-    ``centroids`` are those of the index, as stored in the file.
+    ``centroids`` are the index's centroids as stored in the file.
     """
 
     def __init__(self, connection: Connection, space: Space, centroids: Centroids) -> None:
@@ -118,7 +125,10 @@ class Update:
         self._changed = False
 
     def insert(self, memos: Int64, vectors: Float32) -> None:
-        """Add vectors: memo rows int64 (n,), and float32 (n, dimension) of unit length."""
+        """Add vectors.
+
+        ``memos`` are their memo rows, int64 (n,); ``vectors`` are float32 (n, dimension) of unit length.
+        """
         assigned = partition.assign(vectors, self._vectors, double=self._design.copies > 1)
         items = Items(self._design, encode(memos, vectors), vectors)
         _store_vectors(self._connection, self._space, items, _to_numbers(self._names, assigned))
@@ -129,7 +139,7 @@ class Update:
         self._balance(touched)
 
     def delete(self, memos: Sequence[int]) -> None:
-        """Delete vectors. Memo rows that are not in the index are ignored."""
+        """Delete vectors by memo row. Memo rows that are not in the index are ignored."""
         placed = store.placements(self._connection, self._space.number, memos)
         places = np.array(list(placed.values()), dtype=np.int64).reshape(-1, 3)
         rows, columns = np.nonzero(places[:, 1:])
@@ -142,7 +152,7 @@ class Update:
         self._balance(by_cluster)
 
     def fold(self) -> None:
-        """Fold every cluster that has recent or deleted entries."""
+        """Fold every cluster that has recent or deleted entries, so that only its folded part is left."""
         for cluster, size in self._sizes.items():
             if size.dead or store.part(self._connection, cluster, store.RECENT) is not None:
                 self._edit(cluster).write(fold=True)
@@ -166,7 +176,7 @@ class Update:
         return self._centroids()[1]
 
     def _centroids(self) -> tuple[Int64, Float32]:
-        """Return the current numbers and centroids of the clusters, loaded when they are first needed."""
+        """Return (numbers, centroids) of the current clusters. They are loaded when they are first needed."""
         if self._loaded is None:
             self._loaded = store.centroids(self._connection, self._space.number, self._space.dimension)
         return self._loaded
@@ -177,7 +187,10 @@ class Update:
         return self._edits[cluster]
 
     def _balance(self, touched: Iterable[int]) -> None:
-        """Split too large clusters and dissolve too small ones, until all changed clusters are in bounds."""
+        """Split too large clusters and dissolve too small clusters, until all changed clusters are in bounds.
+
+        ``touched`` are the numbers of the clusters to begin with.
+        """
         average = self._design.usual_entries
         pending = list(touched)
         # Reassigned vectors may make another cluster too large: limit the number of rounds.
@@ -207,9 +220,9 @@ class Update:
         return self._reform(cluster, np.stack(halves))
 
     def _reform(self, cluster: int, new_centroids: Float32) -> list[int]:
-        """Replace a cluster by new centroids (none to dissolve it), and reassign its vectors and those near it.
+        """Replace a cluster by clusters with new centroids, and assign its vectors and those near it to clusters again.
 
-        Returns the numbers of the changed clusters.
+        Without new centroids, the cluster is dissolved. Returns the numbers of the changed clusters.
         """
         index = int(np.searchsorted(self._names, cluster))
         old = self._vectors[index]
@@ -239,7 +252,7 @@ class Update:
         return self._move(items, before, after, cluster)
 
     def _replace_cluster(self, index: int, new_centroids: Float32) -> None:
-        """Remove the cluster at an index, and append clusters with new centroids."""
+        """Remove the cluster at an index of the current clusters, and append clusters with the new centroids."""
         names, vectors = self._centroids()
         cluster = int(names[index])
         store.remove_cluster(self._connection, cluster)
@@ -254,7 +267,10 @@ class Update:
         self._changed = True
 
     def _move(self, items: Items, before: Int64, after: Int64, removed: int) -> list[int]:
-        """Move entries from their old clusters to their new ones, and return the numbers of the changed clusters."""
+        """Move entries from the clusters in ``before`` to those in ``after``; return the numbers of changed clusters.
+
+        ``removed`` is the number of a cluster that was deleted already; nothing is deleted from it.
+        """
         leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
         coming = list(_group_by_owner(*_find_unshared(after, before)))
         for cluster, rows in leaving:
@@ -267,7 +283,10 @@ class Update:
 
 
 def _find_unshared(clusters: Int64, others: Int64, without: int = 0) -> tuple[Int64, Int64]:
-    """Return (rows, clusters) that ``clusters`` has and ``others`` lacks in the same row, except ``without``."""
+    """Return (rows, clusters): the clusters that ``clusters`` has in a row and ``others`` lacks in the same row.
+
+    The clusters 0 (no cluster) and ``without`` are left out.
+    """
     alone = ~(clusters[:, :, None] == others[:, None, :]).any(axis=2) & (clusters != 0) & (clusters != without)
     rows, columns = np.nonzero(alone)
     return rows, clusters[rows, columns]

@@ -15,7 +15,7 @@ from monograph.vectors.memory import IndexState, Memory
 
 
 def faults(connection: Connection, space: int) -> Iterator[str]:
-    """Yield a message for each fault of an index: damaged rows, and vectors that are missing or in the wrong place.
+    """Yield a message for each fault of an index: damaged rows, missing vectors, and vectors in a wrong cluster.
 
     Vectors that still wait to be inserted are no fault.
     """
@@ -47,7 +47,7 @@ def faults(connection: Connection, space: int) -> Iterator[str]:
 
 
 def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield differences between the centroids that searches read and those of the clusters."""
+    """Yield differences between the centroids that searches read and those that are stored with the clusters."""
     space = state.space
     try:
         names, values = store.centroids(connection, space.number, space.dimension)
@@ -64,7 +64,7 @@ def _check_centroids(connection: Connection, state: IndexState) -> Iterator[str]
 
 
 def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield differences between the entries of clusters and their stored sizes, graphs and placements."""
+    """Yield differences between the entries of clusters and the clusters' stored sizes, graphs and placements."""
     space = state.space.number
     sizes = store.sizes(connection, space)
     memos_by_cluster: dict[int, set[int]] = {}
@@ -97,7 +97,7 @@ def _check_clusters(connection: Connection, state: IndexState) -> Iterator[str]:
 
 
 def _check_codes(connection: Connection, state: IndexState) -> Iterator[str]:
-    """Yield faults of the 8-bit codes, and differences between them and the placements."""
+    """Yield the faults of 8-bit codes, and the differences between the vectors with codes and those with placements."""
     space = state.space.number
     if state.space.design.has_graphs or not len(state.centroids):
         if store.has_codes(connection, space):

@@ -1,8 +1,9 @@
 """Bring a file up to date with documents, with a plan, or with what it held at an earlier moment.
 
-Models run first, and each result is stored in the memo as soon as it exists. Then one transaction stores a batch of
-documents with their chunks, index rows and vectors, and with values that are derived as fast as they are stored. If the
-process is killed at any moment, the file holds complete batches, and the next run finds model results in the memo.
+Models run first. Each result of a model is stored in the memo as soon as it exists. Then one transaction stores a batch
+of documents with their chunks, index rows and vectors. Values that are derived as fast as they are stored are derived
+in that transaction, too. If the process is killed at any moment, the file holds complete batches, and the next run
+finds the results of models in the memo.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from monograph.write.tree import follow
 WORTHWHILE = 1_000_000
 """Least amount of new or changed text, in characters or bytes of files, for which other processes are started.
 
-A process takes half a second to start: in that time the writer derives the values of 500 texts of 300 words.
+A process takes half a second to start. In that time the writer derives the values of 500 texts of 300 words.
 """
 
 
@@ -56,9 +57,10 @@ def add(
     *,
     strict: bool = True,
 ) -> Report:
-    """Store new and changed documents of a caller. With ``strict``, one that cannot be stored raises InvalidDocument.
+    """Store the new and changed documents among those that a caller gives.
 
-    Then earlier batches are stored, and its own is not. Without ``strict`` it is a problem in the report.
+    With ``strict``, a document that cannot be stored raises InvalidDocument. The batch that contains it is not stored;
+    earlier batches are. Without ``strict``, such a document is skipped and becomes a problem in the report.
     """
     listed = list(given)
 
@@ -82,7 +84,11 @@ def in_batches(
     on_progress: OnProgress | None,
     expected: int = 0,
 ) -> Report:
-    """Store documents of a caller batch by batch, and update the tree; other processes help with much ``expected``."""
+    """Store documents of a caller batch by batch, then update the tree.
+
+    ``store_batch`` stores one batch and returns its tally. ``phase`` names the work in the progress. ``expected`` is
+    the amount of text in characters; if it is at least WORTHWHILE, other processes derive values ahead.
+    """
     tally, done = Tally(), 0
     parcels = batches((Parcel(None, (document,)) for document in listed), BATCH_DOCUMENTS)
     for batch, precomputed in _with_precomputed(pipeline, parcels, expected):
@@ -97,7 +103,11 @@ def in_batches(
 
 @telemetry.traced("monograph.apply")
 def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Report:
-    """Carry out a plan. A source that cannot be read is a problem in the report; its stored documents stay."""
+    """Carry out a plan.
+
+    A source that cannot be read becomes a problem in the report, and its stored documents stay. ``limits`` are the
+    limits for reading a source.
+    """
     tally = Tally(problems=list(plan.problems), moved=list(plan.moved))
     if pipeline.describer is not None:
         plan = describe.read_again(pipeline, pipeline.describer, plan)
@@ -134,7 +144,10 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _with_precomputed(
     pipeline: Pipeline, batches: Iterator[list[Parcel]], expected: int
 ) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Return batches with values that other processes precompute, if the ``expected`` amount of text is worth it."""
+    """Return batches with values that other processes precompute.
+
+    If ``expected``, the amount of text, is below WORTHWHILE, no process is started and nothing is precomputed.
+    """
     if expected < WORTHWHILE:
         return ((batch, NOTHING_PRECOMPUTED) for batch in batches)
     from monograph.write.parallel import with_precomputed
@@ -150,11 +163,11 @@ def store(
     strict: bool,
     seen: Seen = NOTHING_SEEN,
 ) -> Tally:
-    """Derive the missing values of a batch, then store it in one transaction.
+    """Derive the missing values of a batch, then store the batch in one transaction.
 
-    Both steps are repeated if another process deletes a value from the memo meanwhile. With ``strict``, the first
-    document that cannot be stored is raised and nothing is stored; otherwise it is a problem. Raises Overtaken, and
-    stores nothing, if the stored state has changed since ``seen``.
+    Both steps are repeated if another process deletes a needed value from the memo between them. With ``strict``, the
+    error of the first document that cannot be stored is raised, and nothing is stored. Otherwise such a document is
+    skipped and becomes a problem. Raises Overtaken, and stores nothing, if the stored state differs from ``seen``.
     """
     ready = _prepare(pipeline, batch, precomputed)
     if strict:
@@ -193,7 +206,10 @@ def store(
 
 @telemetry.traced("monograph.derive.chunks")
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[Ready]:
-    """Return each parcel of a batch with its changed documents cut into chunks; all parcels are cut in one call."""
+    """Cut the changed documents of a batch into chunks, and return each parcel with them.
+
+    All parcels are cut in one call.
+    """
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
     missing = [
@@ -226,8 +242,8 @@ def restore(pipeline: Pipeline, second: int) -> None:
     """Change a copy of a file back to its state at the end of a second since 1970, and delete all previous versions.
 
     Documents that were stored later are replaced by the versions that were valid at that second. Missing values are
-    derived. Assertions, and names that were kept apart or merged, stay as they are. Raises DamagedFile if a previous
-    version cannot be read, and ModelError if a model is needed and does not answer.
+    derived. Assertions stay as they are, and so do names that a caller kept apart or merged. Raises DamagedFile if a
+    previous version cannot be read, and ModelError if a model is needed and does not answer.
     """
     database = pipeline.database
     with database.read() as connection:
@@ -248,7 +264,10 @@ def restore(pipeline: Pipeline, second: int) -> None:
 
 
 def derive_missing(pipeline: Pipeline, second: int) -> None:
-    """Derive and assign the values that previous versions valid at a second lack, because a model was changed since."""
+    """Derive the values that previous versions lack because a model was changed since, and assign them.
+
+    ``second`` is a number of seconds since 1970. Only versions that were valid then are completed.
+    """
     database = pipeline.database
     with database.read() as connection:
         graph = settings.has_graph(connection)
@@ -276,7 +295,10 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
 
 
 def _prepare_versions(pipeline: Pipeline, previous: Sequence[Former]) -> list[Prepared]:
-    """Prepare previous versions with their stored chunks: another version of the package might cut them differently."""
+    """Prepare previous versions with their stored chunks.
+
+    They are not cut again, because another version of the package might cut them differently.
+    """
     return [
         with_keys(version.document, version.sha256, version.chunks, version.given, pipeline.embedder)
         for version in previous

@@ -25,7 +25,7 @@ def add(
 ) -> Report:
     """Store nodes and relations; on an error none is stored. Raises as :meth:`monograph.library.graph.GraphWriter.add`.
 
-    ``changed`` of the report counts the assertions that were replaced.
+    In the report, ``changed`` counts the assertions that replaced a stored one.
     """
     check(nodes, relations)
     items: list[AssertedNode | AssertedRelation] = [*nodes, *relations]
@@ -63,7 +63,10 @@ def add(
 def remove(
     database: Database, nodes: Sequence[str], relations: Sequence[Ends], guard: WriteGuard | None = None
 ) -> Report:
-    """Remove nodes with all their relations, and single relations; ``removed`` of the report counts the rows."""
+    """Remove nodes with all their relations, and single relations.
+
+    In the report, ``removed`` counts the removed rows.
+    """
     removed = 0
     with database.write() as connection:
         documents: Sequence[int | None] = (None,)

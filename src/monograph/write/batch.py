@@ -32,29 +32,40 @@ T = TypeVar("T")
 
 BATCH_CHARACTERS = 2_000_000
 BATCH_DOCUMENTS = 1_024
-"""A batch ends at either bound, so that memory is bounded and a crash loses little work."""
+"""Largest sizes of a batch, in characters and in documents.
+
+A batch ends at whichever is reached first. So memory is bounded, and a crash loses little work.
+"""
 
 BATCH_FILES = 256
-"""Number of documents in a batch of a sync. Other processes precompute the next batch while one is written, and are
-idle during the first and the last batch: smaller batches shorten that. An ``add`` has larger batches, since one
-document that cannot be stored fails its whole batch."""
+"""Number of documents in a batch of a sync.
+
+Other processes precompute the next batch while one batch is written. They are idle during the first and the last batch,
+and smaller batches shorten that time. An ``add`` has larger batches, because one document that cannot be stored fails
+its whole batch.
+"""
 
 FEW_FILES = 64
-"""Largest number of files that are read in this process, if all are texts, without starting reader processes."""
+"""Largest number of files that are read in this process, without starting reader processes. All of them must be texts.
+"""
 
 CUTTER = 1
-"""Version of the code that cuts chunks. Increase it when chunks change: documents are cut again at their next sync."""
+"""Version of the code that cuts chunks.
+
+Increase it when the code cuts differently. Documents are then cut again at their next sync.
+"""
 
 ROUNDING = 1e-6
-"""Largest difference from 1 of the length of a unit vector in float32."""
+"""Largest difference between 1 and the length of a float32 vector that counts as a unit vector."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """Documents of one source, or of one part of a large source; ``source`` is None for documents of a caller.
+    """Documents of one source, or of one part of a large source, on their way into a batch.
 
-    ``before`` has the ids of the documents in earlier parts, and ``last`` marks the last part of a source. If a part is
-    ``broken``, the source is read again at the next sync, and its stored documents stay.
+    ``source`` is None for documents of a caller. ``before`` has the ids of the documents in earlier parts of the
+    source. ``last`` is True for the last part. If a part could not be read, ``broken`` is True: the source is read
+    again at the next sync, and its stored documents stay.
     """
 
     source: sources.SourceRow | None
@@ -65,7 +76,10 @@ class Parcel:
 
 
 def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
-    """Group parcels, in order, into batches. A batch ends at BATCH_CHARACTERS or at ``most`` documents."""
+    """Group parcels, in order, into batches.
+
+    A batch ends when it has BATCH_CHARACTERS characters or ``most`` documents.
+    """
     return grouped(
         parcels,
         (lambda parcel: sum(len(document.text) for document in parcel.documents), BATCH_CHARACTERS),
@@ -74,7 +88,10 @@ def batches(parcels: Iterable[Parcel], most: int) -> Iterator[list[Parcel]]:
 
 
 def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iterator[list[T]]:
-    """Group items, in order. Each bound is (function that returns the size of an item, size of a full group)."""
+    """Group items, in order. A group ends as soon as it reaches one of the bounds.
+
+    Each bound is (function that returns the size of an item, size of a full group).
+    """
     group: list[T] = []
     sizes = [0] * len(bounds)
     for item in items:
@@ -88,7 +105,10 @@ def grouped(items: Iterable[T], *bounds: tuple[Callable[[T], int], int]) -> Iter
 
 
 Pictured: TypeAlias = Callable[[str, Part, list[Problem]], tuple[Document, ...]]
-"""Returns the documents of a part of a file, by its uri, with texts in place of pictures; adds problems to the list."""
+"""Function that returns the documents of a part of a file, with texts in place of pictures.
+
+It is called with the uri of the file, the part, and a list of problems, to which it adds those that it meets.
+"""
 
 
 def readings(
@@ -98,10 +118,10 @@ def readings(
     on_progress: OnProgress | None,
     pictured: Pictured | None = None,
 ) -> Iterator[Parcel]:
-    """Read the new and changed files of a plan, and yield their documents in order; errors are added to ``problems``.
+    """Read the new and changed files of a plan, and yield their documents in order. Errors are added to ``problems``.
 
-    Without ``pictured``, words in pictures are recognised if the extra ``ocr`` is installed. Progress is reported
-    before the documents of each file.
+    ``pictured`` puts texts in place of pictures. Without it, words in pictures are recognised if the extra ``ocr`` is
+    installed. Progress is reported before the documents of each file.
     """
     work = [change for change in plan.changes if change.kind in ("new", "changed")]
     roots = {root.name: root for root in plan.roots}
@@ -140,7 +160,10 @@ def readings(
 
 
 def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Iterator[tuple[Document, bytes]]:
-    """Yield the documents of a parcel that differ from the stored ones, with their hashes."""
+    """Yield (document, hash) for each document of a parcel that differs from the stored one.
+
+    The hash is its :func:`document_hash`.
+    """
     stored = documents.of_ids(connection, [document.id for document in parcel.documents])
     for document in parcel.documents:
         sha256 = document_hash(document, settings)
@@ -150,10 +173,10 @@ def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Itera
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document that can be stored once the memo holds its vectors. ``sha256`` is its :func:`document_hash`.
+    """Document that can be stored as soon as the memo holds the vectors of its chunks.
 
-    ``keys`` are the memo keys of the chunks' vectors, in the order of the chunks; ``given`` has the packed vectors that
-    came with chunks, by memo key.
+    ``sha256`` is its :func:`document_hash`. ``keys`` are the memo keys of the chunks' vectors, in the order of the
+    chunks. ``given`` has, by memo key, the packed vectors that the caller gave with chunks.
     """
 
     document: Document
@@ -173,7 +196,7 @@ class Prepared:
 
 
 def document_hash(document: Document, settings: Settings) -> bytes:
-    """Return the SHA-256 of everything that a document's rows depend on: an equal hash means an unchanged document."""
+    """Return the SHA-256 of everything that a document's rows depend on. A document with an equal hash is unchanged."""
     passages = []
     for passage in document.passages:
         vector = passage.vector if passage.vector is None else pack(np.asarray(passage.vector, dtype=np.float32))
@@ -188,10 +211,11 @@ def document_hash(document: Document, settings: Settings) -> bytes:
 
 
 def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
-    """Cut (document, hash) pairs into chunks, and compute the memo keys of their vectors; return results in order.
+    """Cut documents into chunks, and compute the memo keys of their vectors. Return results in the order of ``work``.
 
-    The result is a problem for a document that cannot be stored: because of its length, two chunks of one id, an empty
-    passage, or a vector that is missing, not finite, or of another length than the embedder's.
+    ``work`` has (document, hash) pairs. The result for a document that cannot be stored is a problem. The reasons are:
+    the document is too long, two of its chunks have the same id, a passage is empty, or a given vector is missing, not
+    finite, or of another length than the embedder's.
     """
     result: list[Prepared | Problem] = []
     for document, sha256 in work:
@@ -217,9 +241,10 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
 def with_keys(
     document: Document, sha256: bytes, chunks: tuple[Chunk, ...], given: Iterable[bytes | None], embedder: Embedder
 ) -> Prepared:
-    """Return a prepared document, from its chunks and the packed vectors that came with them (None for no vector).
+    """Return a prepared document, from its chunks and the packed vectors that the caller gave with them.
 
-    Raises InvalidDocument if a vector is missing in a file of given vectors.
+    ``given`` has one vector per chunk, None for a chunk without one. Raises InvalidDocument if a vector is missing in a
+    file whose vectors are given by the caller.
     """
     keys: list[bytes] = []
     given_vectors: dict[bytes, bytes] = {}
@@ -238,7 +263,10 @@ def with_keys(
 
 
 def _pack_vector(chunk: Chunk, values: Float32, dimension: int) -> bytes:
-    """Pack the vector that came with a chunk. Raises InvalidDocument if its shape is wrong or it is not finite."""
+    """Pack the vector that the caller gave with a chunk.
+
+    Raises InvalidDocument if it has not ``dimension`` values, or one of them is not finite.
+    """
     vector = np.asarray(values, dtype=np.float32)
     if vector.shape != (dimension,):
         raise InvalidDocument(
@@ -251,7 +279,10 @@ def _pack_vector(chunk: Chunk, values: Float32, dimension: int) -> bytes:
 
 
 def normalised(vector: Float32) -> Float32:
-    """Return a vector scaled to unit length; a unit vector, a zero vector and one that is not finite are unchanged."""
+    """Return a vector scaled to unit length.
+
+    Unit vectors, zero vectors and vectors that are not finite are returned unchanged.
+    """
     length = float(np.linalg.norm(vector.astype(np.float64)))
     return (
         vector

@@ -17,7 +17,7 @@ from monograph.write.batch import Parcel, Prepared
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of a :class:`~monograph.values.Report` while the work goes on."""
+    """Counts that become a :class:`~monograph.values.Report` when the work is done."""
 
     added: int = 0
     changed: int = 0
@@ -41,7 +41,7 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def report(self) -> Report:
-        """Return the counts and the time since the tally was created as a report, and record them for telemetry."""
+        """Return a report with the counts and the time since the tally was created; record both for telemetry."""
         for outcome in ("added", "changed", "removed"):
             attributes = {"monograph.outcome": outcome}
             telemetry.count("monograph.documents", getattr(self, outcome), "{document}", attributes)
@@ -56,7 +56,7 @@ _COUNTED = [attribute.name for attribute in fields(Tally) if attribute.compare]
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A parcel with its changed documents prepared, and the problems of documents that cannot be stored."""
+    """Parcel with its changed documents prepared, and the problems of documents that cannot be stored."""
 
     parcel: Parcel
     prepared: tuple[Prepared, ...]
@@ -69,9 +69,10 @@ class Overtaken(BusyFile):
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Stored state that a batch was computed from: hashes of documents by id, None for an id without a document.
+    """Stored state that a batch was computed from.
 
-    ``gone`` has the ids of documents that the batch removes.
+    ``hashes`` has the hash of each stored document, by id; None for an id without a document. ``gone`` has the ids of
+    documents that the batch removes.
     """
 
     hashes: Mapping[str, bytes | None]
@@ -83,10 +84,11 @@ NOTHING_SEEN = Seen({})
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A stored document, and the uri of its file: None for a document that a caller handed over.
+    """Stored document that a batch may replace or remove.
 
-    ``chunks`` has (row, start, end) by chunk id, for a document that may be replaced or removed. ``text`` is loaded for
-    a document that may be replaced; ``fault`` is the error that reading it raised.
+    ``file`` is the uri of the file that it comes from; None for a document that a caller handed over. ``chunks`` maps a
+    chunk id to (row, start, end). ``text`` is loaded only for a document that may be replaced. If reading the text
+    failed, ``fault`` is the error.
     """
 
     row: documents.DocumentRow
@@ -97,23 +99,27 @@ class Stored:
 
     @property
     def uri(self) -> str:
-        """Its uri."""
+        """Uri of the document."""
         return self.row.uri
 
     @property
     def sha256(self) -> bytes:
-        """Its hash."""
+        """Hash of the document: see :func:`monograph.write.batch.document_hash`."""
         return self.row.sha256
 
     @property
     def texts(self) -> dict[str, str]:
-        """The text of each chunk of the document, by chunk id."""
+        """Text of each chunk of the document, by chunk id."""
         return {name: self.text[start:end] for name, (_, start, end) in self.chunks.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A document in its state after a batch, the uri of its file, and the stored document that it replaces, if any."""
+    """Document in its state after a batch.
+
+    ``file`` is the uri of its file; None for a document of a caller. ``stored`` is the stored document that it
+    replaces, or None.
+    """
 
     prepared: Prepared
     file: str | None
@@ -121,23 +127,26 @@ class Target:
 
     @property
     def uri(self) -> str:
-        """Its uri."""
+        """Uri of the document."""
         return self.prepared.document.uri
 
     @property
     def sha256(self) -> bytes:
-        """Its hash."""
+        """Hash of the document: see :func:`monograph.write.batch.document_hash`."""
         return self.prepared.sha256
 
     @property
     def texts(self) -> dict[str, str]:
-        """The text of each chunk of the document, by chunk id."""
+        """Text of each chunk of the document, by chunk id."""
         return {chunk.id: chunk.text for chunk in self.prepared.chunks}
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """State of a file after a batch: ``faulty`` if a part could not be stored, ``unfinished`` if more parts follow."""
+    """State of a source file after a batch.
+
+    ``faulty`` is True if a part of the file could not be stored, ``unfinished`` if more parts of the file follow.
+    """
 
     source: SourceRow
     faulty: bool
@@ -148,8 +157,9 @@ class FileState:
 class State:
     """Stored rows that a batch may change.
 
-    ``documents`` has those with ids of the batch, and the other documents of its files. ``owners`` has the ids of the
-    documents that own the batch's chunk ids. ``faulty`` has the uris of files of which a part could not be stored.
+    ``documents`` has, by id, the stored documents that have an id of the batch, and all other documents of the batch's
+    files. ``owners`` maps each chunk id of the batch to the id of the stored document that has the chunk. ``faulty``
+    has the uris of files of which a part could not be stored.
     """
 
     documents: Mapping[str, Stored]
@@ -159,7 +169,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Changes that a batch makes in the file, with its tally; ``refuse`` has the errors of refused documents."""
+    """Changes that a batch makes in the file, with its tally.
+
+    ``refuse`` has the errors of the documents that cannot be stored.
+    """
 
     insert: tuple[Target, ...]
     replace: tuple[Target, ...]
@@ -172,9 +185,9 @@ class Changes:
 def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> Changes:
     """Compare a batch with the stored documents, and return the changes that it makes.
 
-    The result is the same as if the documents were stored one after the other: a later document replaces an earlier one
-    of the same id, and may use chunk ids that an earlier change has freed. Raises Overtaken if a stored document is not
-    in the state of ``seen``.
+    The result is the same as if the documents were stored one after the other. A later document replaces an earlier one
+    with the same id. It may also use chunk ids that an earlier change has freed. Raises Overtaken if a stored document
+    is not in the state of ``seen``.
     """
     for name, sha256 in seen.hashes.items():
         stored = state.documents.get(name)
@@ -197,7 +210,7 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
 
 
 class _Decision:
-    """State of the documents while a batch is applied, parcel by parcel, without writing."""
+    """State of the documents while the parcels of a batch are applied one after the other, without writing."""
 
     def __init__(self, state: State) -> None:
         self.documents: dict[str, Stored | Target] = dict(state.documents)
@@ -212,7 +225,7 @@ class _Decision:
         self._faulty = set(state.faulty)
 
     def remove(self, name: str) -> None:
-        """Remove a document if it exists."""
+        """Remove the document with an id; do nothing if there is none."""
         document = self.documents.pop(name, None)
         if document is None:
             return
@@ -226,7 +239,7 @@ class _Decision:
         self.tally.chunks_removed += len(document.texts)
 
     def store(self, ready: Ready) -> None:
-        """Store a parcel, and remove the documents that its file no longer holds."""
+        """Store a parcel, and remove the stored documents that its file no longer contains."""
         parcel = ready.parcel
         file = None if parcel.source is None else parcel.source.uri
         problems = list(ready.failed)
@@ -249,7 +262,7 @@ class _Decision:
         self.files[file] = FileState(parcel.source, faulty, not parcel.last)
 
     def _put(self, new: Target) -> MonographError | None:
-        """Store a document; return why it cannot be stored."""
+        """Store a document. If it cannot be stored, return the error; otherwise None."""
         name, texts = new.prepared.document.id, new.texts
         old = self.documents.get(name)
         if old is not None and old.file != new.file:

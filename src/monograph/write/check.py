@@ -34,7 +34,7 @@ from monograph.write.rebuild_vectors import assign, derive_vectors
 
 
 def _load_undamaged(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
-    """Yield (row, chunks) of every document that is not damaged."""
+    """Yield (row number, chunks) of each document that is not damaged."""
     for row in documents.numbers(checked.connection):
         if row not in checked.damaged:
             yield row, chunks.of_document(checked.connection, row)
@@ -44,7 +44,7 @@ def _load_undamaged(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedC
 
 
 def _find_wrong_vectors(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the rows of chunks whose vector is neither the embedding of their text nor a given vector."""
+    """Yield the rows of chunks with a wrong vector: neither the embedding of the chunk's text nor a given vector."""
     if checked.embedder is None:
         return
     for row, loaded_chunks in _load_undamaged(checked):
@@ -67,7 +67,11 @@ VECTORS = Rule(
 
 
 def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
+    """Yield at most two findings about the graph.
+
+    One is for chunks that have the extraction of another text, and one for documents whose part of the graph does not
+    match their texts.
+    """
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)
@@ -100,7 +104,11 @@ def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the rows of names whose stored head or reason is not the one that the rules give."""
+    """Yield the rows of names whose stored merge is not the one that the rules give.
+
+    The head of a name is the name that it is merged into. A row is wrong if its head or the reason of the merge is
+    wrong.
+    """
     if is_marked(checked.connection, "unresolved"):
         return
     cannot_link = names.cannot_link(checked.connection)
@@ -114,7 +122,10 @@ def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
 
 
 def _find_wrong_signatures(checked: Checked) -> list[tuple[int, int]]:
-    """Return (correct signature, row) of the names whose stored signature does not follow from their key."""
+    """Return (correct signature, row) of each name with a wrong signature.
+
+    See :func:`monograph.graph.names.signature`.
+    """
     rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
 
@@ -131,7 +142,7 @@ _GRAPH = (
 
 
 def _restart_tree(checked: Checked) -> None:
-    """Empty the tree; keep its planes if they match their checksum."""
+    """Empty the tree. Its planes are kept if they match their checksum."""
     planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
     with suppress(ValueError):
         if planes is not None and Planes.from_bytes(*planes):
@@ -158,7 +169,10 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
 
 
 def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
-    """Return the rules for rows, whose remedies are applied in one transaction; ``chosen`` are the file's settings."""
+    """Return the rules that check rows of tables. Their remedies are all applied in one transaction.
+
+    ``chosen`` are the settings of the file.
+    """
     return (
         *content.SOURCES, *content.DOCUMENTS, *content.VERSIONS, derived.LENGTHS, *_tree_rules(chosen), *derived.VALUES,
         VECTORS, *derived.CLUSTERS, *content.assertions(key_of), *derived.NAMES, *(_GRAPH if checked.has_graph else ()),
@@ -166,7 +180,7 @@ def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
 
 
 def of_index(index: EcoVectorIndex) -> Rule:
-    """Return the rule that finds damage in a vector index; its remedy rebuilds the index."""
+    """Return the rule that finds damage in a vector index. Its remedy rebuilds the index."""
 
     def find(checked: Checked) -> Iterator[str]:
         yield from verify_vectors.faults(checked.connection, index.space)
@@ -178,7 +192,7 @@ def of_index(index: EcoVectorIndex) -> Rule:
 
 
 def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> Iterator[Finding]:
-    """Yield every fault of a file, once; ``chosen`` are the settings that it was opened with."""
+    """Yield each fault of a file once. ``chosen`` are the settings that the file was opened with."""
     checked = Checked(connection)
     rows = of_rows(checked, chosen)
     all_rules = (
@@ -191,7 +205,7 @@ def repair(pipeline: Pipeline) -> None:
     """Apply the remedies of all rules, then derive what is missing: vectors, indexes, the graph, the tree.
 
     A faulty graph is rebuilt as a whole from the extractions in the memo, and a faulty tree from the summaries in the
-    memo. A damaged document stays damaged, and keeps the values that were derived from it before.
+    memo. A damaged document cannot be repaired. It keeps the values that were derived from it before.
     """
     with pipeline.database.write() as connection:
         checked = Checked(connection)

@@ -1,4 +1,4 @@
-"""Id, settings and models of a file: it must be written with those that it was built with."""
+"""Id, settings and models of a file, which must be written with the settings and models it was built with."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def load_settings(
     database: Database, given: Settings | None = None, vector_index: Kind | None = None
 ) -> tuple[Settings, Design]:
-    """Return the settings of a file and the design of its vector indexes; a new file gets the given ones.
+    """Return the settings of a file and the design of its vector indexes. A new file gets the given ones.
 
     For an existing file, ``given.graph`` is ignored. Raises InputError if the file was built with other settings or
-    another vector index, and DamagedFile if it names a design that does not exist.
+    another vector index than the given ones. Raises DamagedFile if the file names a design that does not exist.
     """
     with database.read() as connection:
         stored, kind = stored_settings.load(connection), stored_settings.load_vector_index(connection)
@@ -58,9 +58,9 @@ def load_settings(
 
 
 def identity(database: Database) -> str:
-    """Return the id of a file: random, created with the file, and kept when the file is moved or copied.
+    """Return the id of a file. It is random, created with the file, and kept when the file is moved or copied.
 
-    A file that has lost its id gets a new one; if the file is read-only, the result is empty.
+    A file that has lost its id gets a new one. If such a file is read-only, the result is empty.
     """
     with database.read() as connection:
         stored_id = stored_settings.load_id(connection)
@@ -72,7 +72,7 @@ def identity(database: Database) -> str:
 
 
 def flush_vectors(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Update the vector indexes if a repair was killed before it did so."""
+    """Update the vector indexes if a repair was killed before it updated them."""
     if database.read_only:
         return
     with suppress(DamagedFile):  # The undamaged rows can still be read, and a check reports the damage.
@@ -89,12 +89,16 @@ Given = TypeVar("Given", bound="Specified")
 
 @dataclass(frozen=True, slots=True)
 class PluggedIn(Generic[Given]):
-    """One kind of model of a file: how the file's model is stored, checked against a given one, and loaded.
+    """One kind of model of a file: how the file's model is stored, compared with a given one, and loaded.
 
-    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model from its spec; ``usual`` is the spec of the default
-    model. The other fields are parts of the error for a file with another model. ``made_by`` comes before the key of
-    the stored model. ``keep`` is how to open the file with its own model: ``{}`` becomes "with the ..." or "without
-    ...". ``rebuild`` is how to change to the given model, or ``in_python`` if no command can name it.
+    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model of the kind ``name`` from its spec. ``usual`` is the
+    spec of the default model. The other fields are parts of the error message for a file that was built with another
+    model:
+
+    - ``made_by`` comes before the key of the stored model.
+    - ``keep`` says how to open the file with its stored model. Its ``{}`` becomes "with the ..." or "without ...".
+    - ``rebuild`` says how to change to the given model by a command.
+    - ``in_python`` replaces ``rebuild`` if no command can name the given model.
     """
 
     name: stored_settings.ModelKind
@@ -110,7 +114,10 @@ class PluggedIn(Generic[Given]):
             return stored_settings.load_model(connection, self.name)
 
     def check(self, database: Database, given: Given) -> None:
-        """Raise ModelMismatch if the file was built with another model than the given one."""
+        """Raise ModelMismatch if the file was built with another model than the given one.
+
+        A file without a model of this kind accepts any.
+        """
         stored = self.known(database)
         if stored is None or stored.key == given.key:
             return
@@ -125,11 +132,11 @@ class PluggedIn(Generic[Given]):
         )
 
     def load(self, database: Database, trusted: Trusted = ()) -> Given:
-        """Load the file's model from its stored spec; for a file without one, load the default model.
+        """Load the file's model from its stored spec. For a file without a stored model, load the default model.
 
         The model may open only trusted servers, folders, hubs and packages. Any other raises ModelUntrusted, either
-        here or when the model is used. Raises ModelUnavailable or MissingExtra if it cannot be loaded here, and
-        ModelMismatch if it has another key than the stored one.
+        here or when the model is used. Raises ModelUnavailable or MissingExtra if the model cannot be loaded on this
+        machine. Raises ModelMismatch if the loaded model has another key than the stored one.
         """
         stored = self.known(database)
         spec = self.usual if stored is None else stored.spec
@@ -150,7 +157,10 @@ class PluggedIn(Generic[Given]):
         return model
 
     def adopt(self, database: Database, given: Given) -> None:
-        """Store a model as the file's own if it has none. Raises ModelMismatch if the file has another model."""
+        """Store a model as the file's model of this kind if the file has none.
+
+        Raises ModelMismatch if the file has another one.
+        """
         if self.known(database) is None:
             # The dimension is read before the file is locked, because that may take a call to a server.
             stored = stored_settings.StoredModel(given.key, given.spec, getattr(given, "dimension", 0))
@@ -195,15 +205,16 @@ DESCRIBER: PluggedIn[Describer] = PluggedIn(
 
 
 def addresses_named(database: Database) -> tuple[str, ...]:
-    """Return the addresses that the file's own models open, each once."""
+    """Return the addresses that the file's stored models open, without repeats."""
     stored = [kind.known(database) for kind in (EMBEDDER, EXTRACTOR, SUMMARIZER, DESCRIBER)]
     return tuple(dict.fromkeys(address for model in stored if model is not None for address in addresses(model.spec)))
 
 
 def pass_dimension(database: Database, embedder: Embedder) -> None:
-    """Pass the dimension of the file's vectors to the file's embedder, if it learns its dimension from vectors.
+    """Pass the dimension of the file's vectors to an embedder that learns its dimension from its first vector.
 
-    Raises ModelUnavailable if the embedder has returned vectors of another dimension.
+    Other embedders are left unchanged. Raises ModelUnavailable if the embedder has returned vectors of another
+    dimension.
     """
     stored = EMBEDDER.known(database)
     if stored is not None and stored.key == embedder.key and isinstance(embedder, LearnsDimension):
@@ -211,7 +222,7 @@ def pass_dimension(database: Database, embedder: Embedder) -> None:
 
 
 def adopt_embedder(database: Database, embedder: Embedder) -> None:
-    """Store an embedder as the file's own if it has none.
+    """Store an embedder as the embedder of the file if the file has none.
 
     Raises ModelMismatch if the file has another embedder, and InputError if no vector index can hold its vectors.
     """
@@ -225,11 +236,14 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
 
 
 NOBODY = "none"
-"""Stored spec of a file whose describer was removed."""
+"""Stored spec that says that the file's describer was removed."""
 
 
 class FileModels:
-    """Models of an open file: given models, or else the models that it was built with, loaded at first use."""
+    """Models of an open file.
+
+    A model that the caller gave is used. Otherwise, the model that the file was built with is loaded at first use.
+    """
 
     def __init__(self, database: Database, language_model: LanguageModel | None, trusted: Trusted) -> None:
         self._database = database
@@ -249,7 +263,10 @@ class FileModels:
     def plug_in(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> None:
-        """Use the given models for the file. Raises ModelMismatch if the file was built with another one."""
+        """Use the given models for the file; None leaves the present one.
+
+        Raises ModelMismatch if the file was built with another model of the same kind.
+        """
         if embedder is not None:
             EMBEDDER.check(self._database, embedder)
             pass_dimension(self._database, embedder)
@@ -262,9 +279,10 @@ class FileModels:
             self.given_summarizer = summarizer
 
     def adopt(self, passages: Sequence[Document] = ()) -> None:
-        """Store these models as the file's own if it has none. Raises ModelMismatch if the file has others.
+        """Store these models as the file's models if it has none. Raises ModelMismatch if the file has others.
 
-        If all ``passages`` have vectors, a new file without a given embedder becomes a file of given vectors.
+        ``passages`` are documents that are about to be stored. If all their passages have vectors, a new file without a
+        given embedder becomes a file whose vectors are given by the caller.
         """
         optional_vectors = [passage.vector for document in passages for passage in document.passages]
         vectors = [vector for vector in optional_vectors if vector is not None]
@@ -288,7 +306,7 @@ class FileModels:
 
     @property
     def embedder(self) -> Embedder:
-        """The model that makes vectors. Raises ModelError if the file's own model cannot be loaded here."""
+        """The model that makes vectors. Raises ModelError if the file's stored model cannot be loaded here."""
         if self.given_embedder is None:
             self.given_embedder = self._load(EMBEDDER)
             pass_dimension(self._database, self.given_embedder)
@@ -303,7 +321,10 @@ class FileModels:
 
     @property
     def summarizer(self) -> Summarizer:
-        """The model that makes summaries; without a tree, the one for a new tree. Raises as :attr:`embedder`."""
+        """The model that makes summaries; in a file without a tree, the one for a new tree.
+
+        Raises as :attr:`embedder`.
+        """
         if self.given_summarizer is None:
             self.given_summarizer = self._load(SUMMARIZER)
         return self.given_summarizer
@@ -318,9 +339,10 @@ class FileModels:
         return self.given_describer
 
     def describe_by(self, given: Describer | str | None) -> None:
-        """Set the describer: an object, the spec of one, or ``none`` to remove the file's own.
+        """Set the describer: a describer object, the spec of one, or ``none`` to remove the file's describer.
 
-        Raises ModelError if it cannot be loaded here, and InputError if the value is neither a describer nor a text.
+        Raises ModelError if it cannot be loaded on this machine, and InputError if the value is neither a describer nor
+        a text.
         """
         self.describer_disabled = given == NOBODY
         if self.describer_disabled or given is None or given == "":
@@ -334,10 +356,10 @@ class FileModels:
         self.given_describer = given
 
     def adopt_describer(self) -> None:
-        """Store the given describer as the file's own in place of any other, or remove the stored one if disabled.
+        """Store the given describer as the file's describer, or remove the stored one if describers are disabled.
 
-        After a change to another describer, the next sync reads all files again that may contain pictures. If no
-        describer was given and none is to be removed, nothing changes.
+        A given describer replaces any stored one. After a change to another describer, the next sync reads again all
+        files that may contain pictures. If no describer was given and none is to be removed, nothing changes.
         """
         describer = self.given_describer
         if describer is None and not self.describer_disabled:
@@ -357,7 +379,7 @@ class FileModels:
         """Return a reranker: the given object, or the one that a spec names.
 
         For None, return the reranker that the file was opened with; for an empty text, return None. Raises ModelError
-        if it cannot be loaded here, and InputError if the value is neither a reranker nor a text.
+        if the reranker cannot be loaded on this machine, and InputError if the value is neither a reranker nor a text.
         """
         chosen = self.given_reranker if given is None else given
         if chosen is None or chosen == "":

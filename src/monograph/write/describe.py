@@ -34,8 +34,8 @@ class Describing:
     """Replacement of pictures by their descriptions in the documents of a sync, file after file.
 
     Each description is stored in the memo at once, and ``tally`` counts it. If the model fails on a picture, the
-    picture is replaced by the words recognised in it, if the extra ``ocr`` is installed, and the failure is a problem.
-    The exit stack ``closing`` ends the process that recognises words.
+    failure becomes a problem. The picture is then replaced by the words recognised in it, if the extra ``ocr`` is
+    installed. ``closing`` is an exit stack that ends the process that recognises words.
     """
 
     database: Database
@@ -51,7 +51,10 @@ class Describing:
         self._derivation = descriptions(self.describer, self._errors)
 
     def __call__(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """Return the documents of a part of a file, with texts in place of pictures; failures are added to problems."""
+        """Return the documents of a part of a file, with texts in place of pictures.
+
+        Failures are added to ``problems``.
+        """
         pictures = self._derivation.keyed(part.pictures)
         derived = self._derivation.derive_missing(self.database, pictures)
         self.tally.described += len(derived)
@@ -81,10 +84,10 @@ class Describing:
 
 @dataclass(slots=True)
 class Pricing:
-    """Cost of the pictures that a sync would describe, each counted once; no model is called.
+    """Cost of the pictures that a sync would describe. No model is called, and each picture is counted once.
 
-    In the documents, a placeholder line replaces each description that is missing. ``priced`` has the keys of derived
-    values whose cost is already counted.
+    In the documents, a placeholder line stands for each description that is missing in the memo. ``priced`` has the
+    keys of derived values whose cost is already counted; new keys are added.
     """
 
     database: Database
@@ -93,7 +96,10 @@ class Pricing:
     cost: Cost = field(default_factory=Cost)
 
     def __call__(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """Return the documents of a part as :class:`Describing` would."""
+        """Return the documents of a part of a file as :class:`Describing` does.
+
+        A placeholder stands for each missing description.
+        """
         derivation = descriptions(self.describer, {})
         pictures = derivation.keyed(part.pictures)
         stored = _load_descriptions(self.database, list(pictures))
@@ -105,7 +111,10 @@ class Pricing:
 
 
 def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
-    """Return a plan that also reads unchanged files that may have pictures, if another describer, or none, saw them."""
+    """Return a plan that also reads unchanged files whose pictures this describer has not described.
+
+    These are the files that may have pictures, below roots that were last synced with another describer or with none.
+    """
     with pipeline.database.read() as connection:
         describers = sources.described(connection)
     roots = {root.name: root for root in plan.roots if describers.get(root.name) != describer.key}
@@ -123,7 +132,7 @@ def read_again(pipeline: Pipeline, describer: Describer, plan: Plan) -> Plan:
 
 
 def _load_descriptions(database: Database, keys: Sequence[bytes]) -> dict[bytes, str]:
-    """Return the stored descriptions of pictures, by key."""
+    """Return the descriptions that the memo holds, by key. Keys without a description are left out."""
     with database.read() as connection:
         rows = memo.rows(connection, memo.DESCRIPTION, keys)
         values = memo.values(connection, rows.values())
@@ -137,7 +146,10 @@ def _caption_documents(
     captions: Mapping[bytes, Caption],
     problems: list[Problem],
 ) -> tuple[Document, ...]:
-    """Return the documents of a part with captions in place of marks; a document without text becomes a problem."""
+    """Return the documents of a part of a file with captions in place of picture marks.
+
+    A document without text is left out and becomes a problem.
+    """
     if not part.pictures:
         return part.documents
     by_mark = {picture.mark: captions[derivation.key(picture)] for picture in part.pictures}
@@ -150,7 +162,11 @@ def _caption_documents(
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """Text that replaces a picture: empty, its recognised words, or, if it is ``described``, its description."""
+    """Text that replaces a picture.
+
+    If ``described`` is True, it is the model's description. Otherwise it is the words recognised in the picture, or
+    empty.
+    """
 
     text: str
     described: bool = False
@@ -158,7 +174,10 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class _TextEdit:
-    """Replacement of the characters from ``start`` to ``end``; ``number`` is that of a described picture, or 0."""
+    """Replacement of the characters from ``start`` to ``end``.
+
+    ``number`` is the number of the picture if the new text is its description; otherwise 0.
+    """
 
     start: int
     end: int
@@ -169,11 +188,11 @@ class _TextEdit:
 def insert_captions(
     document: Document, pictures: Sequence[Picture], captions: Mapping[str, Caption]
 ) -> Document | None:
-    """Return a document with captions, given by mark, in place of its picture marks; None if no text is left.
+    """Return a document with captions in place of its picture marks; None if no text is left.
 
-    A description gets its own place, so that its chunks are cited as that picture. After it, the place around the
-    picture continues. Offsets of sections and places are shifted. Pictures whose marks are not in the document are
-    skipped.
+    ``captions`` maps the mark of a picture to its caption. A description gets a place of its own, so that its chunks
+    are cited as that picture. After the description, the place around the picture continues. Offsets of sections and
+    places are shifted. Pictures whose marks are not in the document are skipped.
     """
     edits = []
     for picture in pictures:
@@ -202,7 +221,7 @@ def insert_captions(
     shifts = [0, *accumulate(len(edit.text) - (edit.end - edit.start) for edit in edits)]
 
     def moved(offset: int) -> int:
-        """Return the new value of an offset; an offset within replaced text moves to the start of the replacement."""
+        """Return the new value of an offset. An offset within replaced text moves to the start of the replacement."""
         count = bisect_right(ends, offset)
         return min([offset, *(edit.start for edit in edits[count : count + 1])]) + shifts[count]
 

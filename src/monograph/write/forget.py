@@ -30,11 +30,12 @@ def write_and_erase(
     *,
     strict: bool = False,
 ) -> Report:
-    """Run a write that may remove text; then erase removed text if wanted, or if an earlier erasure is pending.
+    """Run a write that may remove text, then erase the removed text from the bytes of the file.
 
-    ``work`` writes, updates the tree and returns its report; its argument is whether removed text is to be erased
-    (``wanted``; None for the file's setting). If a wanted erasure fails, the next write repeats it; with ``strict`` the
-    error is raised, otherwise it is a problem in the report.
+    The erasure takes place if it is wanted, or if an earlier erasure is pending. ``wanted`` says whether it is; None
+    means the file's setting. ``work`` writes, updates the tree and returns its report. Its argument is whether removed
+    text is to be erased. If a wanted erasure fails, the next write repeats it. With ``strict``, the error is raised;
+    otherwise it is a problem in the report.
     """
     with database.read() as connection:
         forgets = settings.load_always_forget(connection) if wanted is None else wanted
@@ -74,9 +75,10 @@ def write_and_erase(
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values and names are deleted, with the pairs in which such names were kept apart. Deleted entries of the
-    vector indexes are dropped. The inverted index is merged into one segment, since SQLite before 3.42 cannot clear
-    single postings. The file is rewritten. Raises BusyFile if another process still reads an older state.
+    Unused memo values are deleted. Unused names are deleted, with the pairs in which they were kept apart. Deleted
+    entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite before 3.42
+    cannot clear single postings. Then the file is rewritten. Raises BusyFile if another process still reads an older
+    state.
     """
     with database.write() as connection:
         tokens = settings.pending_erasures(connection)

@@ -31,9 +31,9 @@ _INDEX_OF_KIND = {kind: index for index, kind in enumerate(ENTITY_KINDS)}
 class Precomputed:
     """Values of a batch that other processes computed ahead.
 
-    ``prepared`` and ``parts`` have documents cut into chunks, and their parts of the graph, by (document id, document
-    hash). ``values`` has derived values by memo key. ``cannot_link`` has the pairs of names that were kept apart for
-    the parts.
+    ``prepared`` has documents cut into chunks, by (document id, document hash). ``parts`` has, by the same keys, the
+    documents' parts of the graph. ``values`` has derived values by memo key. ``cannot_link`` has the pairs of names
+    that were kept apart when the parts were computed.
     """
 
     prepared: Mapping[tuple[str, bytes], Prepared]
@@ -52,7 +52,11 @@ def extract(
     waiting: dict[bytes, bytes] | None = None,
     ahead: Mapping[bytes, bytes] = NOTHING,
 ) -> None:
-    """Derive the missing extractions of chunks, and count them; parameters as for ``Derivation.derive_missing``."""
+    """Derive the missing extractions of chunks, and count them in the tally.
+
+    ``waiting`` has packed values that are not stored yet, and ``ahead`` values that other processes derived, both by
+    memo key: see ``Derivation.derive_missing``.
+    """
     derivation = derive_extractions(pipeline.extractor)
     derived = derivation.derive_missing(pipeline.database, derivation.keyed(chunks), waiting, ahead)
     tally.extracted += len(derived)
@@ -61,9 +65,10 @@ def extract(
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A document's part of the graph, with the memo keys and memo rows of its chunks' extractions, in reading order.
+    """A document's part of the graph, with the extractions that it was built from.
 
-    The row of an extraction that is not stored yet is 0.
+    ``keys`` are the memo keys of the extractions of the document's chunks, and ``extractions`` their memo rows, in
+    reading order. The row of an extraction that is not stored yet is 0.
     """
 
     part: DocumentPart
@@ -75,10 +80,14 @@ class Related:
 class Derived:
     """Values that are derived for a batch of documents, and stored with them.
 
-    They include values of documents that a later document of the same batch replaces: these then need not be derived
-    again. ``waiting`` has packed values that are not stored yet, by memo key; ``vectors`` the memo keys of all chunks'
-    vectors; ``parts`` the parts of the graph by (document id, document hash), None in a file without a graph; ``codes``
-    the memo keys of the codes of names that had none, by name.
+    They include the values of documents that a later document of the same batch replaces. So the next time, these
+    values need not be derived again.
+
+    - ``waiting``: packed values that are not stored yet, by memo key.
+    - ``vectors``: memo keys of all chunks' vectors.
+    - ``parts``: parts of the graph by (document id, document hash); None in a file without a graph.
+    - ``codes``: for each name that had no code, the memo key of its new code. A code has one bit for each dimension of
+      the name's vector.
     """
 
     waiting: Mapping[bytes, bytes]
@@ -94,9 +103,10 @@ def derive_graph(
     waiting: dict[bytes, bytes],
     precomputed: Precomputed = NOTHING_PRECOMPUTED,
 ) -> Derived:
-    """Derive missing extractions, the parts of the graph, and missing codes of names for a batch of documents.
+    """Derive what a batch lacks of the graph: extractions, the documents' parts of the graph, and codes of names.
 
-    ``waiting`` is as for ``Derivation.derive_missing``. Raises MissingValue if another process empties the memo.
+    ``waiting`` has packed values that are not stored yet, by memo key. Values that are quick to derive are added to it
+    instead of being stored: see ``Derivation.derive_missing``. Raises MissingValue if another process empties the memo.
     """
     extract(pipeline, (chunk for prepared in batch for chunk in prepared.chunks), tally, waiting, precomputed.values)
     parts = relate(pipeline, batch, precomputed, waiting)
@@ -114,7 +124,11 @@ def derive_graph(
 def relate(
     pipeline: Pipeline, batch: Sequence[Prepared], precomputed: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
 ) -> list[Related]:
-    """Return each document's part of the graph. Raises MissingValue if an extraction is neither stored nor waiting."""
+    """Return each document's part of the graph, in the order of the batch.
+
+    Precomputed parts are used; the others are built from extractions. Raises MissingValue if an extraction is neither
+    in the memo nor in ``waiting``.
+    """
     keys = [[extraction_key(pipeline.extractor.key, chunk.text) for chunk in prepared.chunks] for prepared in batch]
     with pipeline.database.read() as connection:
         stored = memo.rows(connection, memo.EXTRACTION, list({key for document_keys in keys for key in document_keys}))
@@ -143,27 +157,33 @@ def relate(
 
 
 def part_of(title: str, chunks: Sequence[Chunk], packed: Sequence[bytes], cannot_link: Pairs) -> DocumentPart:
-    """Build a document's part of the graph from the packed extractions of its chunks; raises one of UNDECODABLE."""
+    """Build a document's part of the graph from the packed extractions of its chunks.
+
+    Raises one of UNDECODABLE if an extraction cannot be unpacked.
+    """
     texts = [chunk.text for chunk in chunks]
     extracted = [extractions.unpack(value, text) for value, text in zip(packed, texts, strict=True)]
     return document_part(title, texts, extracted, cannot_link)
 
 
 def keys_of(part: DocumentPart) -> set[str]:
-    """Return the keys of all names of a part."""
+    """Return the keys of all names in a document's part of the graph."""
     named = {name.key for chunk in part.chunks for name in chunk.names}
     subjects = {subject.key for subject in part.subjects}
     return named | subjects | {key for alias in part.aliases for key in (alias.short, alias.full)}
 
 
 def embedded_keys(part: DocumentPart) -> set[str]:
-    """Return the keys of the names of a part that are embedded."""
+    """Return the keys of those names in a document's part of the graph that are embedded."""
     named = {name.key for chunk in part.chunks for name in chunk.names if name.kind in EMBEDDED_KINDS}
     return {key for key in named.union(subject.key for subject in part.subjects) if graphs.is_embedded(key)}
 
 
 def node_of(chunks: Sequence[int], part: DocumentPart, rows: Mapping[str, int]) -> graphs.DocumentGraph:
-    """Return a document's part of the graph as rows, given its chunks' rows in reading order and names' rows by key."""
+    """Return a document's part of the graph as it is stored, with row numbers in place of names.
+
+    ``chunks`` are the rows of the document's chunks in reading order; ``rows`` are the rows of names by key.
+    """
     return graphs.DocumentGraph(
         {
             chunk: (
@@ -190,11 +210,12 @@ def store_graph(
     uses: names.Uses,
     known: Iterable[int],
 ) -> None:
-    """Store parts of a graph and their names, within the transaction that stores their documents.
+    """Store documents' parts of the graph and their names, within the transaction that stores the documents.
 
-    Each part is (row of the document, rows of its chunks in reading order, the part); ``uses`` and ``known`` are as for
-    :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code has been deleted from the memo, or an
-    extraction is in another memo row than the one from which a part was built: it was derived again, and may differ.
+    Each part is (row of the document, rows of its chunks in reading order, the part). ``uses`` and ``known`` are as for
+    :func:`monograph.store.graph.graphs.put`. Raises MissingValue if a code has been deleted from the memo. Raises it
+    also if an extraction is in another memo row than the one from which a part was built: the extraction was derived
+    again, and may differ.
     """
     all_parts = (derived.parts or {}).values()
     made_from = {key: row for related in all_parts for key, row in zip(related.keys, related.extractions, strict=True)}
@@ -231,9 +252,10 @@ def store_graph(
 def take_codes(
     connection: Connection, wanted: Mapping[str, bytes], waiting: Mapping[bytes, bytes] = NOTHING
 ) -> dict[str, bytes]:
-    """Return the codes of names, given their memo keys by name, and delete them from the memo.
+    """Return the codes of names, and delete these codes from the memo.
 
-    The caller stores the codes in the rows of the names. Raises MissingValue if a code is neither stored nor waiting.
+    ``wanted`` has the memo key of each name's code. The caller stores the codes in the rows of the names. Raises
+    MissingValue if a code is neither in the memo nor in ``waiting``.
     """
     stored_keys = [key for key in wanted.values() if key not in waiting]
     rows = memo.rows(connection, memo.CODE, stored_keys)
@@ -245,9 +267,10 @@ def take_codes(
 
 
 def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequence[str] | None = None) -> list[str]:
-    """Return the names without a code by the pipeline's embedder, ``among`` these or all embedded names of the file.
+    """Return the embedded names that have no code by the pipeline's embedder.
 
-    If the file has another embedder, these are all of them.
+    With ``among``, only these names are examined; otherwise all embedded names of the file. If the file has another
+    embedder than the pipeline, every examined name is returned.
     """
     embedded = graphs.embedded_keys(connection) if among is None else list(among)
     stored = settings.load_model(connection, "embedder")
@@ -257,7 +280,7 @@ def names_without_code(connection: Connection, pipeline: Pipeline, among: Sequen
 
 
 def complete_codes(pipeline: Pipeline) -> None:
-    """Compute the embedding codes of names that lack one, and resolve again which of these names are one entity."""
+    """Compute the missing codes of embedded names, and decide again which of these names are merged into one entity."""
     codes = name_codes(pipeline.embedder)
 
     def complete() -> None:

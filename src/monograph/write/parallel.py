@@ -29,23 +29,27 @@ from monograph.write.graph import NOTHING_PRECOMPUTED, Precomputed, embedded_key
 from monograph.write.pipeline import Pipeline
 
 AT_ONCE = 130_000
-"""Number of characters at which a task for a process is full."""
+"""Number of characters at which a task for another process is full."""
 
 MOST_CODED = 200_000
-"""Largest number of names that a process keeps in its set of names whose codes were sent; then the set is emptied."""
+"""Largest number of names of which a process remembers that their codes were sent. Above it, the process forgets all.
+"""
 
 
 _Reply: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
-"""Reply of a process: for each document its prepared form, without the document's text, and its part of the graph, or
-None if it cannot be stored; and derived values by memo key."""
+"""Reply of a process to a task.
+
+The list has, for each document, its prepared form (without the document's text) and its part of the graph, or None if
+the document cannot be stored. The mapping has derived values by memo key.
+"""
 
 _coded: set[str] = set()
-"""Names whose codes this process computed for a batch."""
+"""Names whose codes this process has computed for an earlier batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BatchTask:
-    """Task for a process: documents with their hashes, the file's settings, and pairs of names to keep apart."""
+    """Task for a process: documents with their hashes, the file's settings, and pairs of names that are kept apart."""
 
     documents: tuple[tuple[Document, bytes], ...]
     settings: Settings
@@ -54,7 +58,7 @@ class _BatchTask:
     limits: ClassVar = Limits(max_seconds=arguments.MOST, max_memory=arguments.MOST_BYTES)
 
     def parts(self) -> Iterator[_Reply]:
-        """Yield the reply."""
+        """Yield the reply, which is in one part."""
         yield _make(self, set() if self.is_warm_up else _coded)
         if self.is_warm_up:
             gc.freeze()  # Loaded models stay in memory, so the garbage collector need not scan them.
@@ -63,14 +67,14 @@ class _BatchTask:
 _WARM_UP = _BatchTask(
     ((Document("Ada Lovelace wrote to Charles Babbage."), b""),), Settings(), frozenset(), is_warm_up=True
 )
-"""First task of each process, so that it loads all models and tables."""
+"""First task of each process. It makes the process load all models and tables."""
 
 _PendingBatch: TypeAlias = list[tuple[_BatchTask, Call[_Reply]]]
-"""Tasks of one batch, each with its call."""
+"""Tasks of one batch, each with the call that runs it in a process."""
 
 
 def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Yield each batch with its precomputed values; while the caller stores a batch, the next one is computed."""
+    """Yield each batch with its precomputed values. While the caller stores a batch, the next one is computed."""
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     if (
@@ -94,7 +98,7 @@ def with_precomputed(pipeline: Pipeline, batches: Iterable[list[Parcel]]) -> Ite
 
 
 class _Makers(ChildPool):
-    """Processes that compute the derived values of batches. They start with the first work."""
+    """Processes that compute the derived values of batches. They are started when the first batch is given to them."""
 
     def __init__(self) -> None:
         self._most = max(1, PROCESSES - 1)  # The writer itself occupies one processor.
@@ -103,7 +107,7 @@ class _Makers(ChildPool):
         self._started = False
 
     def begin(self, pipeline: Pipeline, batch: Sequence[Parcel]) -> _PendingBatch:
-        """Give the new and changed documents of a batch to the processes, and return the tasks with their calls."""
+        """Give the new and changed documents of a batch to the processes; return the tasks with their calls."""
         with pipeline.database.read() as connection:
             cannot_link = frozenset(names.cannot_link(connection))
             pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
@@ -117,9 +121,10 @@ class _Makers(ChildPool):
         return [(task, self.call(task)) for task in tasks]
 
     def done(self, calls: _PendingBatch) -> Precomputed:
-        """Return the precomputed values of a batch; tasks that no process has begun are done here, last first.
+        """Return the precomputed values of a batch.
 
-        Documents that a process failed on are left out: the writer computes their values and reports errors.
+        Tasks that no process has begun are computed in this process, last first. Documents on which a process failed
+        are left out: the writer computes their values and reports errors.
         """
         computed_here: list[_Reply] = []
         while len(computed_here) < len(calls) and calls[-1 - len(computed_here)][1].cancel():
@@ -138,7 +143,7 @@ class _Makers(ChildPool):
 
 
 def _reply(call: Call[_Reply]) -> _Reply:
-    """Return the reply of a process; an empty one if the process fails."""
+    """Return the reply of a process, or an empty reply if the process failed."""
     try:
         (reply,) = call
     except (OSError, SourceError):
@@ -147,7 +152,7 @@ def _reply(call: Call[_Reply]) -> _Reply:
 
 
 def _make(task: _BatchTask, coded: set[str]) -> _Reply:
-    """Return the reply to a task; codes of names in ``coded`` were sent before and are left out."""
+    """Compute the reply to a task. Codes of the names in ``coded`` were sent before and are left out."""
     embedder, extractor = StaticEmbedder(), PatternExtractor()
     cut = [
         None if isinstance(result, Problem) else result for result in prepare(task.documents, embedder, task.settings)

@@ -1,7 +1,8 @@
 """Adding and removing single chunks (passages) of stored documents, as frameworks do.
 
-The chunks of such a document are ready-made passages, and its text is the passages joined. A change reads the stored
-document, changes its passages and stores it again. If another writer changes it in between, all of this is repeated.
+The chunks of such a document are ready-made passages, and its text is the passages joined. To change it, the stored
+document is read, its passages are changed, and the document is stored again. If another writer changes the document in
+between, all three steps are repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _LONGEST_PAUSE = 0.02
 
 
 _PassageChange: TypeAlias = tuple[list[Document], Seen]
-"""Changed documents, in the order in which they must be stored, and the stored state they were computed from."""
+"""Changed documents, in the order in which they must be stored, and the stored state that they were computed from."""
 
 
 def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress | None = None) -> Report:
@@ -77,7 +78,11 @@ def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChang
 
 
 def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
-    """Merge given documents of the same id, and give every passage an id; of passages of one id, the last is kept."""
+    """Merge given documents with the same id, and give every passage an id.
+
+    If several passages have the same id, the last is kept. A document that has lost all its passages in this way is
+    left out. Raises InvalidDocument for one without passages.
+    """
     merged: dict[str, Document] = {}
     owner: dict[str, str] = {}
     for document in given:
@@ -103,7 +108,10 @@ def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _overlay(below: Document, above: Document) -> Document:
-    """Return a document with the passages and metadata of a newer state added; the newer values replace older ones."""
+    """Return document ``below`` with the passages and metadata of its newer state ``above`` added.
+
+    Where both have a value, the value of ``above`` is used.
+    """
     return replace(
         below,
         text="",
@@ -119,7 +127,10 @@ def _drop_passages(document: Document, ids: set[str]) -> Document:
 
 
 def _compose_addition(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
-    """Return the change that adds the passages of given documents, and removes them from documents that had them."""
+    """Return the change that adds the passages of given documents to the stored documents.
+
+    A passage with the id of a chunk of another stored document is removed from that document.
+    """
     if guard is not None:
         guard.seen(connection, given)
     target = {passage.id: document.id for document in given for passage in document.passages}
@@ -145,7 +156,10 @@ def _compose_addition(connection: Connection, given: Sequence[Document], guard: 
 
 
 def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
-    """Return the change that removes chunks, by document id; a document is removed with the last of its chunks."""
+    """Return the change that removes chunks. ``leaving`` has the chunk ids to remove, by document id.
+
+    A document is removed with the last of its chunks. Documents that the file does not contain are skipped.
+    """
     hashes: dict[str, bytes | None] = {}
     removed, results = [], []
     for name, ids in leaving.items():
@@ -161,7 +175,7 @@ def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _P
 
 
 def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:
-    """Return a stored document with its chunks as passages, with their given vectors; raises for a synced file."""
+    """Return a stored document with its chunks as passages, with their given vectors. Raises for a synced file."""
     if row.source is not None:
         raise InvalidDocument(
             f"document {row.id!r} was read from the file {row.uri}: its chunks cannot be changed one by one",

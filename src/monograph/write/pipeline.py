@@ -30,19 +30,19 @@ from monograph.write.changes import Seen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WriteGuard:
-    """Guard of writes through a view, with the view's filter as a condition and as SQL.
+    """Guard of writes through a view. A write may change only documents that are in the view.
 
-    A write may change only documents that are in the view.
+    ``condition`` and ``allowed`` are the view's filter, as a condition and as SQL.
     """
 
     condition: Condition
     allowed: Allowed
 
     def add_values(self, given: Iterable[Document]) -> list[Document]:
-        """Return documents with the view's values added to their metadata.
+        """Return documents with the view's values added to their metadata. Values that a document has already are kept.
 
-        An id that was derived from a document's content is derived again from content and values, so that two views
-        can hold the same content. Raises OutsideView if the filter does not give exact values.
+        An id that was derived from a document's content is derived again, from the content and the view's values. So
+        two views can hold the same content. Raises OutsideView if the filter does not require exact values.
         """
         values = filters.exact_values(self.condition)
         results = []
@@ -54,7 +54,7 @@ class WriteGuard:
         return results
 
     def check(self, prepared: Prepared) -> None:
-        """Raise OutsideView if the metadata of a document, or of one of its chunks, differ from the view's values."""
+        """Raise OutsideView if the metadata of a document, or of one of its chunks, do not match the view's filter."""
         document = prepared.document
         for metadata in (document.metadata, *({**document.metadata, **chunk.metadata} for chunk in prepared.chunks)):
             if not filters.matches(self.condition, metadata):
@@ -67,9 +67,9 @@ class WriteGuard:
                 )
 
     def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
-        """Return the hashes of the stored documents that have the ids of given documents.
+        """Return the state of the stored documents that have the ids of given documents: their hashes.
 
-        Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
+        Raises OutsideView if such a document is outside of the view, or a chunk that has the id of a given passage.
         """
         ids = [document.id for document in given]
         passages = [passage.id for document in given for passage in document.passages if passage.id]
@@ -80,11 +80,11 @@ class WriteGuard:
         return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
 
     def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
-        """Return the given row numbers of documents that are in the view."""
+        """Return those of the given row numbers of documents that are in the view, as a set."""
         return view.among(connection, self.allowed, rows)
 
     def chunks(self, narrowed: Allowed) -> Allowed:
-        """Return the filter of the chunks that are in the view and match a filter."""
+        """Return the filter for chunks that are in the view and match the filter ``narrowed``."""
         return view.chunks_of(self.allowed, narrowed)
 
 
@@ -93,8 +93,8 @@ class Pipeline:
     """Parts that turn documents into rows: the file, its vector indexes, the models and the settings.
 
     ``indexes`` are the vector indexes of chunks and of summaries. ``summarizer`` is None in a file without a tree, and
-    ``describer`` is None if pictures are not described. With ``forgets``, removed and replaced text is going to be
-    erased, so no previous versions of it are kept. ``guard`` limits writes to a view.
+    ``describer`` is None if pictures are not described. If ``forgets`` is True, removed and replaced text is going to
+    be erased, so no previous versions of it are kept. ``guard`` limits writes to a view; None without a view.
     """
 
     database: Database
@@ -108,22 +108,22 @@ class Pipeline:
     guard: WriteGuard | None = None
 
     def forgetting(self, forgets: bool) -> Pipeline:
-        """Return a copy of the pipeline with ``forgets`` set."""
+        """Return a copy of the pipeline in which ``forgets`` has this value."""
         return replace(self, forgets=forgets)
 
 
 @contextmanager
 def write(database: Database, indexes: Sequence[EcoVectorIndex]) -> Iterator[Connection]:
-    """Open a write transaction; at its end, update the vector indexes, the leaves of the tree and the entities."""
+    """Open a write transaction. At its end, the vector indexes, the leaves of the tree and the entities are updated."""
     with telemetry.span("monograph.commit"), database.write() as connection:
         yield connection
         flush(connection, indexes)
 
 
 def flush(connection: Connection, indexes: Sequence[EcoVectorIndex]) -> None:
-    """Update the vector indexes, the leaves of the tree and the entities to the stored rows.
+    """Update the vector indexes, the leaves of the tree and the entities, so that they match the stored rows.
 
-    Summaries over removed chunks are deleted here; the next update of the tree makes new ones.
+    Summaries above removed chunks are deleted. The next update of the tree makes new ones.
     """
     if is_marked(connection, "unplanted"):
         update_leaves(connection)

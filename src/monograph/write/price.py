@@ -1,4 +1,4 @@
-"""Prices of plans: values that an apply would derive, and model calls that this takes."""
+"""Prices of plans: the values that applying a plan would derive, and the model calls needed for them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ from monograph.write.pipeline import Pipeline
 from monograph.write.tree import recipe
 
 CHUNKS_A_SUMMARY = 7
-"""Typical number of chunks for each summary of a whole tree: measured 7.4 with segments of 6 to 12 texts."""
+"""Typical number of chunks per summary in a whole tree: measured 7.4 with segments of 6 to 12 texts."""
 SUMMARIES_A_CHANGE = 2
-"""Typical number of summaries for each chunk that is added or removed: measured 1 to 3, in all layers together."""
+"""Typical number of summaries, in all layers together, per chunk that is added or removed: measured 1 to 3."""
 
 
 def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgress | None = None) -> Plan:
-    """Return a plan with its cost. All changed files are read and cut to make it exact; nothing is written.
+    """Return a plan with its cost. Nothing is written.
 
-    A picture that must be described counts as one line of text.
+    All changed files are read and cut into chunks, so that the cost is exact. A picture that must be described counts
+    as one line of text.
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
@@ -57,7 +58,10 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
-    """Return the cost of a batch, and the number of chunks that it would remove; its keys are added to ``priced``."""
+    """Return the cost of a batch without summaries, and the number of chunks that it would remove.
+
+    ``priced`` has the memo keys of values that are counted already. The keys of this batch are added.
+    """
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [result for result in results if isinstance(result, Prepared)]
@@ -84,8 +88,8 @@ def _price_batch(
 def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
     """Return the names that an apply would embed; an empty list for an embedder that costs nothing.
 
-    The pattern extractor runs here. The names that another extractor would find are unknown: its documents count only
-    if the memo has all their extractions.
+    The pattern extractor is run to find the names. Another extractor is not run: a document counts only if the memo has
+    the extractions of all its chunks.
     """
     if not is_paid(pipeline.embedder):
         return []
@@ -109,12 +113,14 @@ def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Seque
 
 
 def price_summaries(connection: Connection, pipeline: Pipeline, chunks: int, changed: int | None = None) -> Cost:
-    """Return the cost of an update of the tree in summaries, and in calls and tokens of a language model.
+    """Return the cost of an update of the tree: numbers of summaries, model calls and tokens.
 
-    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds: those of a whole tree of the smallest
-    segments. ``typical_summaries`` is an estimate. The tokens count each chunk as ``chunk_tokens``, which only
-    ready-made passages exceed. ``chunks`` is the largest number of chunks after the change, ``changed`` the number of
-    added and removed chunks: None for a tree that is rebuilt as a whole. Without a summarizer the cost is zero.
+    ``summaries``, ``model_calls`` and ``model_tokens`` are upper bounds: those of a whole tree with the smallest
+    segments. ``typical_summaries`` is an estimate. For the tokens, each chunk is assumed to have ``chunk_tokens``
+    tokens; only ready-made passages can have more. Without a summarizer the cost is zero.
+
+    ``chunks`` is the largest number of chunks after the change. ``changed`` is the number of added and removed chunks;
+    None for a tree that is rebuilt as a whole.
     """
     if pipeline.summarizer is None:
         return Cost()

@@ -30,14 +30,18 @@ from monograph.write.pipeline import Pipeline, write
 DOCUMENTS_AT_ONCE = 256
 
 UNDER_WAY = -GRAPH
-"""Stored in place of the graph's version while it is being built: if the build is killed, the next write continues.
+"""Number that is stored in place of the graph's version while the graph is being built.
 
-In a file without a graph, it is stored until the graph is built.
+If the build is killed, the next write continues it. In a file without a graph, the number is stored until the graph is
+built.
 """
 
 
 def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
-    """Complete the graph, or rebuild one of another extractor or version of the code, unless it is up to date."""
+    """Complete the graph if parts are missing; do nothing if it is up to date.
+
+    A graph of another extractor or of another version of the code is rebuilt.
+    """
     stored = EXTRACTOR.known(pipeline.database)
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
     if number == GRAPH:
@@ -55,14 +59,14 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
 
 
 def build(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Build the graph and the trigrams of a file without a graph; from then on every write updates them."""
+    """Build the graph and the trigram index of a file without a graph. From then on, every write updates both."""
     with pipeline.database.read() as connection:
         has_graph = settings.has_graph(connection)
     return (Tally() if has_graph else complete(pipeline, on_progress)).report()
 
 
 def price(pipeline: Pipeline) -> Cost:
-    """Return the cost of building the graph: documents and chunks to extract, and the extractor's model calls."""
+    """Return the cost of building the graph: documents, chunks to extract, and model calls of the extractor."""
     cost = Cost()
     priced: set[bytes] = set()
     derivation = extractions(pipeline.extractor)
@@ -95,7 +99,10 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally
 def lacking(
     database: Database, what: Literal["graph", "trigrams"], on_progress: OnProgress | None = None
 ) -> Iterator[list[int]]:
-    """Yield the rows of documents that lack graph parts or trigrams, a batch at a time; report progress after each."""
+    """Yield the rows of documents whose graph part is missing or whose trigrams are missing, a batch at a time.
+
+    ``what`` chooses between graph and trigrams. Progress is reported after each batch.
+    """
     with database.read() as connection:
         total = len(documents_lacking(connection, what))
     after, done = BEFORE_ALL, 0
@@ -112,7 +119,10 @@ def lacking(
 
 
 def index_trigrams(database: Database, rows: Sequence[int]) -> None:
-    """Index the missing trigrams of documents, given by row; documents that were removed meanwhile are skipped."""
+    """Index the missing trigrams of documents, which are given by row.
+
+    Documents that were removed meanwhile are skipped.
+    """
     with database.write() as connection:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
         entries = [entry for row in existing for entry in words.entries_of(connection, row)]
@@ -121,9 +131,10 @@ def index_trigrams(database: Database, rows: Sequence[int]) -> None:
 
 
 def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Rebuild the graph with the pipeline's extractor, which becomes the file's own; failed extractions are retried.
+    """Rebuild the graph with the pipeline's extractor, which becomes the extractor of the file.
 
-    The graph is deleted and built again once the memo has all extractions.
+    Extractions that failed before are retried. The old graph is deleted when the memo has all new extractions; then the
+    graph is built again.
     """
     tally = Tally()
     with pipeline.database.write() as connection:
@@ -136,7 +147,7 @@ def reextract(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Repo
 
 
 def clear(pipeline: Pipeline) -> bool:
-    """Delete the graph and store the extractor that builds the next one; return whether the file is to have a graph."""
+    """Delete the graph and store the extractor that builds the next one. Return whether the file is to have a graph."""
     with pipeline.database.write() as connection:
         graphs.clear(connection)
         stored = None
@@ -152,7 +163,7 @@ def clear(pipeline: Pipeline) -> bool:
 def derive_extractions(
     pipeline: Pipeline, rows: Sequence[int], tally: Tally, on_progress: OnProgress | None = None
 ) -> None:
-    """Derive the extractions of documents, given by row, that the memo lacks."""
+    """Derive the extractions that the memo lacks for documents, which are given by row."""
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         batch = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
@@ -163,7 +174,7 @@ def derive_extractions(
 
 
 def rebuild_marked(pipeline: Pipeline, rows: Sequence[int]) -> None:
-    """Rebuild the graph parts of marked documents, given by row; documents that were removed meanwhile are skipped."""
+    """Rebuild the graph parts of marked documents, which are given by row. Documents removed meanwhile are skipped."""
     with pipeline.database.read() as connection:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
     make(pipeline, existing, Tally())
@@ -177,7 +188,11 @@ def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
 
 
 def make(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
-    """Rebuild the graph parts of documents, given by row. The last try locks the file, so that no writer interferes."""
+    """Rebuild the graph parts of documents, which are given by row.
+
+    If another writer interferes, this is tried again. The last try locks the file, so that no writer can interfere.
+    Raises BusyFile if the last try fails as well.
+    """
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         for tries_left in reversed(range(TRIES)):
             with suppress(MissingValue), nullcontext() if tries_left else pipeline.database.write():
@@ -206,7 +221,10 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
 
 
 def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
-    """Keep two names apart, and rebuild the graph parts of the documents that contain them from the memo."""
+    """Keep two names apart: they are no longer merged into one entity.
+
+    The graph parts of the documents that contain the names are rebuilt from the memo.
+    """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other)
         names.add_cannot_link(connection, pairs)
@@ -215,10 +233,10 @@ def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:
 
 
 def unite(pipeline: Pipeline, name: str, other: str) -> None:
-    """Undo :func:`keep_apart`: the rules decide again whether two names are merged.
+    """Undo :func:`keep_apart`: the rules decide again whether the two names are merged.
 
-    If one is a short form of the other, it is no longer kept apart from any name that the entity has now. Raises
-    NotFound if the names were not kept apart.
+    If one name is a short form of the other, it is also no longer kept apart from the other names of that entity.
+    Raises NotFound if the names were not kept apart.
     """
     with write(pipeline.database, pipeline.indexes) as connection:
         pairs = _find_pairs(connection, pipeline, name, other, known_only=False) & names.cannot_link(connection)
@@ -235,8 +253,9 @@ def _find_pairs(
 ) -> set[tuple[str, str]]:
     """Return the pairs of name keys that are never merged if ``name`` and ``other`` are kept apart.
 
-    One pair is the keys of the two names. If one of them may be a short form of other names of the other's entity, it
-    is also paired with each of these names. With ``known_only``, raises NotFound if the file lacks one of the names.
+    One pair consists of the keys of the two names. One name may also be a short form of further names of the other's
+    entity. Then it is paired with each of these names, too. With ``known_only``, raises NotFound if the file lacks one
+    of the two names.
     """
     keys = key_of(arguments.text(name, "a name")), key_of(arguments.text(other, "a name"))
     if not all(keys) or keys[0] == keys[1]:
@@ -258,7 +277,7 @@ def _find_pairs(
 
 
 def _mark_for_rebuild(connection: Connection, pairs: set[tuple[str, str]]) -> list[int]:
-    """Mark the documents that contain any of these names for a rebuild of their graph parts; return their rows."""
+    """Mark the documents that contain any of these names, so that their graph parts are rebuilt. Return their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
     settings.save_documents_again(connection, {*settings.documents_again(connection), *touched})

@@ -1,4 +1,4 @@
-"""Vectors for chunks that are stored already: another embedder, or vectors that were lost."""
+"""New vectors for stored chunks, because the embedder changes or vectors were lost."""
 
 from __future__ import annotations
 
@@ -23,14 +23,17 @@ from monograph.write.pipeline import Pipeline, write
 
 DOCUMENTS_AT_ONCE = 64
 MADE_INSIDE = 256
-"""Largest number of values that are derived while the file is locked, for documents that were stored meanwhile."""
+"""Largest number of values that are derived while the file is locked.
+
+They are the values of documents that were stored after the derivation had begun.
+"""
 
 
 def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report:
-    """Make the pipeline's embedder that of the file: see :meth:`monograph.library.monograph.Vectors.rebuild`.
+    """Make the pipeline's embedder the embedder of the file: see :meth:`monograph.library.monograph.Vectors.rebuild`.
 
-    Vectors of chunks, codes of names, summaries and their tree are derived first, then exchanged in one transaction.
-    Given vectors are replaced too.
+    Vectors of chunks, codes of names, and summaries and their tree are derived first. Then one transaction puts them in
+    place of the old ones. Vectors that callers gave are replaced, too.
     """
     tally, spent = Tally(), tree.TreeUpdate()
 
@@ -62,7 +65,8 @@ def _prepare_tree(
 ) -> Planes | None:
     """Derive the summaries of a tree over the new vectors, and return its planes; None without a summarizer.
 
-    Raises MissingValue or TreeOvertaken if another process deletes derived values from the memo, or changes the tree.
+    Raises MissingValue if another process deletes derived values from the memo, and TreeOvertaken if it changes the
+    tree.
     """
     if pipeline.summarizer is None:
         return None
@@ -89,7 +93,11 @@ def _prepare_tree(
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Exchange vectors, codes and tree for the derived ones; derive the few that documents stored meanwhile lack."""
+    """Replace vectors, codes and tree by the derived ones.
+
+    Values that are missing, because documents were stored meanwhile, are derived here. Raises MissingValue
+    if more than MADE_INSIDE vectors, or more than MADE_INSIDE codes, are missing.
+    """
     other = _has_other_embedder(connection, pipeline)
     inside = 0
     changed = documents.sound_with_given(connection)
@@ -129,7 +137,10 @@ def _has_other_embedder(connection: Connection, pipeline: Pipeline) -> bool:
 def derive_vectors(
     pipeline: Pipeline, rows: Sequence[documents.DocumentRow], on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
-    """Derive the vectors of stored documents that the memo lacks; return (number derived, number in the memo)."""
+    """Derive the vectors that the memo lacks for stored documents.
+
+    Return (number of vectors derived, number of vectors that were in the memo already).
+    """
     derivation = vectors(pipeline.embedder)
     embedded = remembered = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
@@ -156,8 +167,8 @@ def assign(
 ) -> int:
     """Assign vectors to the chunks of a document; with ``only_missing``, only to chunks that have none.
 
-    Returns the number of vectors that were missing in the memo and were derived. Raises MissingValue if more than
-    ``most`` are missing.
+    Vectors that the memo lacks are derived. Return the number of these. Raises MissingValue, and derives none, if more
+    than ``most`` are missing (None for no limit).
     """
     derivation = vectors(pipeline.embedder)
     texts = texts_of(connection, document)
@@ -179,7 +190,10 @@ def _derive_inside(
     inputs: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive missing values within a write transaction; return their number. Raises MissingValue for more than most."""
+    """Derive the values that the memo lacks, within a write transaction; return their number.
+
+    Raises MissingValue if more than ``most`` are missing (None for no limit).
+    """
     missing = derivation.missing(connection, inputs)
     if most is not None and len(missing) > most:
         raise MissingValue

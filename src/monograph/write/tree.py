@@ -35,13 +35,17 @@ except ImportError:  # pragma: no cover - not on Unix
     fcntl = None  # type: ignore[assignment]
 
 SUMMARIZED_AT_ONCE = 2_048
-"""Number of segments whose summaries are made before they are embedded."""
+"""Number of segments whose summaries are made together; then these summaries are embedded."""
 LEARNING_SAMPLE = 16_384
 
 TRIES_OVERTAKEN = 20
-"""Tries to update the tree. Each other writer makes about one try fail, and then waits for the lock of the tree."""
+"""Number of tries to update the tree.
+
+Each other writer makes about one try fail, and then waits for the lock of the tree.
+"""
 MADE_OVERTAKEN = 256
-"""Largest number of summaries made in tries after the first; above it, the update gives up and the tree is unchanged.
+"""Largest number of summaries that are made in the tries after the first. Above it, the update gives up and leaves the
+tree unchanged.
 """
 LOCK_PATIENCE = 30.0
 """Seconds that a writer waits for the lock of the tree before it raises BusyFile."""
@@ -50,24 +54,25 @@ _LONGEST_PAUSE = 0.02
 
 @dataclass(slots=True)
 class TreeUpdate:
-    """Counts of one update: summaries that were made so far, and tokens that a model read and wrote for them."""
+    """Counts of one update of the tree: summaries made so far, and tokens that a model read and wrote for them."""
 
     made: int = 0
     tokens: int = 0
 
 
 def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
-    """Return the recipe of a file's tree, by the summarizer's key."""
+    """Return the recipe of a file's tree. ``summarizer`` is the summarizer's key, ``chosen`` the file's settings."""
     bounds = Bounds(chosen.segment_least, chosen.segment_most)
     return build.TreeRecipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
 def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
-    """Update the tree to the present chunks; do nothing without a summarizer, or if the tree is up to date.
+    """Update the tree so that it summarizes the present chunks.
 
-    With ``anew``, the tree is rebuilt and the pipeline's summarizer becomes the file's own. Each summary is stored in
-    the memo at once: after a failure the tree is unchanged, and the next update makes only missing summaries. One of
-    several writers updates the tree for all, and the others wait. Raises ModelError if a summary cannot be made, and
+    Nothing is done without a summarizer, or if the tree is up to date. With ``anew``, the tree is rebuilt and the
+    pipeline's summarizer becomes the summarizer of the file. Each summary is stored in the memo at once. So after a
+    failure the tree is unchanged, and the next update makes only the missing summaries. If several writers want to
+    update the tree, one does it for all, and the others wait. Raises ModelError if a summary cannot be made, and
     BusyFile if other processes keep changing the file or hold the lock of the tree for too long.
     """
     spent = TreeUpdate()
@@ -93,7 +98,10 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
 
 
 def store_tree(connection: Connection, summarizer: Summarizer, draft: build.TreeDraft, spent: TreeUpdate) -> None:
-    """Store a draft of the tree, its summarizer and its counts. Raises TreeOvertaken if the tree changed meanwhile."""
+    """Store a new state of the tree (``draft``), its summarizer and the counts of the update.
+
+    Raises TreeOvertaken if another process has changed the tree meanwhile.
+    """
     build.store_draft(connection, draft)
     settings.save_model(connection, "summarizer", settings.StoredModel(summarizer.key, summarizer.spec))
     settings.count_summaries(connection, spent.made, spent.tokens)
@@ -107,7 +115,7 @@ def derive_layers(
     spent: TreeUpdate,
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Draft all layers of the tree, from the lowest up, and derive their missing summaries."""
+    """Build all layers of the tree in ``draft``, from the lowest up, and derive the missing summaries of each layer."""
     while True:
         with pipeline.database.read() as connection:
             cuts = build.cut(connection, recipe(summarizer.key, pipeline.settings), draft)
@@ -130,7 +138,7 @@ def derive_layers(
 
 
 def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = None) -> None:
-    """Update the tree, if there is one, after a stored change; a failure is a problem and leaves the tree unchanged."""
+    """Update the tree, if there is one, after a stored change. A failure is a problem and leaves the tree unchanged."""
     if pipeline.summarizer is None:
         return
     with telemetry.span("monograph.tree"):
@@ -141,7 +149,7 @@ def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = No
 
 
 def lagging(database: Database, error: MonographError) -> Problem:
-    """Return the problem to report when a change is stored and the tree could not be updated."""
+    """Return the problem to report when a change is stored but the tree could not be updated because of ``error``."""
     path = str(database.path)
     reason = f"the tree of summaries was not updated, and lacks the latest changes: {error.message}"
     if isinstance(error, BusyFile):
@@ -163,7 +171,10 @@ def _require_same_models(pipeline: Pipeline, *, anew: bool) -> None:
 
 
 def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
-    """Return a draft of the tree and its planes: the stored planes, or new ones if they are due."""
+    """Return a draft of the tree, and its planes: the stored planes, or new ones if new ones are due.
+
+    With new planes, the draft contains all leaves, placed by these planes.
+    """
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -184,7 +195,10 @@ def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Pl
 
 
 def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes:
-    """Return planes for a file of ``count`` chunks, learned from a sample of their vectors if there are enough."""
+    """Return the planes for a file of ``count`` chunks, learned from ``sample``, a sample of the chunks' vectors.
+
+    The planes are random if the settings say so, or if there are too few chunks to learn from.
+    """
     if pipeline.settings.planes == "random" or count < LEARNED_AT[0]:
         return random_planes(pipeline.embedder.dimension)
     return replace(learn(sample), learned_from=count)
@@ -198,7 +212,11 @@ def _make_summaries(
     spent: TreeUpdate,
     on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
-    """Return the summary of each segment and its vector, in order; derive missing ones from the segments' texts."""
+    """Return the summary of each segment and its vector, in the order of the segments.
+
+    ``cuts`` are the segments, and ``sources`` the texts of each segment. Summaries that the memo lacks are derived.
+    ``on_stored`` is called after each group of summaries with the number of summaries that exist so far.
+    """
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]

@@ -34,7 +34,8 @@ def store(
 ) -> Tally:
     """Compare a batch with the stored documents, write the changes, and return their tally.
 
-    Raises Overtaken and MissingValue as :func:`monograph.write.apply.store`, and with ``strict`` the first refusal.
+    Raises Overtaken and MissingValue as :func:`monograph.write.apply.store` does. With ``strict``, raises the error of
+    the first document that cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:
@@ -74,8 +75,8 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
 def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
     """Write the changes of a batch, table by table.
 
-    The inverted index is last: a statement that SQLite may have to roll back makes FTS5 flush its pending entries,
-    which costs more than all other rows of a document.
+    The inverted index is written last. A statement that SQLite may have to roll back makes FTS5 flush its pending
+    entries. That costs more than all other rows of a document.
     """
     ending = versions.ending(connection, pipeline.database.clock, forgotten=pipeline.forgets)
     remove_rows(connection, [stored.row for stored in changes.remove], ending)
@@ -122,10 +123,10 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A document with its row number and those of its chunks, in reading order.
+    """Document with its row number and the row numbers of its chunks, in reading order.
 
-    ``kept`` has the rows of unchanged chunks, and ``gone`` those of removed chunks. ``outdated`` and ``fresh`` are the
-    entries to remove from and to add to the inverted index.
+    ``kept`` has the rows of unchanged chunks, and ``gone`` the rows of removed chunks. ``outdated`` has the entries to
+    remove from the inverted index, and ``fresh`` the entries to add.
     """
 
     prepared: Prepared
@@ -140,7 +141,7 @@ class _Placed:
 
     @property
     def checksum(self) -> int:
-        """The checksum of the stored document: see :func:`monograph.store.documents.documents.stored_checksum`."""
+        """Checksum of the stored document: see :func:`monograph.store.documents.documents.stored_checksum`."""
         given_keys = (key if key in self.prepared.given else None for key in self.prepared.keys)
         chunk_contents = (
             (name, *where, metadata, key)
@@ -152,7 +153,7 @@ class _Placed:
 def _assign_rows(
     connection: Connection, targets: Sequence[Target], files: Mapping[str, int], since: int | None
 ) -> list[_Placed]:
-    """Assign row numbers to documents and their chunks; a chunk whose id and text are unchanged keeps its row."""
+    """Assign row numbers to documents and their chunks. A chunk with the same id and text as before keeps its row."""
     free_documents, free_chunks = count(next_row(connection, "documents")), count(next_row(connection, "chunks"))
     placed = []
     for target in targets:
@@ -191,10 +192,11 @@ def _assign_rows(
 
 
 def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
-    """Remove documents and everything derived from them; return the number of chunks removed.
+    """Remove documents and everything derived from them. Return the number of chunks removed.
 
-    Unless ``ending`` is None, they are kept as previous versions, or, if it says so, all their versions are deleted.
-    The rows of their files stay in ``sources``.
+    ``ending`` says what happens to their versions. Usually the removed documents become previous versions. If
+    ``ending`` is ``forgotten``, their previous versions are deleted, and no new ones are stored. With None, versions
+    are left unchanged. The rows of the documents' files stay in ``sources``.
     """
     removed = 0
     for batch in grouped(rows, (lambda row: row.characters, BATCH_CHARACTERS)):
@@ -231,11 +233,11 @@ def remove(
     *,
     forgets: bool = False,
 ) -> Report:
-    """Remove documents by their ids, uris (every document that came from one) or paths; on an error none is removed.
+    """Remove documents by their ids, uris or paths. A uri removes every document that came from it.
 
-    With a guard, documents outside of its view are treated as missing. With ``forgets``, the previous versions of the
-    documents are deleted too; a name may then be of a document that has only previous versions, except in a view.
-    Raises NotFound if a name matches no document.
+    On an error, no document is removed. With a guard, documents outside of its view are treated as missing. With
+    ``forgets``, the previous versions of the documents are deleted, too. Then a name may also name a document that has
+    only previous versions, except in a view. Raises NotFound if a name matches no document.
     """
     tally = Tally()
     with database.write() as connection:
@@ -263,7 +265,10 @@ def remove(
 
 
 def drop_versions(database: Database, names: Sequence[str] | None, before: int | None) -> Report:
-    """Delete previous versions: see :meth:`monograph.Monograph.forget_versions`; ``removed`` counts them."""
+    """Delete previous versions: see :meth:`monograph.Monograph.forget_versions`.
+
+    In the report, ``removed`` counts the deleted versions.
+    """
     tally = Tally()
     with database.write() as connection:
         numbers = None if before is None else set(versions.ended_by(connection, before))

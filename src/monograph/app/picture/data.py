@@ -31,7 +31,11 @@ _SURROGATE = regex("[\ud800-\udfff]")
 
 
 def ways_to(archive: Archive, query: str, hits: Sequence[Hit]) -> tuple[Neighbourhood, list[Path]]:
-    """Return a neighbourhood of the hits' chunks and their paths' nodes, and the paths, which begin at the query."""
+    """Return (neighbourhood, paths) to draw for a search.
+
+    The neighbourhood has the chunks of the hits, and the entities and chunks on their paths, without links. Each path
+    begins at the query.
+    """
     ways = [
         replace(
             hit.path,
@@ -68,9 +72,9 @@ def shortened(text: str, limit: int) -> str:
 def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
     """Return a neighbourhood and paths as JSON, with characters escaped that HTML or JavaScript would interpret.
 
-    Nodes are referred to by their index in ``entities``, ``chunks`` and ``questions``, not by their ids. Only the first
-    ``ENTITIES``, ``LINKS``, ``CHUNKS`` and ``PATHS`` are kept, ``CHUNK_CHARACTERS`` of each chunk and
-    ``ALL_CHARACTERS`` of all chunks together, the most relevant first.
+    The JSON refers to nodes by their index in its lists ``entities``, ``chunks`` and ``questions``, not by their ids.
+    It has at most ``ENTITIES``, ``LINKS``, ``CHUNKS`` and ``PATHS`` items of each kind, the first ones. Texts of chunks
+    are cut to ``CHUNK_CHARACTERS`` each and ``ALL_CHARACTERS`` together.
     """
     cut_paths = max(0, len(paths) - PATHS)
     paths = paths[:PATHS]
@@ -108,7 +112,7 @@ def data_of(neighbourhood: Neighbourhood, paths: Sequence[Path]) -> str:
 def _entities(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return entities, and their indexes by id; entities outside the neighbourhood, with only a name, come last."""
+    """Return (entities as JSON objects, {entity id: index}). Those that occur only in ``stations`` come last."""
     shown_entities = neighbourhood.entities[:ENTITIES]
     entities_by_id = {entity.id: entity for entity in neighbourhood.entities}
     ids = {entity.id for entity in shown_entities}
@@ -135,7 +139,10 @@ def _entities(
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return chunks, and their indexes by id; chunks of the paths come first, and so get their text first."""
+    """Return (chunks as JSON objects, {chunk id: index}). Chunks of ``stations``, the nodes of paths, come first.
+
+    So their texts are the last to be cut.
+    """
     chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

@@ -85,7 +85,7 @@ class _Files(StaticFiles):
 
 
 def is_open(method: str, path: str) -> bool:
-    """Whether an address returns no content of any file, so that no token is needed."""
+    """Return whether an address needs no token, because it returns no content of any file."""
     return method in ("GET", "HEAD") and path != BASE and not path.startswith((f"{BASE}/", "/mcp"))
 
 
@@ -232,7 +232,7 @@ class _Bounded:
 
 
 async def _answer_error(request: Request, error: Exception) -> Response:
-    """Return an error as a response: errors of ours as they are, and those of the frameworks as one of ours."""
+    """Return the response for an error. Errors of the frameworks are first converted to an error of Monograph."""
     cause = error.__cause__
     match error:
         case MonographError():
@@ -253,7 +253,7 @@ async def _answer_error(request: Request, error: Exception) -> Response:
 
 
 def _parameter_error(first: dict[str, Any]) -> InputError:
-    """Return an error of pydantic as one of ours."""
+    """Return the InputError for ``first``, an error of pydantic about a parameter."""
     kind, name = first["type"], [part for part in first["loc"] if isinstance(part, str)][-1]
     if kind == "json_invalid":
         return InputError(f"the body is not JSON: {first['ctx']['error']}", "send a JSON object")

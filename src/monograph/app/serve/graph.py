@@ -29,7 +29,7 @@ from monograph.errors import InputError
 from monograph.values import Entity, Merge, Neighbourhood, Path, Route
 
 FRAMED = "frame-ancestors 'self'; sandbox allow-scripts"
-"""Content security policy of a picture, in addition to the one in the page: only this server's page may frame it."""
+"""Content security policy of a picture: only this server's page may frame it. The page itself has a second policy."""
 
 Name = Annotated[str, Query(description="Name of an entity, as texts write it.")]
 InBody = Annotated[str, Body(description="Name of an entity, as texts write it.")]

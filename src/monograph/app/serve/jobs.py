@@ -1,4 +1,4 @@
-"""Jobs that run in the background: started by one request, observed by others, one at a time for each file."""
+"""Jobs that run in the background, one at a time for each file. One request starts a job, others observe it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 Work: TypeAlias = Callable[[OnProgress], Plan | Report]
 
 KEPT = 50
-"""Number of ended jobs that are kept, the latest."""
+"""Number of ended jobs that are kept in memory: those that were started last."""
 WAITING = 20
 """Maximum number of jobs of one file that wait or run; further jobs are refused."""
 POLL_SECONDS = 0.2
@@ -67,11 +67,11 @@ class Job:
 
 
 class _Stopped(Exception):
-    """Raised in a job that was stopped, at its next step."""
+    """Raised inside a job that was stopped, when the job next reports progress."""
 
 
 class Jobs:
-    """All jobs of a server. Ended jobs are kept in memory for a while."""
+    """All jobs of a server. Of the ended jobs, the last KEPT are kept in memory."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,7 +80,7 @@ class Jobs:
         self._threads: dict[str, Threads] = {}
 
     def begin(self, file: str, kind: JobKind, work: Work) -> Job:
-        """Start a job, which runs after the earlier jobs of the same file. Raises TooMany if too many of them wait."""
+        """Queue a job, which runs after the file's earlier jobs. Raises TooMany if WAITING of them have not ended."""
         job = Job(secrets.token_hex(8), file, kind, "waiting", created=time.time())
         with self._lock:
             if sum(not other.ended for other in self._jobs.values() if other.file == file) >= WAITING:
@@ -113,7 +113,7 @@ class Jobs:
         return job
 
     async def events(self, identifier: str) -> AsyncGenerator[ServerSentEvent]:
-        """Yield an event with the job, and another after each change, until it ends. Raises as :meth:`named` does."""
+        """Yield an event with the job now, and one after each change until the job ends. Raises as :meth:`named`."""
         last = None
         while True:
             job = self.named(identifier)

@@ -98,7 +98,7 @@ async def only_known(request: Request) -> None:
 
 
 def parameters_of(dependant: Dependant) -> dict[str, FieldInfo]:
-    """Return the parameters of an operation by name, those of its dependencies last."""
+    """Return {name: parameter} of an operation. The parameters of its dependencies come last."""
     parameters = {
         parameter.alias: parameter.field_info for parameter in (*dependant.query_params, *dependant.body_params)
     }
@@ -134,7 +134,7 @@ async def _pages(served: ServedFiles, file: Annotated[Reader, Depends(_file)]) -
 
 
 def to_change(call: str) -> Any:
-    """Return a dependency that provides the (name, file) to change; ``call`` is the method that the operation needs."""
+    """Return a FastAPI dependency that provides the (name, file) to change. The operation calls the method ``call``."""
 
     async def file_to_change(served: ServedFiles, file: FileInBody = "") -> ToChange:
         return served.writable_file(file, call)

@@ -131,7 +131,7 @@ def window(text: str, start: int, length: int) -> Span:
 
 
 def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: Marks) -> list[Block]:
-    """Return ``text[start:end]`` as blocks; ``sections`` are those of the whole text."""
+    """Return ``text[start:end]`` as blocks. ``sections`` are all sections of the whole text."""
     levels = [(section.start, len(section.path)) for section in sections]
     result: list[Block] = []
     paragraphs = list(_paragraphs(text, start, end))
@@ -144,7 +144,10 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
 
 
 def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
-    """Return the table whose rows are paragraphs ("name: Ann; price: 3") from ``first`` on; None for one row."""
+    """Return the table whose rows are the paragraphs from number ``first`` on, such as "name: Ann; price: 3".
+
+    Return None if fewer than two of these paragraphs in a row are rows of one table.
+    """
     names: dict[str, Span] = {}
     rows: list[dict[str, Span]] = []
     for number in range(first, len(paragraphs)):
@@ -162,7 +165,7 @@ def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Mar
 
 
 def _row_of(text: str, start: int, end: int) -> dict[str, tuple[Span, Span]]:
-    """Return by column name the span of the name and of its value in a row; empty if the paragraph is not a row."""
+    """Return {column name: (span of the name, span of the value)} of a row; empty if the paragraph is not a row."""
     paragraph = text[start:end]
     matches = list(_NAME.finditer(paragraph))
     if "\n" in paragraph or len(matches) < _MIN_COUNT or matches[0].start():
@@ -269,7 +272,10 @@ class Words:
         return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[Span]:
-        """Return the matching pairs of characters in writing without spaces; adjacent pairs are joined."""
+        """Return the spans in ``run``, writing without spaces, whose pairs of characters occur in the question.
+
+        Adjacent pairs are joined to one span. ``start`` is the offset of ``run``.
+        """
         pairs: list[Span] = []
         for index in range(max(1, len(run) - 1)):
             pair = run[index : index + _PAIR]

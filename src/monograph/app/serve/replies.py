@@ -16,7 +16,7 @@ from monograph.app import output
 from monograph.errors import InputError, MonographError, NotFound
 
 SILENT_SECONDS = 15
-"""Seconds without an event after which a stream sends a ping."""
+"""Seconds without an event after which a stream of events sends a ping."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ _STATUS: dict[type, int] = {
     errors.SourceError: 409,
     MonographError: 500,
 }
-"""HTTP status code of each error; an error that is not listed has that of the nearest of its base classes."""
+"""HTTP status code of each error class. An error that is not listed has the code of its nearest listed base class."""
 
 
 def fault_of(error: MonographError) -> Fault:
@@ -108,7 +108,10 @@ def event(name: str, data: Any) -> ServerSentEvent:
 
 
 async def streamed(events: AsyncGenerator[ServerSentEvent]) -> EventSourceResponse:
-    """Return events as a streaming response. Raise an error before the first event; send a later one as an event."""
+    """Return events as a streaming response.
+
+    An error before the first event is raised. A later error is sent to the client as an event.
+    """
     first = await anext(events, None)
 
     async def all_events() -> AsyncGenerator[ServerSentEvent]:

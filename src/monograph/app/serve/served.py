@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 LAST_SECONDS = 3.0
 """Seconds that running work may take when the server ends."""
 QUICK, SLOW = 4, 8
-"""Number of threads for quick requests, and for slow ones, which may take minutes, such as answers of a model."""
+"""Number of threads for quick requests, and for slow ones. Slow ones, such as answers of a model, may take minutes."""
 UPLOADS = 4
 """Maximum number of concurrent uploads; further uploads are refused."""
 
@@ -46,7 +46,7 @@ class Served:
     agents:
         Whether agents are served at ``/mcp``.
     pages, jobs:
-        Renderers of pages by file (not for shelves), and the background jobs.
+        ``pages`` has the renderer of PDF pages of each file, but none of shelves. ``jobs`` has the background jobs.
     quick, slow, uploads:
         The threads that answer requests, and the limit of concurrent uploads.
     ending:
@@ -90,7 +90,7 @@ class Served:
             pages.close()
 
     def named(self, name: str) -> tuple[str, Archive]:
-        """Return the name and the archive of a file or shelf; the first one for an empty name.
+        """Return (name, archive) of the file or shelf with a name. An empty name stands for the first one.
 
         Raises NotFound if none has that name.
         """
@@ -100,9 +100,10 @@ class Served:
         return chosen, self.files[chosen]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
-        """Return the name of a file or view, and the file or view, for changing it.
+        """Return (name, file or view) with a name, to change it.
 
-        Raises NotWritable if the server was started without ``--write`` or for a shelf, and OutsideView for a snapshot.
+        Raises NotWritable for a shelf, and if the server was started without ``--write``. Raises OutsideView for a
+        snapshot.
         """
         if not self.write:
             raise NotWritable("the served files are read-only", "monograph serve FILE --write")
@@ -112,9 +113,9 @@ class Served:
         return chosen, to_write(archive)
 
     def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:
-        """Return the name and a whole file, to call the method ``call``.
+        """Return (name, file) with a name, to call its method ``call``, which needs the whole file.
 
-        Raises as :meth:`writable` does, and OutsideView for a view.
+        Raises as :meth:`writable` does, and OutsideView also for a view.
         """
         chosen, archive = self.writable(name)
         return chosen, whole_file(archive, call, call)

@@ -66,10 +66,10 @@ class Threads(Executor):
 
 
 async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -> AsyncGenerator[Result]:
-    """Yield the items of a generator, none of which is None, that one thread runs from beginning to end.
+    """Run a generator on one thread from beginning to end, and yield its items. No item may be None.
 
-    If this iterator is closed early, the generator stops at its next item. Raises what the generator raises, and
-    TooMany as :meth:`Threads.submit` does.
+    ``items`` returns the generator. If this iterator is closed early, the generator stops at its next item. Errors of
+    the generator are raised here, and TooMany as by :meth:`Threads.submit`.
     """
     loop, closed = asyncio.get_running_loop(), threading.Event()
     received: asyncio.Queue[Result | Exception | None] = asyncio.Queue()

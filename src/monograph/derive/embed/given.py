@@ -12,10 +12,10 @@ from monograph.values import Float32, arguments
 
 
 class GivenVectors:
-    """Embedder that embeds nothing: each text gets a zero vector, which is similar to no other.
+    """Embedder that embeds nothing: each text gets a zero vector, whose cosine to every vector is 0.
 
-    A chunk without a vector cannot be stored in a file with this embedder. A query without a vector is searched by
-    words only.
+    In a file with this embedder, the caller gives a vector with each chunk. A chunk without one cannot be stored. A
+    query without a vector is searched by words only.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class GivenVectors:
 
     @classmethod
     def from_spec(cls, source: str) -> GivenVectors:
-        """Return the embedder for a dimension in digits. Raises UnknownModel if the text is something else."""
+        """Return the embedder for ``source``, a dimension in digits. Raises UnknownModel if it is anything else."""
         if not source.isdecimal():
             raise UnknownModel(f"unknown embedder 'given:{source}'", "give given:DIMENSION")
         return cls(int(source))

@@ -17,10 +17,10 @@ from monograph.models import TextKind
 from monograph.values import Float32
 
 AT_ONCE = 8_192
-"""Token vectors of one text that are summed in one step."""
+"""Most token vectors of one text that are in memory at once; a longer text is summed in several steps."""
 
 TEXTS_AT_ONCE = 256
-"""Texts that are tokenized together."""
+"""Number of texts that are tokenized in one call."""
 
 _HINT = "name a folder with model.safetensors and tokenizer.json, as model2vec's save_pretrained writes it"
 
@@ -28,9 +28,10 @@ _HINT = "name a folder with model.safetensors and tokenizer.json, as model2vec's
 class Model2VecEmbedder:
     """Embedder with a table of token vectors: a text's vector is their mean, scaled to unit length. No model runs.
 
-    It reads the array ``embeddings`` (``embedding.weight`` in files of sentence-transformers). If they exist, it also
-    reads ``weights``, the weight of each token, and ``mapping``, the row of each token. A text is read to its end,
-    while model2vec itself stops after 512 tokens. No code in the folder is run, and nothing is downloaded.
+    ``model.safetensors`` has the token vectors in the array ``embeddings`` (``embedding.weight`` in files of
+    sentence-transformers). It may have two further arrays: ``weights``, the weight of each token, and ``mapping``, the
+    row of each token in the first array. All tokens of a text are used, while model2vec itself stops after 512 tokens.
+    No code in the folder is run, and nothing is downloaded.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ class Model2VecEmbedder:
         """Hash of the table's and the tokenizer's bytes."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Return the vectors of texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts. ``kind`` has no effect. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
-        float32 of shape (len(texts), dimension), rows of unit length; zero for a text without known tokens.
+        float32 of shape (len(texts), dimension), rows of unit length. A text without known tokens gets a row of zeros.
 
         Raises
         ------
@@ -124,7 +125,7 @@ _HALF = "BF16"
 
 
 def load_tensors(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a safetensors file by name; those of bfloat16 become float32.
+    """Return the arrays of a safetensors file by name. Arrays of bfloat16 are converted to float32.
 
     Raises
     ------

@@ -23,10 +23,11 @@ POOLINGS = ("mean", "cls")
 
 @dataclass(frozen=True, slots=True)
 class OnnxSettings:
-    """Options of the model: prefixes, most tokens of a text, texts in a batch, and pooling of the token outputs.
+    """Options of the model: prefixes of texts, most tokens of a text, texts in a batch, and pooling.
 
-    ``pooling`` is ``mean``, or ``cls`` for the first token's output. If it is empty, the folder's ``1_Pooling``
-    decides, or else it is ``mean``.
+    ``pooling`` says how one vector is made of the outputs of a text's tokens: ``mean`` averages them, ``cls`` takes the
+    first token's output. If it is empty, the folder's ``1_Pooling/config.json`` decides. Without that file it is
+    ``mean``.
     """
 
     max_tokens: int = 256
@@ -44,15 +45,16 @@ class OnnxEmbedder:
     """Embedder that runs a sentence embedding model in ONNX form.
 
     The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. An output of
-    shape (batch, dimension) is used as it is. Token outputs of shape (batch, tokens, dimension) are averaged over the
-    attention mask, or the first token's output is used: this depends on the settings, or else on the folder's
-    ``1_Pooling/config.json``. Rows are scaled to unit length.
+    shape (batch, dimension) is used as it is. Of an output of shape (batch, tokens, dimension), either the mean over
+    the attention mask or the first token's output is used: see ``pooling`` in :class:`OnnxSettings`. Rows are scaled
+    to unit length.
 
     Parameters
     ----------
     source:
-        A folder with ``tokenizer.json`` and one ``*.onnx`` file (``model.onnx`` if there are several). Or a hub name
-        ``organisation/name``, which is downloaded at first use and needs the network then.
+        A folder or a hub name. A folder has ``tokenizer.json`` and one ``*.onnx`` file; if it has several, the model
+        is ``model.onnx``. A hub name is ``organisation/name``. Its model is downloaded at first use, which needs the
+        network.
     settings:
         Options of the model.
 
@@ -82,7 +84,7 @@ class OnnxEmbedder:
 
     @classmethod
     def from_spec(cls, source: str) -> OnnxEmbedder:
-        """Return the embedder for the rest of a spec after ``onnx:``: a source and, after ``#``, settings as JSON."""
+        """Return the embedder for the part of a spec after ``onnx:``: a source and, after ``#``, settings as JSON."""
         return cls(*read_spec(source, OnnxSettings()))
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:

@@ -22,26 +22,28 @@ from monograph.models import TextKind
 from monograph.values import Float32, arguments
 
 TIMEOUT = 120.0
-"""Seconds for one try: the first request may wait until the server has loaded the model."""
+"""Most seconds of one try of a request: the first request may wait until the server has loaded the model."""
 
 RETRIES = 4
-"""Retries after the first try: with the waits between them, about eight seconds."""
+"""Retries after the first try. The waits between the tries are about eight seconds together."""
 
 MOST_QUESTIONS = 512
-"""Questions whose vectors are cached: with 1,024 values each, two megabytes."""
+"""Number of questions whose vectors are cached. With 1,024 values each, they take two megabytes."""
 
 _REPLY_HINT = "check that it is an embedding model, and see the server's log"
 
 _TOO_MUCH = (400, 413, 422)
-"""Statuses with which servers refuse a request with too many texts, or too long ones."""
+"""HTTP statuses with which servers refuse a request whose texts are too many or too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedSettings:
-    """Options of requests: values of a vector, prefixes, characters of a text, texts and characters of a request.
+    """Options of embedding requests.
 
-    ``dimensions`` is sent to the server if it is not 0; only some models support it. ``max_characters`` cuts longer
-    texts, for servers that refuse them; 0 cuts none.
+    ``dimensions`` is the requested number of values of a vector. It is sent to the server if it is not 0; only some
+    models support it. ``query_prefix`` and ``document_prefix`` are put before each text. ``max_characters`` is the most
+    characters of a text, for servers that refuse longer ones: longer texts are cut, with 0 none is. ``batch_size`` and
+    ``batch_characters`` are the most texts, and the most characters, of one request.
     """
 
     dimensions: int = 0
@@ -61,18 +63,18 @@ class ServedSettings:
 class OpenAIEmbedder(ServedModel):
     """Embedder behind ``BASE_URL/embeddings``; texts are sent in batches, and failed requests are retried.
 
-    A batch that the server refuses as too large is sent again in halves. Rows are scaled to unit length. The dimension
-    is learnt from the first reply; a vector of another dimension is an error. A text of white space only is not sent:
-    its vector is zero. The vectors of the last questions are cached in memory.
+    If the server refuses a batch as too large, each half of the batch is sent by itself. Vectors are scaled to unit
+    length. The first reply determines the dimension; a later vector of another dimension is an error. A text of white
+    space only is not sent and gets a zero vector. The vectors of the most recent questions are cached in memory.
 
     Parameters
     ----------
     base_url:
-        URL up to and without ``/embeddings``: ``http://127.0.0.1:11434/v1`` for Ollama.
+        URL of the API without ``/embeddings`` at its end: ``http://127.0.0.1:11434/v1`` for Ollama.
     settings:
         Options of the requests.
     model, api_key, timeout, retries:
-        As for :class:`monograph.derive.server.ServedModel`, which also says what is raised.
+        See :class:`monograph.derive.server.ServedModel`, also for the errors.
     """
 
     kind: ClassVar[str] = "openai"
@@ -114,14 +116,14 @@ class OpenAIEmbedder(ServedModel):
     def dimension(self) -> int:
         """Number of values of every vector. If it is not known yet, a request is sent to learn it.
 
-        Raises ModelUnavailable as :meth:`embed`.
+        Raises ModelUnavailable in the same cases as :meth:`embed`.
         """
         if not self._dimension:
             self._fetch(["a"])
         return self._dimension
 
     def expect(self, dimension: int) -> None:
-        """Require vectors of this dimension, the one of the vectors that a file holds.
+        """Set the dimension that all vectors from the server must have: that of the vectors in a file.
 
         Raises
         ------
@@ -137,7 +139,7 @@ class OpenAIEmbedder(ServedModel):
 
         Returns
         -------
-        float32 of shape (len(texts), dimension), rows of unit length; zero for a text of white space only.
+        float32 of shape (len(texts), dimension), rows of unit length. A text of white space only gets a zero row.
 
         Raises
         ------
@@ -169,11 +171,11 @@ class OpenAIEmbedder(ServedModel):
         return result
 
     def _fetch(self, texts: Sequence[str]) -> list[Float32]:
-        """Return the vectors of distinct texts, none of them blank, from the server."""
+        """Request vectors from the server, and return one for each text. Texts must be distinct and not blank."""
         return [vector for batch in self._split_batches(texts) for vector in self._fetch_batch(batch)]
 
     def _split_batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Yield the texts in order, in batches as large as a request may be."""
+        """Yield the texts in order, in batches that are as large as ``batch_size`` and ``batch_characters`` allow."""
         batch: list[str] = []
         characters = 0
         for text in texts:
@@ -214,9 +216,10 @@ class OpenAIEmbedder(ServedModel):
         return list(vectors)
 
     def _read_vectors(self, reply: Mapping[str, Any], count: int) -> Float32:
-        """Return the vectors in a reply, in the order of the texts: float32 (count, dimension), of unit length or zero.
+        """Return the vectors of a reply in the order of the texts: float32 (count, dimension), of unit length or zero.
 
-        Vectors without an index are in the order of the texts. A vector may be base64 of float32.
+        ``count`` is the number of texts sent. If an item of the reply has an ``index``, it is the number of the text;
+        otherwise the item's position is. A vector is a list of numbers, or base64 of float32.
         """
         who = f"{self._model!r} at {self._url} returned"
         data = reply.get("data")

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 Real = TypeVar("Real", np.float32, np.float64)
 
 TOKENS_AT_ONCE = 8_192
-"""Token vectors of one text that are summed in one step: 8 MB."""
+"""Most token vectors of one text that are in memory at once (8 MB); a longer text is summed in several steps."""
 
 _FEW = 64
-"""Most texts that are embedded from float16 vectors. Converting all vectors takes as long as thousands of texts."""
+"""Most texts of a call that are embedded with the stored float16 vectors. For more texts, all token vectors are
+converted to float32 first, which takes as long as embedding thousands of texts.
+"""
 
 
 @functools.cache
@@ -38,30 +40,30 @@ def stored_vectors() -> npt.NDArray[np.float16]:
 
 @functools.cache
 def token_vectors() -> Float32:
-    """Return the token vectors, float32 of shape (32000, 256). Loaded once."""
+    """Return the token vectors converted to float32, of shape (32000, 256). They are converted once per process."""
     return np.ascontiguousarray(stored_vectors(), dtype=np.float32)
 
 
 def unit_rows(rows: npt.NDArray[Real]) -> npt.NDArray[Real]:
-    """Scale rows, floats (n, dimension), to unit length in place, and return them; rows of zeros stay zero."""
+    """Scale the rows of a float array (n, dimension) to unit length in place and return it. Rows of zeros stay zero."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     np.divide(rows, lengths, out=rows, where=lengths > 0)
     return rows
 
 
 class StaticEmbedder:
-    """WordLlama's ``l2_supercat`` vectors, shipped inside the wordllama package. The default embedder."""
+    """The default embedder: the mean of WordLlama's ``l2_supercat`` token vectors, from the wordllama package."""
 
     key = "wordllama/l2_supercat/256/mean"
     spec = "static"
     dimension = 256
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
-        """Return the vectors of texts; ``kind`` makes no difference. See :class:`monograph.models.Embedder`.
+        """Return the vectors of texts. ``kind`` has no effect. See :class:`monograph.models.Embedder`.
 
         Returns
         -------
-        float32 of shape (len(texts), 256), rows of unit length; zero for a text without tokens.
+        float32 of shape (len(texts), 256), rows of unit length. A text without tokens gets a row of zeros.
         """
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
         table = stored_vectors().view(np.uint16) if len(texts) <= _FEW else token_vectors()

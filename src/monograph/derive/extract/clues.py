@@ -1,4 +1,4 @@
-"""Words that show what a name is (a person, a place, a work, …), in five languages, and the kind that they show."""
+"""Words in or around a name that show its kind (person, place, work, …), in five languages."""
 
 from __future__ import annotations
 
@@ -20,27 +20,29 @@ of the de la le les du des di da del della dos das do van von der den zu zum zur
 """Words that continue a name: University of Oxford, Ludwig van Beethoven, Guns N' Roses."""
 
 LOOSE = words("and in on at to for a an with from by or und im am y e et")
-"""Words that continue some names (Payment on Demand) and separate others (Ann and Bob): both readings are returned."""
+"""Words that continue some names (Payment on Demand) and separate others (Ann and Bob). The extractor returns the whole
+run of words and its parts.
+"""
 
 GERMAN_LOOSE = words("der den des von zum zur an auf")
-"""Words that are loose in German too, where every noun has a capital: Haus der Kunst."""
+"""Words that are treated like LOOSE in German texts only, where every noun has a capital: Haus der Kunst."""
 
 FIRM = words("and or und y e et")
-"""Loose words at which a run of capitals with too many loose words is divided first."""
+"""Words at which a run of capitalised words is divided first, if it has too many words of LOOSE."""
 
 GERMAN_PARTS = words("und in im auf zum zur")
-"""Words that always separate names in German."""
+"""Words that always separate two names in a German text."""
 
 SHORTENED = words(
     "Dr Mr Ms St Lt Mt Ft Jr Sr Co No Op Mrs Sgt Col Gen Maj Rev Sen Gov Rep Hon Inc Ltd Mme Prof Capt Bros Vol"
 )
-"""Abbreviations whose dot belongs to a name."""
+"""Abbreviations after which a dot is part of the name: Dr. Watson."""
 
 TAILS = words("based born led style era like owned speaking language winning related occupied affiliated backed")
-"""Words after a hyphen that do not belong to the name before it: Paris-based."""
+"""Words after a hyphen that are not part of the name before the hyphen: Paris-based."""
 
 ADDRESSES = words("mr mrs ms dr prof professor sir herr frau señor señora mme")
-"""Forms of address. The name after them is a person's, whatever its last word is: Mr. Church."""
+"""Forms of address. The name after one is a person's, even if its last word shows another kind: Mr. Church."""
 
 TITLES = ADDRESSES | words(
     """
@@ -48,7 +50,7 @@ miss lady lord king queen prince princess president senator captain capt colonel
 sgt general gen reverend rev sen gov pope emperor empress duke duchess count baron judge chancellor minister don doña
 """
 )
-"""Titles. The name after them is a person's, if nothing else shows what it is. King County is a place."""
+"""Titles. The name after one is a person's, unless its last word shows another kind: King County is a place."""
 
 NO_SPEAKERS = words(
     """
@@ -127,10 +129,10 @@ album chronicle gazette herald magazine suite symphony times tribune trilogy
 }
 
 KIND_BY_DEFINITION = {word: kind for kind, text in _DEFINED_AS.items() for word in text.split()}
-"""Kind by the noun after "is a": X is a German film director."""
+"""Kind of a name, by a noun in the definition that follows it: X is a German film director."""
 
 KIND_BY_LAST_WORD = {word: kind for kind, text in _ENDS_WITH.items() for word in text.split()}
-"""Kind by the last word of a name: Tezno River."""
+"""Kind of a name, by its last word: Tezno River is a place."""
 
 VERBS = ("is", "was", "are", "were", "ist", "war", "es", "fue", "era", "est", "était", "fut", "è", "fu")
 ARTICLES = words("a an the one among ein eine einer der die das un una une uno unos unas el la le les il lo i gli su")
@@ -145,19 +147,19 @@ _BORN = regex(
 )
 _DEFINITION_STARTS = (" (", ", ", *(f" {verb} " for verb in VERBS))
 TELLING = frozenset((*TITLES, *VERBS, *KIND_BY_LAST_WORD, *KIND_BY_DEFINITION))
-"""Words that show the kind of a name. A name without such a word in or next to it is of unknown kind,
-unless a bracket follows it.
+"""Words that show the kind of a name. If there is none in a name or next to it, and no bracket follows, its kind is
+unknown.
 """
 
 _WORD = regex(r"\w+")
 _MOST_WORDS = 14
-"""Most words of a definition that are read."""
+"""Number of words of a definition that are searched for a noun of KIND_BY_DEFINITION."""
 
 _LONGEST_WORD = 16
 
 
 def kind_of_name(text: str, start: int, end: int) -> str:
-    """Return the kind of the name at text[start:end]; ``name`` if nothing shows it."""
+    """Return the kind of the name at text[start:end]: ``person``, ``place``, …, or ``name`` if the kind is unknown."""
     name_words = _WORD.findall(text[start:end].casefold()) if " " in text[start:end] else []
     if len(name_words) > 1:
         titled = name_words[0] in TITLES and name_words[1] not in ("of", "the") and LOOSE.isdisjoint(name_words)

@@ -110,21 +110,24 @@ who what when where which whose whom how why is was are were did do does same bo
 dónde cuál
 """
 ASKING_WORDS = frozenset(_ASKING.split())
-"""Words that make a sentence a question, and occur in no answer to it."""
+"""Words that make a sentence a question, such as interrogatives. Answers do not repeat them."""
 
 LOOKED_AT = 200
 LOOKED_AT_CHARACTERS = 4_000
-"""Most words and characters, from the start of a text, that determine its language."""
+"""Limits for finding a text's language: only its first words and characters are read."""
 
 
 @functools.cache
 def compiled_words() -> Lexicon:
-    """Return the function words as a compiled lexicon. Built once."""
+    """Return the function words as a compiled lexicon. It is built once per process."""
     return compiled.Lexicon({}, FUNCTION_WORDS)
 
 
 def language_of(text: str) -> str:
-    """Return the language of FUNCTION_WORDS with the most function words in a text; English if none stands out."""
+    """Return the language of a text, a key of FUNCTION_WORDS: the one with most function words in the text.
+
+    Return ``english`` if no language stands out.
+    """
     return compiled_words().language_of(text, LOOKED_AT_CHARACTERS, LOOKED_AT)
 
 
@@ -152,7 +155,7 @@ dertig veertig vijftig zestig zeventig tachtig negentig honderd duizend vier vij
 шестьдесят семьдесят восемьдесят девяносто сто двести триста тысяча тысячи миллион миллионы
 """
 NUMBER_WORDS = frozenset(_NUMBERS.split())
-"""Numbers written as words, which name nothing, even with a capital at the start of a sentence."""
+"""Numbers written as words. They are no names, even with a capital at the start of a sentence."""
 
 JOINING = frozenset(("and", "und", "et", "y", "e", "en"))
 _UNITS = "ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun"
@@ -166,7 +169,7 @@ _COMPOUND = regex(
 
 
 def bare(word: str) -> str:
-    """Return a word in small letters, without the punctuation around it."""
+    """Return a word in lower case, without the punctuation before and after it."""
     return word.strip(".,'’").lower()
 
 

@@ -1,4 +1,4 @@
-"""German nouns and names: both have a capital, so a single word is a name only if there is evidence for it."""
+"""German nouns and names. Each noun has a capital, so a single word counts as a name only if there is evidence."""
 
 from __future__ import annotations
 
@@ -31,12 +31,19 @@ _NO_NAME = INSIDE | LOOSE | GERMAN_LOOSE
 
 
 def with_terms(text: str, names: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """Return the (start, end, kind) of names in a German text; single words without evidence for a name become terms.
+    """Return (start, end, kind) of the names in a German text. Words without evidence for a name get the kind ``term``.
 
-    Evidence is a place among the words of a longer name, use as a person's name, a noun before the word that says what
-    it is, a preposition before it without an article, or a capital or digit inside it. At the start of the text, a verb
-    after the word is evidence too, since a noun would have an article. Evidence in one place counts in the whole text.
-    A longer name that consists of terms becomes a term too.
+    ``names`` has the (start, end, kind) of all candidates. Any one of the following is evidence that a single word is a
+    name:
+
+    - it is part of a longer name, or is used as a person's name;
+    - the noun before it says what it is (die Stadt Worms);
+    - a preposition precedes it without an article (in Berlin);
+    - it has a capital or a digit inside;
+    - it begins the text and a verb follows, since a noun would have an article.
+
+    Evidence for one occurrence counts for all occurrences in the text. A longer name that consists of terms becomes a
+    term too.
     """
     found, confirmed = [], set()
     for first, end, kind in names:

@@ -1,4 +1,4 @@
-"""Alignment of a model's answer with the text of its chunk. A name that the text does not contain is made up."""
+"""Alignment of a model's answer with the text of its chunk. Names that the text does not contain are dropped."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ Span = tuple[int, int]
 def ground(answer: ParsedAnswer, text: str) -> Extraction:
     """Return the entities and relations of an answer that the text supports.
 
-    An entity that the text does not name is dropped, with its relations. An end of a relation that is no entity of the
-    answer becomes one if the text contains it word for word.
+    An entity that the text does not name is dropped, together with its relations. The source or target of a relation
+    may be missing among the answer's entities. It becomes an entity if the text contains it word for word; otherwise
+    the relation is dropped.
 
     Returns
     -------
-    Mentions of every place where an entity is named, in order of start; relations between the names of mentions.
+    An extraction with one mention for each occurrence of an entity in the text, in order of start. Sources and targets
+    of its relations are names of its mentions.
     """
     folded = fold(text)
     located: dict[str, tuple[NamedThing, list[Span]]] = {}
@@ -41,7 +43,10 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
 
 
 def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
-    """Return an entity with its name as the text writes it, unless the text writes only a part of the name."""
+    """Return an entity with its name replaced by ``written``, the spelling of the text.
+
+    If the text has only a part of the name, the entity is returned unchanged.
+    """
     is_whole = fold(written).letters == fold(thing.name).letters
     return replace(thing, name=" ".join(written.split())) if is_whole else thing
 
@@ -49,10 +54,11 @@ def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
 def _resolve_end(
     name: str, located: dict[str, tuple[NamedThing, list[Span]]], answer: ParsedAnswer, text: Folded
 ) -> str:
-    """Return the name of the mention that an end of a relation means; empty if there is none.
+    """Return the name of the entity that ``name``, a relation's source or target, refers to; empty if there is none.
 
-    It is the entity with that name, or else the only entity whose words include the end's words or are included in
-    them. Otherwise it is the end itself, if it was not dropped before and the text contains it.
+    First choice is the entity with this name. Second is the only entity whose words include all words of ``name``, or
+    whose words are all in ``name``. Third is ``name`` itself, if the text contains it and the answer does not list it
+    as an entity: it is then added to ``located``, which has each entity with its spans, by folded name.
     """
     letters = fold(name).letters
     if letters in located:
@@ -73,7 +79,10 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Return the entities without the spans that are inside a longer name, if others are left: York, not New York."""
+    """Return the entities without their spans inside the span of a longer name: York loses the one in New York.
+
+    An entity all of whose spans are inside longer names keeps them all.
+    """
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

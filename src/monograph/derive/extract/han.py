@@ -1,4 +1,4 @@
-"""Names and terms of Chinese text, which has neither spaces nor capitals: few, and only those with evidence."""
+"""Names and terms of Chinese text. It has neither spaces nor capitals, so only names with other evidence are found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from monograph.regex import regex
 
 MOST_TERMS = 64
 CHARACTERS_A_TERM = 40
-"""Chinese characters of a text for each repeated run that is kept."""
+"""A text of n Chinese characters gets at most n / CHARACTERS_A_TERM repeated terms, but at least one."""
 
 LONGEST_TERM = 8
 
@@ -18,10 +18,10 @@ _SURNAMES = (
     "王李张刘陈杨赵吴徐孙胡朱郭梁宋郑谢韩唐冯董萧曹袁邓傅沈彭吕苏卢蒋蔡贾魏薛"
     "阎潘杜戴钟汪姜范姚谭廖邹熊孟秦邱侯尹黎陶贺郝龚邵钱"
 )
-"""The most common surnames, without those that are everyday words."""
+"""The most common surnames, except those that are also everyday words (see _MORE_SURNAMES)."""
 
 _MORE_SURNAMES = "周林黄何罗许方高马余叶程任石江"
-"""Common surnames that are everyday words. They count only after a word that precedes persons."""
+"""Common surnames that are also everyday words. They count as surnames only after a word that precedes persons."""
 
 _AFTER_PERSON = (
     "先生|女士|小姐|教授|博士|老师|医生|律师|总统|主席|经理|说|表示|认为|指出|出生"
@@ -60,21 +60,21 @@ _OPENING = regex(
     r"\s*(?P<what>[\u4e00-\u9fff]{2,7}?)"
     r"(?=是(?:一|位于|中国)|位于|坐落|建[在于]|(?:\d{4}年)?(?:出生|生)[于在]|[(\uff08](?:[^()\uff08\uff09]{0,20}生于|\d{4}))"
 )
-"""The first words of a text, if it continues like a definition of them."""
+"""Matches the first words of a text as the group ``what``, if the words after them read like a definition."""
 
 
 def has_han(text: str) -> bool:
-    """Return whether a text has Chinese characters."""
+    """Return whether a text contains at least one Chinese character."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
 def han_names(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of the names in a Chinese text: foreign names, persons, places, the text's subject.
 
-    A foreign name has a dot (卡万·肖特) or a gloss in Latin letters. A person has a surname, and before or after it a
-    word that goes with persons. A place follows a word of place and ends in a character for places. The subject is the
-    name that the text begins with and then defines. Persons, places and the subject are yielded at all their
-    occurrences.
+    A foreign name has a dot (卡万·肖特) or a gloss in Latin letters. A person's name begins with a surname, and a word
+    that goes with persons precedes or follows the name. A place follows a word of place and ends in a character for
+    places. The subject is the name that the text begins with and then defines. All occurrences of persons, places and
+    the subject are yielded.
     """
     for match in _BY_SOUND.finditer(text):
         yield (*match.span(), "person")
@@ -93,10 +93,10 @@ def han_names(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def han_terms(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the (start, end) of repeated terms in a Chinese text: few, in order.
+    """Yield the (start, end) of the repeated terms in a Chinese text, in order. CHARACTERS_A_TERM limits their number.
 
-    A term is a run of two to eight characters between particles that occurs more than once. A run that occurs only
-    inside a longer one is left out.
+    A term is a run of two to eight characters, without particles, that occurs more than once. A run that occurs only
+    inside a longer term is left out.
     """
     pieces = []
     for run in _HAN.finditer(text):
@@ -118,7 +118,10 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:
-    """Return the count of each run that occurs more than once in the parts, and more often than any longer one."""
+    """Return {run of characters: count} for runs that occur more than once and more often than any longer run.
+
+    ``parts`` are the Chinese texts between particles.
+    """
     repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

@@ -40,10 +40,10 @@ _KIND_OF = {word: kind for kind, words in _WORDS.items() for word in (kind, *wor
 
 
 def kind_of(word: str) -> str:
-    """Return the kind that a model's word for a type means; empty if it means none.
+    """Return the kind of entity that a model's word for a type means; an empty text if the word is unknown.
 
-    Case, plural and the words after the first known one do not matter: ``Persons``, ``PERSON/ROLE`` and ``person
-    (real)`` are all ``person``.
+    Case and plural do not matter, and of several words the first known one counts: ``Persons``, ``PERSON/ROLE`` and
+    ``person (real)`` all mean ``person``.
     """
     words = re.findall(r"[a-z]+", word.lower()[:80].replace("_of_", " "))
     if not words or len(words) > 6:
@@ -71,7 +71,7 @@ _NOUNS = {
     "canción cuadro",
     "date": "date decade age jahr tag monat datum jahrhundert año día mes fecha siglo",
 }
-"""Nouns in questions, in addition to the words of models that :func:`kind_of` knows."""
+"""Nouns after *which* and *what* in questions, by kind. The words that :func:`kind_of` knows are used in addition."""
 
 _KIND_ASKED = {word: kind for kind, words in _ASKING.items() for word in words.split()}
 _KIND_OF_NOUN = {word: kind for kind, words in _NOUNS.items() for word in words.split()}
@@ -83,32 +83,38 @@ _AMOUNTS = {
     "wie": frozenset(("viel", "viele", "alt", "lang", "weit", "hoch", "groß", "tief")),
 }
 _LOOKED_AT = 3
-"""Words after *which* or *what* among which its noun is searched."""
+"""Number of words after *which* or *what* that are searched for a noun."""
 
 _PROPER = frozenset(("person", "organisation", "place", "work", "event"))
 _COMPARED = ("person", "organisation", "place", "work", "event", "date", "quantity", "term")
-"""Kinds that a question is compared with if its words name none."""
+"""Kinds whose vectors :func:`nearest_kind` compares with a question's, when the question's words name no kind."""
 
 _WORD = regex(r"[^\W_]+(?:['’]s)?")
 
 
 def answer_kinds(text: str, types: Iterable[str] = ()) -> frozenset[str]:
-    """Return the kinds of :data:`monograph.values.ENTITY_KINDS` that answer a question; empty if its words name none.
+    """Return the kinds of entities that can answer a question, a part of :data:`monograph.values.ENTITY_KINDS`.
+
+    The set is empty if no word of the question names a kind.
 
     Parameters
     ----------
     text:
-        The question, in English, German or Spanish. Its first question word decides: who asks for persons, where for
-        places, when for dates and times, how many for quantities, which and what for the kind of the noun after them.
+        The question, in English, German or Spanish. Its first question word decides. *Who* asks for persons, *where*
+        for places, *when* for dates and times, *how many* for quantities. *Which* and *what* ask for the kind of the
+        noun after them.
     types:
-        Types of the answer in a language model's own words. If any of them means a kind, they are used instead.
+        Types of the answer in a language model's own words. If any of these words means a kind, ``text`` is ignored.
     """
     named = {kind for kind in map(kind_of, types) if kind}
     return _widen(named or _read_kinds([word.replace("’", "'").lower() for word in _WORD.findall(text)]))
 
 
 def nearest_kind(embedder: Embedder, vector: Float32) -> frozenset[str]:
-    """Return the kind whose name is nearest to a question's vector, float32 (dimension,), and related kinds."""
+    """Return the kind whose name, embedded, is nearest to a question's vector, together with the related kinds.
+
+    ``vector`` is float32 of shape (dimension,). ``date`` and ``time`` are related. ``name`` is related to proper names.
+    """
     cosines = embedder.embed(list(_COMPARED), "document") @ vector
     return _widen({_COMPARED[int(np.argmax(cosines))]})
 
@@ -127,6 +133,10 @@ def _read_kinds(words: list[str]) -> set[str]:
 
 
 def _widen(kinds: set[str]) -> frozenset[str]:
-    """Return kinds with ``date`` and ``time`` added to each other, and ``name`` (kind unknown) to proper names."""
+    """Return the kinds and their related kinds.
+
+    ``date`` adds ``time``, and ``time`` adds ``date``. A kind of proper names, such as ``person``, adds ``name``, the
+    kind of names whose kind is unknown.
+    """
     more = {"name"} if _PROPER & kinds else set()
     return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))

@@ -42,7 +42,7 @@ _RULE = regex(r"^[\s|:\-+=_*.]*$")
 
 
 def read_lines(answer: str) -> list[Record]:
-    """Return the records in the lines of an answer; other lines are skipped."""
+    """Return the entities and relations in the lines of an answer, as records. Other lines are skipped."""
     for pattern, replacement in _REWRITTEN:
         answer = pattern.sub(replacement, answer)
     records: list[Record] = []
@@ -82,7 +82,10 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """Return a key and its value, as in ``Name: Ada``; None for other lines. A tag before bars or arrows is no key."""
+    """Return (key, value) of a line such as ``Name: Ada``; None for other lines.
+
+    A word before fields with bars or arrows, such as ``entity: Ada | person``, is a tag and no key.
+    """
     match = _KEYED.match(line)
     if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
         return None
@@ -93,7 +96,10 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return the section that a title, or the header of a table, opens; None for other lines."""
+    """Return whether a line begins a section of entities or of relations; None if it begins none.
+
+    Such a line is a title or the header of a table.
+    """
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
         meanings = {meaning_of(cell) for cell in cells}
@@ -105,7 +111,7 @@ def _read_title(line: str) -> Tag | None:
 
 
 def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a line that is no key with a value: nearly always one or none."""
+    """Yield the records of a line that is not of the form ``key: value``. Nearly every line has one record or none."""
     tagged = _TAGGED.match(line)
     if tagged is not None and tagged[3]:
         tag: Tag = "relation" if tagged[1].lower().startswith("rel") else "entity"
@@ -122,7 +128,7 @@ def _read_line(line: str, section: Tag | None) -> Iterator[Record]:
 
 
 def _make_record(tag: Tag, fields: list[str]) -> Record:
-    """Return the record of some fields, of which the first may contain arrows, or a description in brackets."""
+    """Return the record of some fields. The first field may contain arrows, or a description in brackets."""
     if len(fields) == 1 and tag == "entity" and (described := _DESCRIBED.match(fields[0])):
         return Record(tag, tuple(part or "" for part in described.groups()))
     if tag == "relation" and fields and _ARROW.search(fields[0]):
@@ -156,7 +162,7 @@ def _split_at_arrows(text: str) -> list[str]:
 
 
 def _split_cells(line: str) -> list[str]:
-    """Return the cells between bars, without a table's outer bars."""
+    """Return the cells of a line between its bars. A bar at the line's start or end, as in a table, adds no cell."""
     if "|" not in line:
         return []
     cells = [cell.strip() for cell in line.split("|")]
@@ -164,7 +170,10 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields after a tag: between bars, else in quotes, else between commas or semicolons."""
+    """Return the fields after a tag: they are separated by bars.
+
+    Without bars, the texts in quotation marks are the fields. Without both, commas or semicolons separate the fields.
+    """
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

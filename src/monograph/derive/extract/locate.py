@@ -29,7 +29,7 @@ _GENERIC = frozenset(_GENERIC_WORDS.split())
 class Folded:
     """Text folded for the comparison of names: its letters and digits, without case and accents.
 
-    For each letter in ``letters``, ``starts`` and ``ends`` are the offsets in ``text`` of the character that it folds.
+    ``letters[i]`` comes from the character ``text[starts[i]:ends[i]]``, with its combining accents.
     """
 
     text: str
@@ -38,7 +38,10 @@ class Folded:
     ends: list[int]
 
     def occurrences(self, letters: str) -> list[tuple[int, int]]:
-        """Return the spans of the text, ascending and without overlaps, in which whole words fold to ``letters``."""
+        """Return the (start, end) of the places in the text where whole words fold to ``letters``.
+
+        Spans are ascending and do not overlap. Only the first MAX_OCCURRENCES are returned.
+        """
         spans: list[tuple[int, int]] = []
         index = self.letters.find(letters) if letters else -1
         while index >= 0 and len(spans) < MAX_OCCURRENCES:
@@ -60,7 +63,7 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Return a text folded for comparison: ``Émile-Zola's`` becomes ``emilezolas``."""
+    """Fold a text for the comparison of names: ``Émile-Zola's`` becomes ``emilezolas``. See :class:`Folded`."""
     letters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -77,13 +80,13 @@ def fold(text: str) -> Folded:
 
 
 def _is_unspaced_at(text: str, index: int) -> bool:
-    """Return whether a character before or after an offset is of a script without spaces between words."""
+    """Return whether the character before or after an offset belongs to a script that puts no spaces between words."""
     return _UNSPACED.search(text, max(0, index - 1), index + 1) is not None
 
 
 @functools.lru_cache(maxsize=4096)
 def _fold_character(character: str) -> str:
-    """Return a character folded for comparison; empty for spaces, dashes, quotes and similar characters."""
+    """Return the letters that a character folds to; an empty text for spaces, dashes, quotes and similar characters."""
     if character in _DROPPED or unicodedata.category(character) in _DROPPED_CATEGORIES:
         return ""
     plain = unicodedata.normalize("NFKD", character).casefold()
@@ -95,7 +98,7 @@ def _joins_digits(text: str, index: int) -> bool:
 
 
 def _in_word(text: str, index: int, extra: str = "") -> bool:
-    """Return whether the character at an offset continues a word; False for offsets outside the text."""
+    """Return whether the character at an offset is part of a word, or is in ``extra``; False outside the text."""
     if not 0 <= index < len(text):
         return False
     character = text[index]
@@ -108,14 +111,15 @@ def _in_word(text: str, index: int, extra: str = "") -> bool:
 
 
 def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
-    """Return every span in which a text names something.
+    """Return the (start, end) of the occurrences of a name in a text, at most the first MAX_OCCURRENCES.
 
-    The whole name is searched first, then with or without a plural's ``s``, then its longest distinctive part. For a
-    person, that is any capitalised word of the name; for others, it has at least half of the name's letters.
+    The whole name is searched first. If it does not occur, it is searched with a plural's ``s`` or ``es`` added or an
+    ``s`` removed. Then its longest distinctive part that occurs is searched. For the kind ``person``, a part may be any
+    capitalised word of the name; for other kinds, it must have at least half of the name's letters.
 
     Returns
     -------
-    Spans ``text[start:end]``, ascending; none if the text does not name it.
+    Spans ``text[start:end]``, ascending; an empty list if the text does not contain the name.
     """
     letters = fold(name).letters
     is_abbreviation = len(name) <= 3 and name.isupper()
@@ -135,7 +139,7 @@ def locate(name: str, kind: str, text: Folded) -> list[tuple[int, int]]:
 
 
 def _split_name(name: str) -> list[str]:
-    """Return the runs of a name's words, those with the most letters first."""
+    """Return the distinctive parts of a name, each a run of its words, those with the most letters first."""
     words = [word for word in re.split(r"[\s\-\u2010-\u2015_/()\[\],]+", name) if word]
     if not 1 < len(words) <= 12:
         return []

@@ -1,4 +1,4 @@
-"""Parser of records in an answer's JSON: complete, one object a line, cut off, or nearly JSON."""
+"""Parser of records in an answer's JSON, which may be complete, one object a line, cut off, or slightly invalid."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from monograph.regex import regex
 _MAX_DEPTH = 8
 _MAX_ATTEMPTS = 300
 _MAX_OBJECT = 2_000
-"""Most characters of an object that is repaired. A longer one is cut, since the time of some repairs is quadratic."""
+"""Most characters of an invalid object that is repaired. A longer one is cut first, as some repairs are quadratic."""
 _OPENING = regex(r"[{\[](?=\s*[{\[\"'\w])")
 _FLAT = regex(r"\{[^{}]*\}?")
 
 
 def read_objects(answer: str) -> list[Record]:
-    """Return the records in the JSON values of an answer; from a broken value, those of its readable objects."""
+    """Return the entities and relations in the JSON values of an answer, as records.
+
+    If a value is broken, the records of each object in it that can be parsed or repaired are returned.
+    """
     decoder = json.JSONDecoder(strict=False)
     records: list[Record] = []
     unread = []
@@ -50,7 +53,10 @@ def read_objects(answer: str) -> list[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records in a JSON value that is part of a section of entities or of relations."""
+    """Yield the records in a JSON value, nested ``depth`` levels deep, of a section of entities or of relations.
+
+    ``section`` is None if it is unknown which of the two the value lists.
+    """
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -73,7 +79,7 @@ def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
 
 
 def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
-    """Yield the records of a list of texts, which is one record, or a list of names."""
+    """Yield the records of a list of texts: one record if the texts are its fields, or one entity for each name."""
     tag = section_of(texts[0])
     if tag is not None and len(texts) > 2:
         yield Record(tag, tuple(texts[1:]))
@@ -87,7 +93,10 @@ def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records under a key: the title of a section, a kind with its names, or a name with its description."""
+    """Yield the records of one member of an object.
+
+    The key may be the title of a section, a kind whose value lists names, or a name whose value describes it.
+    """
     inner = section_of(key) or section
     if isinstance(value, str):
         if section == "entity" and not meaning_of(key):

@@ -1,7 +1,7 @@
 """Parser of a model's answer, whatever its form.
 
-Small models are asked for one form and give many: tuples, bars, tables, JSON that is cut off, with prose around it.
-All that can be read is read, within limits. No answer raises an error.
+Small models are asked for one form, but answer in many: tuples, bars, tables, or JSON that is cut off, with prose
+around it. The parser reads every record that it recognises, within limits. No answer raises an error.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_ENTITIES = 64
 MAX_RELATIONS = 96
 """Most relations of one answer that are kept."""
 MAX_NAME = 120
-"""Most characters of a name; a longer text is no name."""
+"""Most characters of a name. A record with a longer name is dropped."""
 MAX_DESCRIPTION = 400
 """Most characters of a description; the rest is cut off."""
 MAX_KEYWORDS = 8
@@ -53,7 +53,7 @@ _WORDS_OF_STRENGTH = (
 
 @dataclass(frozen=True, slots=True)
 class NamedThing:
-    """An entity that an answer names; ``kind`` is one of ENTITY_KINDS, or empty."""
+    """An entity that an answer names. ``kind`` is one of ENTITY_KINDS, or empty if the answer's kind is unknown."""
 
     name: str
     kind: str = ""
@@ -62,9 +62,9 @@ class NamedThing:
 
 @dataclass(frozen=True, slots=True)
 class ParsedAnswer:
-    """Parsed answer: each name and each pair of ends once, in the order of the answer.
+    """Entities and relations of an answer, in its order. Each name, and each (source, target), occurs once.
 
-    The ends of a relation are names as the answer writes them.
+    The source and target of a relation are names as the answer writes them. They need not be among the entities.
     """
 
     entities: tuple[NamedThing, ...] = ()
@@ -72,7 +72,7 @@ class ParsedAnswer:
 
 
 def parse(answer: str) -> ParsedAnswer:
-    """Return the entities and relations of an answer; none if it cannot be read. Never raises.
+    """Return the entities and relations of an answer. The result is empty if no record is recognised. Never raises.
 
     Parameters
     ----------
@@ -100,9 +100,9 @@ def parse(answer: str) -> ParsedAnswer:
 
 
 def strength_of(text: str) -> float:
-    """Return a strength in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
+    """Return the strength of a relation, in (0, 1]: ``8``, ``8/10``, ``0.8``, ``80%`` and ``strong`` are all 0.8.
 
-    Whole numbers up to 10 are tenths, larger ones hundredths. The smallest strength is 0.05.
+    A whole number up to 10 is divided by 10, a larger number by 100. The smallest strength is 0.05.
     """
     match = _NUMBER.search(text)
     if match is None:
@@ -124,7 +124,7 @@ def _is_strength(field: str) -> bool:
 
 
 def _is_relation(record: Record) -> bool:
-    """Return whether a record with an entity's tag is a relation: it has two names and a strength."""
+    """Return whether a record is a relation although it is tagged as an entity: it has two names and a strength."""
     fields = record.fields
     return record.tag == "entity" and len(fields) > 3 and not kind_of(fields[1]) and _is_strength(fields[-1])
 
@@ -140,9 +140,9 @@ def _read_entity(record: Record) -> NamedThing | None:
 
 
 def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation | None:
-    """Return the relation of a record, or None if it has no two names.
+    """Return the relation of a record, or None if the record does not have two names.
 
-    If the second field is no known entity and the third is, the third is the target.
+    The second field is the target. If it is not among ``entities`` and the third field is, the third is the target.
     """
     first, second, *rest = (*record.fields, "", "")
     rest = [field for field in rest if field.strip()]
@@ -161,7 +161,7 @@ def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation 
 
 
 def _clean(text: str, limit: int) -> str:
-    """Return one line of printable text without quotes around it, cut after the last word that fits."""
+    """Return a text as one printable line without quotes around it, cut after the last word that fits ``limit``."""
     text = " ".join(
         "".join(character if character.isprintable() else " " for character in text[: limit * 4]).split()
     ).strip(_QUOTES)
@@ -171,7 +171,7 @@ def _clean(text: str, limit: int) -> str:
 
 
 def _clean_name(text: str) -> str:
-    """Return a name without the signs and labels that models put around it; empty if it is too long for a name."""
+    """Return a name without the signs and labels that models put around it; empty if it exceeds MAX_NAME."""
     name = _LABEL.sub("", _clean(text, MAX_NAME * 2)).strip(_EDGES)
     if name.count("(") > name.count(")"):
         name += ")"

@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from monograph.text_pass._text_pass import Lexicon, Mentions
 
 MOST_MENTIONS = 2_000
-"""Most mentions of one chunk; later ones are dropped."""
+"""Most mentions of one chunk. Later mentions are dropped."""
 
 LONGEST_NAME = 120
-"""Most characters of a name; a longer run is no name."""
+"""Most characters of a name. A longer run of capitalised words is not a name."""
 
 _LONGEST_YEAR = 4
 
 WORDS_A_PHRASE = 40
-"""Words of a text for each key phrase that is kept."""
+"""A text of n words gets about n / WORDS_A_PHRASE key phrases."""
 
 MOST_PHRASES = 64
 
@@ -54,22 +54,24 @@ _SPEAKER = regex(
 
 
 NEAR = 2_000
-"""Characters around a word at the start of a sentence in which its form in small letters is searched."""
+"""Number of characters before and after a word at the start of a sentence that are searched for the word in lower case.
+"""
 
 ALSO_NAMES = frozenset(("will", "may"))
-"""Function words that are first names too: at the start of a sentence both readings are returned."""
+"""Function words that are also first names. At the start of a sentence, names with and without them are returned."""
 
 _SHORTEST_NAME = 2
 _GENITIVES = ("'s", "’s")
 _MASKS = [chr(code) for code in range(0x2C00, 0x2C2F)]
-"""Glagolitic capitals, which occur in no word of the lists."""
+"""Glagolitic capitals, which occur in no word list. One replaces İ and Σ while names are searched."""
 
 
 class PatternExtractor:
     """Extractor that finds entities by patterns.
 
-    Names, titles and speakers are known by their capitals; dates, amounts, codes and quotes by their shape. Key phrases
-    are terms. It finds no relations: without a model, the graph relates entities that one sentence names.
+    It recognises names, titles and speakers by their capitals, and dates, amounts, codes and quotes by their shape. Key
+    phrases become entities of the kind ``term``. It finds no relations: without a model, the graph relates entities
+    that occur in one sentence.
     """
 
     key = "pattern/4"
@@ -82,7 +84,7 @@ class PatternExtractor:
 
 
 def mentions(text: str) -> list[Mention]:
-    """Return the mentions in a text, in order of start, longer before shorter; each span once."""
+    """Return the mentions in a text, each span once, in order of start. Of equal starts, the longer one comes first."""
     shaped = {(start, end): kind for start, end, kind in shapes(text)}
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     occupied = sorted(
@@ -106,12 +108,15 @@ def mentions(text: str) -> list[Mention]:
 
 @functools.cache
 def _mentions() -> Mentions[Mention]:
-    """Return the compiled code that merges and builds mentions. Built once."""
+    """Return the compiled object that merges spans and builds mentions. It is created once per process."""
     return compiled.Mentions(list(ENTITY_KINDS), Mention)
 
 
 def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
-    """Return the spans of the phrases that are most telling for a text, in order: few, and none with a capital."""
+    """Return the (start, end) of the phrases that best characterise a text, in order. No phrase contains a capital.
+
+    At most one phrase for each WORDS_A_PHRASE words is returned. ``language`` is a key of FUNCTION_WORDS.
+    """
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
 
@@ -126,7 +131,7 @@ def speakers(text: str) -> Iterator[tuple[int, int, str]]:
 
 @functools.cache
 def _lexicon() -> Lexicon:
-    """Return the words that show what is a name, as a compiled lexicon. Built once."""
+    """Return the word lists for finding names, as a compiled lexicon. It is built once per process."""
     sets = {
         "also_names": ALSO_NAMES,
         "firm": FIRM,
@@ -145,14 +150,16 @@ def _lexicon() -> Lexicon:
 
 
 def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int, str]]:
-    """Return (start, end, kind) of the names in a text, in order of start; readings of one run of words overlap.
+    """Return (start, end, kind) of the names in a text, in order of start.
+
+    If a run of words can be read as one name or as several, all readings are returned, and their spans overlap.
 
     Parameters
     ----------
     text, language:
-        A text and its language, one of FUNCTION_WORDS.
+        A text, and its language as a key of FUNCTION_WORDS.
     taken:
-        Spans, ascending, that contain no part of a name.
+        Spans of other mentions, such as dates, ascending. No name overlaps them.
     """
     masked = text
     if "İ" in text or "Σ" in text:
@@ -178,7 +185,10 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
-    """Return whether the text near a word contains it, with a genitive ``'s`` that follows it, in small letters."""
+    """Return whether ``text[start:end]``, a word, also occurs in lower case within NEAR characters.
+
+    A genitive ``'s`` after the word is part of it. ``occupied`` are the spans of other mentions.
+    """
     stop = next((first for first, _ in occupied if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])

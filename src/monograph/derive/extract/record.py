@@ -17,8 +17,8 @@ MAX_RECORDS = 400
 class Record:
     """Fields of an entity or relation, in the order of the prompt.
 
-    An entity has name, kind and description. A relation has source, target and, in any order, description, keywords and
-    strength. Missing fields at the end are left out.
+    ``tag`` is ``entity`` or ``relation``. An entity has the fields name, kind and description. A relation has source
+    and target, followed by description, keywords and strength in any order. Missing fields at the end are left out.
     """
 
     tag: Tag
@@ -41,7 +41,7 @@ _TAGS = {"entity", "relation", "relationship", "node", "edge"}
 
 
 def meaning_of(key: str) -> str:
-    """Return the field that a key or a column's title means; empty if it means none."""
+    """Return the field of a record (``name``, ``source``, …) that a key or column title means; empty if unknown."""
     return _MEANING.get(_normalize_key(key), "")
 
 
@@ -54,7 +54,10 @@ _ENTITIES = {"entity", "entities", "nodes", "names", "mentions"}
 
 
 def section_of(title: str) -> Tag | None:
-    """Return whether a title or key announces entities or relations; entities if it names both, None if neither."""
+    """Return ``entity`` or ``relation``, whichever a title or key announces; None if it announces neither.
+
+    If it names both, return ``entity``.
+    """
     words = set(re.findall(r"[a-z]+", title.lower()))
     if words & _ENTITIES:
         return "entity"
@@ -62,7 +65,10 @@ def section_of(title: str) -> Tag | None:
 
 
 def as_field(value: Any) -> str:
-    """Return a JSON value as one field: items of a list are joined by commas, an object is empty."""
+    """Return a JSON value as the text of one field.
+
+    The texts of a list are joined by commas. An object, a boolean and null become an empty text.
+    """
     if isinstance(value, list):
         return ", ".join(item for item in value if isinstance(item, str))
     if isinstance(value, dict) or value is None or isinstance(value, bool):
@@ -71,10 +77,10 @@ def as_field(value: Any) -> str:
 
 
 def from_keys(values_by_key: Mapping[str, Any]) -> Record | None:
-    """Return the record of fields with any names; None if they are no record.
+    """Return the record in a JSON object, whatever its keys are called; None if it is neither an entity nor a relation.
 
-    If several keys mean the same field, the most specific one with a value counts. So a kind is read from
-    ``entity_type`` rather than from ``type``, and never from a value such as ``entity``.
+    :func:`meaning_of` says which field each key means. If several keys mean the same field, the most specific key with
+    a value counts: ``entity_type`` before ``type``. A value such as ``entity`` is never taken for a kind.
     """
     plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := as_field(value))}
     fields = {}

@@ -16,10 +16,10 @@ percent Prozent million billion trillion euro euros dollar dollars pounds km kg 
 ft acres hectares Millionen Milliarden Euro millones kB MB GB TB ms Hz kHz MHz GHz kW MW GW kWh MWh GWh
 """
 )
-"""Units after an amount. No ASCII letter may follow them."""
+"""Units that may follow an amount. A unit counts only if no ASCII letter follows it."""
 
 MAGNITUDES = words("million billion trillion m bn k")
-"""Magnitudes after an amount of a currency."""
+"""Magnitudes that may follow an amount of money."""
 
 _MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=lambda month: (-len(month), month)))})\b\.?"
 # Tried in this order, from the first character of a word with a digit, or from the month before it.
@@ -55,9 +55,9 @@ _LONGEST_MONTH = 12
 
 
 def shapes(text: str) -> list[tuple[int, int, str]]:
-    """Return (start, end, kind) of the mentions of known shapes in a text: addresses first, then numbers, then quotes.
+    """Return (start, end, kind) of all addresses in a text, then of its numbers, then of its quotes.
 
-    Addresses and numbers never overlap.
+    Numbers are dates, times, amounts and codes. Addresses and numbers never overlap.
     """
     mentions: list[tuple[int, int, str]] = []
     if "http" in text or "www." in text:
@@ -71,7 +71,7 @@ def shapes(text: str) -> list[tuple[int, int, str]]:
 
 
 def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """Return a text of the same length in which some spans, ascending, are blanked out with NUL characters."""
+    """Return a text of the same length in which the characters of ``spans``, which are ascending, are NUL."""
     if not spans:
         return text
     parts, position = [], 0
@@ -82,7 +82,7 @@ def without(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def numbers(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) of dates, times, amounts and codes, in order."""
+    """Yield (start, end, kind) of the dates, times, amounts and codes in a text, in order."""
     end = 0
     while (digit := _DIGIT.search(text, end)) is not None:
         start = _find_start(text, digit.start(), end)
@@ -100,7 +100,11 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of a digit's word or currency sign; the digit itself if it continues an earlier match."""
+    """Return the start of the word, or of the currency sign, that a digit belongs to.
+
+    ``digit`` is the digit's offset, ``end`` the end of the match before it. If that match ends inside the word, return
+    ``digit``.
+    """
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1
@@ -114,7 +118,7 @@ def _find_start(text: str, digit: int, end: int) -> int:
 
 
 def _find_month(text: str, number: int, end: int) -> int:
-    """Return the start of the month before a number; the number's own start if there is none."""
+    """Return the start of the name of a month before a number; without such a name, ``number``, the number's start."""
     start = number
     while start - 2 > end and text[start - 1] == " ":
         before = _LAST_WORD.search(text, max(end, start - _LONGEST_MONTH - 1), start - 1)
@@ -127,7 +131,7 @@ def _find_month(text: str, number: int, end: int) -> int:
 
 
 def quotes(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield (start, end, kind) of the texts in quotation marks, in order, without the marks."""
+    """Yield (start, end, kind) of the quoted texts, in order. Spans do not include the quotation marks."""
     end = 0
     # To search for an opening mark is much faster than to try the whole expression everywhere.
     while (opening := _OPENING.search(text, end)) is not None:

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc, Span
 
 BATCH = 32
-"""Chunks that the pipeline processes together."""
+"""Number of chunks that the pipeline processes in one batch."""
 MAX_TERM = 6
-"""Most words of a noun phrase that is a term."""
+"""Most words of a noun phrase that becomes a term. Longer phrases are skipped."""
 
 _INTRODUCING = {"DET", "PRON", "NUM", "PUNCT", "SPACE", "ADP", "CCONJ"}
 
 
 class SpacyExtractor:
-    """Extractor that runs a spaCy pipeline. If the pipeline parses, its noun phrases are terms.
+    """Extractor that runs a spaCy pipeline. If the pipeline has a parser, noun phrases become entities of kind term.
 
-    Labels of any scheme are mapped to :data:`monograph.values.ENTITY_KINDS`. Numbers written as words (``two``,
+    Entity labels of any scheme are mapped to :data:`monograph.values.ENTITY_KINDS`. Numbers written as words (``two``,
     ``first``) are left out. It finds no relations.
 
     Parameters
@@ -81,7 +81,7 @@ class SpacyExtractor:
 
 
 def _find_terms(document: Doc) -> Iterator[Mention]:
-    """Yield the noun phrases outside entities, without the words that introduce them."""
+    """Yield the noun phrases that overlap no entity, without the words that introduce them, such as articles."""
     if document.vocab.get_noun_chunks is None or not document.has_annotation("DEP"):
         return
     named = {index for span in document.ents for index in range(span.start, span.end)}

@@ -1,4 +1,4 @@
-"""Reranker by the cosines of an embedder: a better one than the file's, for the few texts that were found."""
+"""Reranker by the cosines of an embedder, which is better than the file's own and reads only the texts of hits."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from monograph.values import Float64
 
 
 class EmbedderReranker:
-    """Reranker that scores a text by the cosine of its vector and the question's. No model reads both together.
+    """Reranker that scores a text by the cosine between its vector and the question's vector.
 
     Parameters
     ----------
     embedder:
-        An embedder other than the file's, whose cosines are part of the search already.
+        An embedder other than the file's own: the search has already used the cosines of the file's embedder.
     weight:
-        Weight of the scores relative to those of the search.
+        Weight of the cosines relative to the scores of the search.
     """
 
     def __init__(self, embedder: Embedder, weight: float = 1.0) -> None:
@@ -28,7 +28,7 @@ class EmbedderReranker:
         self.spec = f"embedder:{embedder.spec}"
         """``embedder:`` and the spec of the embedder."""
         self.weight = weight
-        """Weight of the scores relative to those of the search."""
+        """Weight of this reranker's scores relative to the scores of the search."""
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:
         """Return the cosine of each text, from -1 to 1. See :class:`monograph.models.Reranker`.

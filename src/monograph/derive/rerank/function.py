@@ -1,4 +1,4 @@
-"""Reranker that calls a function of the user."""
+"""Reranker that calls a function that the user wrote."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from monograph.values import Float64
 
 
 class ScoringFunction:
-    """Reranker that calls a function of a question and texts. It returns a score for each text, the higher the better.
+    """Reranker that calls a function with a question and a list of texts, and uses the scores that it returns.
 
     Parameters
     ----------
     function:
-        Called from several threads at once. The score of a text must not depend on the other texts.
+        Returns one score for each text, in order; higher is better. It is called from several threads at once. The
+        score of a text must not depend on the other texts.
     key:
-        Name of the function and of every setting that changes its scores, which are stored in the memo under this key.
+        Name of the function, with every setting that changes its scores. Scores are stored in the memo under this key.
     weight:
-        Weight of the scores relative to those of the search.
+        Weight of the function's scores relative to the scores of the search.
 
     Raises
     ------
@@ -33,7 +34,7 @@ class ScoringFunction:
             raise InputError("the scoring function has no key", "name it and the settings that change its scores")
         self._function = function
         self.weight = weight
-        """Weight of the scores relative to those of the search."""
+        """Weight of this reranker's scores relative to the scores of the search."""
         self.key = self.spec = f"function/{key}"
         """``function/`` and the given key: only the caller can build this reranker again."""
 
@@ -43,7 +44,7 @@ class ScoringFunction:
         Raises
         ------
         ModelUnavailable
-            If the function raises, or returns no numbers.
+            If the function raises, or returns something other than numbers.
         """
         try:
             return np.asarray(self._function(question, list(texts)), dtype=np.float64)

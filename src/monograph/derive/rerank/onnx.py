@@ -19,8 +19,8 @@ _HINT = "name a folder with a cross-encoder of one or two labels: model.onnx and
 class CrossEncoderSettings:
     """Options of a cross-encoder.
 
-    ``max_tokens`` limits a question and a text together. ``batch_size`` is the number of pairs in a batch. ``weight``
-    is the weight of the scores relative to those of the search.
+    ``max_tokens`` is the most tokens of a question and a text together. ``batch_size`` is the number of (question,
+    text) pairs in a batch. ``weight`` is the weight of the model's scores relative to the scores of the search.
     """
 
     max_tokens: int = 512
@@ -36,14 +36,15 @@ class CrossEncoderSettings:
 class OnnxReranker:
     """Reranker that runs a cross-encoder in ONNX form.
 
-    The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. The score is read
-    from the output ``logits``, or else from the first output. Shapes (batch,) and (batch, 1) are the score; of shape
-    (batch, 2) it is the second value minus the first. If a pair is too long, its longer part is truncated.
+    The model takes ``input_ids`` and, if it declares them, ``attention_mask`` and ``token_type_ids``. The scores are
+    read from the output ``logits``; without one of that name, from the first output. An output of shape (batch,) or
+    (batch, 1) has the scores themselves. If its shape is (batch, 2), the score is the second value minus the first. If
+    a question and a text are too long together, the longer one is truncated.
 
     Parameters
     ----------
     source:
-        Folder with ``tokenizer.json`` and one ``*.onnx`` file, or ``model.onnx`` among several.
+        Folder with ``tokenizer.json`` and one ``*.onnx`` file. If it has several, the model is ``model.onnx``.
     settings:
         Options of the cross-encoder.
 
@@ -67,12 +68,12 @@ class OnnxReranker:
         self.key = f"cross-encoder/{self._model.key({'max_tokens': settings.max_tokens})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change scores."""
         self.weight = settings.weight
-        """Weight of the scores relative to those of the search."""
+        """Weight of this reranker's scores relative to the scores of the search."""
         self._run([("a", "b")])  # A model that is no cross-encoder fails here, not at the first search.
 
     @classmethod
     def from_spec(cls, source: str) -> OnnxReranker:
-        """Return the reranker for the rest of a spec after ``onnx:``: a folder and, after ``#``, settings as JSON."""
+        """Return the reranker for the part of a spec after ``onnx:``: a folder and, after ``#``, settings as JSON."""
         return cls(*read_spec(source, CrossEncoderSettings()))
 
     def score(self, question: str, texts: Sequence[str]) -> Float64:

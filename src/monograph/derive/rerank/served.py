@@ -17,7 +17,7 @@ from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
 
 TIMEOUT = 60.0
-"""Seconds for one try."""
+"""Most seconds of one try of a request."""
 
 RETRIES = 2
 """Retries after the first try: few, since a user waits for the hits."""
@@ -27,8 +27,8 @@ RETRIES = 2
 class ServedRerankerSettings:
     """Options of requests to a rerank server.
 
-    ``max_characters`` cuts longer texts; 0 cuts none. ``batch_size`` is the number of texts in a request. ``weight`` is
-    the weight of the scores relative to those of the search.
+    ``max_characters`` is the most characters of a text: longer texts are cut, with 0 none is. ``batch_size`` is the
+    number of texts in a request. ``weight`` is the weight of the server's scores relative to the scores of the search.
     """
 
     max_characters: int = 0
@@ -44,17 +44,17 @@ class ServedRerankerSettings:
 class ServedReranker(ServedModel):
     """Reranker behind ``BASE_URL/rerank``; failed requests are retried.
 
-    Requests have Cohere's form, which most servers understand. A server that asks for ``texts`` gets TEI's form
-    instead.
+    Requests have the form of Cohere's API, which most servers understand. If a server refuses a request and its error
+    mentions ``texts``, the request is sent again in the form of TEI's API, and so are all later ones.
 
     Parameters
     ----------
     base_url:
-        URL up to and without ``/rerank``: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
+        URL of the API without ``/rerank`` at its end: ``https://api.cohere.com/v2``, ``http://127.0.0.1:8000/v1``.
     settings:
         Options of the requests.
     model, api_key, timeout, retries:
-        As for :class:`monograph.derive.server.ServedModel`, which also says what is raised.
+        See :class:`monograph.derive.server.ServedModel`, also for the errors.
     """
 
     kind: ClassVar[str] = "rerank"
@@ -82,7 +82,7 @@ class ServedReranker(ServedModel):
         super().__init__(base_url, model, loading.changed_of(settings), api_key, timeout, retries)
         self._settings = settings
         self.weight = settings.weight
-        """Weight of the scores relative to those of the search."""
+        """Weight of this reranker's scores relative to the scores of the search."""
         self.key = f"rerank/{model}" + (f"/{settings.max_characters}" if settings.max_characters else "")
         """Name of the model, and ``max_characters`` if it is set; not the address, so that a server may move."""
 

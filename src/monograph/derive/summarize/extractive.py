@@ -1,4 +1,4 @@
-"""Extractive summaries, without a model: the sentences that cover most of the others."""
+"""Extractive summaries, without a model: the sentences that are most similar to all sentences of the texts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from monograph.derive.tokens import count_tokens, first_tokens, token_ids
 from monograph.values import Float32, Quote, SummaryText
 
 MAX_TEXT = 12_000
-"""Most characters of a text that are read. Only chunks that a caller has cut are longer."""
+"""Most characters of a text that are read. Only passages that a caller gave as chunks can be longer."""
 MAX_SENTENCES = 400
-"""Most sentences that are compared with each other: if there are more, those nearest to their mean."""
+"""Most sentences that are compared with each other. If there are more, those whose vectors are nearest to the mean of
+all vectors are compared.
+"""
 LEAST_TOKENS = 12
-"""Shorter sentences (headings, signatures, fragments) are chosen only if there are no others."""
+"""Fewest tokens of a sentence. Shorter ones (headings, signatures, fragments) are chosen only if all are shorter."""
 JOIN = "\n"
 
 
@@ -32,23 +34,24 @@ class _SummarySentence:
 
 
 class ExtractiveSummarizer:
-    """Summarizer that quotes, word for word, the sentences that together are nearest to all others.
+    """Summarizer that quotes, word for word, the sentences that together are most similar to all sentences.
 
-    Each next sentence is the one that adds most to the coverage of all sentences, weighted by their tokens. So the
-    chosen sentences are central and unlike each other (facility location: Lin and Bilmes 2011). Sentences are compared
-    by static word vectors (see :class:`monograph.derive.embed.static.StaticEmbedder`). They keep the order of the
-    texts, one a line.
+    Sentences are chosen one by one. Each time, the sentence is chosen that adds most to the coverage of all sentences,
+    weighted by their tokens. So the chosen sentences are central and unlike each other (facility location: Lin and
+    Bilmes 2011). Sentences are compared by static word vectors (see
+    :class:`monograph.derive.embed.static.StaticEmbedder`). The summary has the chosen sentences in the order of the
+    texts, one per line.
     """
 
     spec = "extractive"
     key = f"extractive/1/{StaticEmbedder.key}"
-    """The number is raised when the code chooses other sentences than before."""
+    """Key of this summarizer. Its number is raised when a new version of the code chooses different sentences."""
 
     def summarize(self, texts: Sequence[str], max_tokens: int) -> SummaryText:
         """Return a summary of quoted sentences. See :class:`monograph.models.Summarizer`.
 
-        If no sentence is short enough, or none has a letter or digit, the summary is the beginning of the first one.
-        It is empty only if all texts are blank.
+        If no sentence fits into ``max_tokens``, the summary is the beginning of the first sentence. The same holds if
+        no sentence has a letter or digit. The summary is empty only if all texts are blank.
         """
         by_text: dict[str, _SummarySentence] = {}  # Neighbouring chunks overlap.
         for source, text in enumerate(texts):
@@ -68,12 +71,12 @@ class ExtractiveSummarizer:
 
 @lru_cache(maxsize=65_536)
 def _tokenize_word(word: str) -> tuple[int, ...]:
-    """Return the token ids of a word. No token spans a space, and words repeat, so results are cached."""
+    """Return the token ids of a word, from a cache. Texts are tokenized word by word, as no token spans a space."""
     return tuple(token_ids(word))
 
 
 def _embed_sentences(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
-    """Return the unit vectors of sentences, float32 (n, 256), and the number of tokens of each."""
+    """Return (vectors, token counts) of sentences. The vectors are float32 (n, 256), rows of unit length."""
     tokens = [list(chain.from_iterable(map(_tokenize_word, sentence.split()))) for sentence in sentences]
     counts = [len(ids) for ids in tokens]
     starts = np.cumsum([0, *counts[:-1]])
@@ -82,7 +85,11 @@ def _embed_sentences(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
 
 
 def _choose_sentences(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
-    """Return the indices of the sentences that cover all of them best within ``max_tokens``, best first."""
+    """Return the indices of the chosen sentences, in the order of choice: see :class:`ExtractiveSummarizer`.
+
+    ``vectors`` and ``tokens`` are those of the sentences to choose from. The chosen sentences have at most
+    ``max_tokens`` tokens together, with one token for each line break.
+    """
     indices = np.arange(len(vectors))
     if len(vectors) > MAX_SENTENCES:
         similarity = vectors @ vectors.mean(axis=0)
@@ -109,7 +116,10 @@ def _choose_sentences(vectors: Float32, tokens: Sequence[int], max_tokens: int) 
 
 
 def _fit_summary(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
-    """Return a summary of the first sentences of ``best``, as many as fit when their tokens are counted together."""
+    """Return a summary of as many sentences from the start of ``best`` as fit into ``max_tokens``.
+
+    Tokens are counted for the joined text, not for each sentence.
+    """
     while True:
         summary = _join_sentences(sorted(best, key=lambda sentence: (sentence.source, sentence.start)))
         if count_tokens([summary.text])[0] <= max_tokens:
@@ -129,7 +139,7 @@ def _join_sentences(sentences: Sequence[_SummarySentence]) -> SummaryText:
 
 
 def _cut(sentence: _SummarySentence, max_tokens: int) -> _SummarySentence:
-    """Return a sentence, or the beginning of one that is too long, cut at white space if there is any."""
+    """Return a sentence, cut to its first ``max_tokens`` tokens if it is longer, at white space if there is any."""
     head = first_tokens(sentence.text, max_tokens)
     space = max(head.rfind(" "), head.rfind("\n")) if len(head) < len(sentence.text) else -1
     head = head[:space].rstrip() if space > len(head) // 2 else head

@@ -1,1 +1,1 @@
-"""One file behind the port: what a search reads of it, and what is remembered until it changes."""
+"""Reader of one file, and what it caches until the file changes."""

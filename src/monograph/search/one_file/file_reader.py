@@ -42,31 +42,37 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 
 MOST_CHUNKS = 16_384
-"""Chunks whose words are cached, about 7 MB for passages. Without them a graph search takes 0.5 ms more, of 4 ms."""
+"""Number of chunks whose words are cached, about 7 MB for passages. Without the cache a graph search takes 0.5 ms
+longer, of 4 ms."""
 
 MOST_STARTS = 2_048
-"""Texts that walks start from, which are cached. It saves 1.1 ms if the same question is asked again, 0.2 ms if another
-one is."""
+"""Number of start texts of walks that are cached. It saves 1.1 ms if the same question is asked again, and 0.2 ms for
+another question."""
 
 MOST_ENTITIES = 8_192
-"""Entities whose links are cached. It saves 0.5 ms if the same question is asked again, 0.2 ms if another one is."""
+"""Number of entities whose links are cached. It saves 0.5 ms if the same question is asked again, and 0.2 ms for
+another question."""
 
 
 _ReadVectors: TypeAlias = "tuple[Mapping[int, int], Float32 | None]"
-"""Vectors that a dense search has read: (place of each chunk in the array by row, float32 (n, dimension))."""
+"""Vectors that a dense search has read: (index of each chunk's vector in the array, by chunk row; float32 (n,
+dimension)). The array is None if no vectors were kept."""
 
 _NONE_READ: _ReadVectors = ({}, None)
 
 
 class RowCache(Generic[_Value]):
-    """Cache of values by row, at most ``most`` of them: if there would be more, all old ones are dropped."""
+    """Cache of values by row. If it would have more than ``most`` values, all old values are dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._cached: dict[int, _Value] = {}
 
     def get(self, rows: Sequence[int], read: Callable[[list[int]], Mapping[int, _Value]]) -> list[_Value]:
-        """Return the values of different rows, in order, reading missing ones; without those that cannot be read."""
+        """Return the values of the given rows, in order. Rows without a value are left out.
+
+        The rows must be distinct. ``read`` reads the values that are not in the cache, and returns them by row.
+        """
         cached = self._cached
         try:
             return [cached[row] for row in rows]
@@ -84,8 +90,8 @@ class RowCache(Generic[_Value]):
 class SearchCache:
     """Cache of data that searches have read from one state of a file. Safe for use by many threads.
 
-    ``generation`` is the number of the file's state, -1 for none yet. ``ahead`` announces pages that are about to be
-    read, and is passed on to the cache of the next state.
+    ``generation`` is the number of the file's state; -1 if nothing was read yet. ``ahead`` announces pages that are
+    about to be read. Caches of later states use the same ``ahead``.
     """
 
     def __init__(self, generation: int = -1, ahead: Prefetcher | None = None) -> None:
@@ -98,7 +104,7 @@ class SearchCache:
         self.signs: Signs = {}
 
     def at(self, generation: int) -> SearchCache:
-        """Return this cache if it belongs to that state of the file, else an empty one."""
+        """Return this cache if it belongs to the given state of the file, else an empty cache for that state."""
         return self if self.generation == generation else SearchCache(generation, self.ahead)
 
 
@@ -106,8 +112,9 @@ class SearchCache:
 class FileReader:
     """``Reader`` of the state of a file that a read transaction sees: see :class:`monograph.search.reader.Reader`.
 
-    ``view`` is the name of the view that the connection shows; empty for the whole file. The connection's tables show
-    only the view, but the indexes of words and vectors need it as an explicit filter.
+    ``connection`` is in that transaction. ``view`` is the name of the view that the connection shows; empty for the
+    whole file. The connection's tables have only the rows of the view. The indexes of words and vectors cover the whole
+    file, so they get the view as a filter.
     """
 
     connection: Connection
@@ -136,7 +143,11 @@ class FileReader:
     def count(
         self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
     ) -> Counts:
-        """Return counts from FTS5's pages, by which :meth:`pool` then ranks, or from FTS5 if they cannot be read."""
+        """Return the counts and matches that :meth:`monograph.search.reader.Reader.count` describes.
+
+        The postings are read from FTS5's own pages, and :meth:`pool` then ranks by them. If the pages cannot be read,
+        FTS5 counts.
+        """
         total = terms.count(self.connection)
         function_words = {word for word in small if word not in words and word.isascii()}
         exact = {*words, *small} - function_words
@@ -148,7 +159,10 @@ class FileReader:
             return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, loaded)
 
     def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
-        """Return (row, worth) of the chunks that contain the words of a code or phrase one after the other."""
+        """Return (row, worth) of the chunks that contain the words of a code or phrase one after the other.
+
+        See :func:`monograph.search.words.worth`. At most :data:`monograph.search.words.CANDIDATES` chunks are read.
+        """
         rows = terms.phrase(self.connection, text, word_for_word.CANDIDATES, allowed.within(self.view))
         texts = map("\n".join, self.titled_texts(rows))
         return [(row, word_for_word.worth(text, titled_text)) for row, titled_text in zip(rows, texts, strict=True)]
@@ -186,9 +200,9 @@ class FileReader:
     def nearest(
         self, vector: Float32, k: int, allowed: Allowed, stretch: float
     ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
-        """Return (row, cosine) of the k chunks nearest to a vector that is not zero, the effort, and the vectors read.
+        """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors that it read).
 
-        There may be more than k chunks, because chunks of equal text share a vector.
+        The vector must not be zero. There may be more than k chunks, because chunks of equal text share a vector.
         """
         bits = self._allowed_bits(self.chunk_index, allowed)
         result = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
@@ -208,7 +222,10 @@ class FileReader:
     def cosines(
         self, chunks: Sequence[int], vectors: Float32, read: _ReadVectors = _NONE_READ
     ) -> tuple[Int64, Float32]:
-        """Return cosines as the protocol says, without reading the vectors in ``read`` again."""
+        """Return the cosines that :meth:`monograph.search.reader.Reader.cosines` describes.
+
+        Vectors in ``read`` are not read again.
+        """
         positions, read_values = read
         missing = [chunk for chunk in chunks if chunk not in positions]
         self.cache.ahead.vectors(self.connection, missing)
@@ -221,7 +238,7 @@ class FileReader:
         return rows, np.array(cosines, dtype=np.float32).reshape(len(vectors), len(rows))
 
     def evidence(self, rows: Sequence[int], words: Words) -> Records:
-        """Return the evidence of chunks: see :class:`monograph.search.reader.Evidence`."""
+        """Return an EVIDENCE record for each chunk: see :class:`monograph.search.reader.Evidence`."""
         self.cache.ahead.graphs(self.connection, rows)
         chunk_words = self.cache.words.get(rows, lambda missing: graphs.words(self.connection, missing))
         return _scoring.evidence(words, rows, chunk_words).view(EVIDENCE)[:, 0]

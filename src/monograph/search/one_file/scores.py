@@ -16,16 +16,16 @@ from monograph.store.file.errors import decoding
 from monograph.values import content_hash
 
 MOST = 16_384
-"""Most scores that are kept in memory, about 4 MB. If there are more, all are dropped."""
+"""Most scores that are kept in memory, about 4 MB. If there would be more, all old scores are dropped."""
 
 _STORED = struct.Struct("<d")
 
 
 class Scores:
-    """Scores of texts for questions, by the hash of (key of the reranker, question, text).
+    """Scores that rerankers gave to texts for questions. Safe for use by many threads.
 
-    New scores are kept in memory until :meth:`keep` stores them, because nothing is written while a search reads. Safe
-    for use by many threads.
+    A score is stored under the hash of (key of the reranker, question, text). New scores are kept in memory until
+    :meth:`keep` stores them, because nothing is written while a search reads.
     """
 
     def __init__(self, database: Database) -> None:
@@ -33,9 +33,10 @@ class Scores:
         self._new: dict[bytes, float] = {}
 
     def by(self, reranker: Reranker) -> Callable[[str, Sequence[str]], list[float]]:
-        """Return a function that scores texts for a question, and asks the reranker only for scores not yet known.
+        """Return a function of a question and texts that returns the score of each text.
 
-        The function raises ModelUnavailable if the reranker does not return a finite number for each text.
+        The function calls the reranker only for texts whose scores are not known yet. It raises ModelUnavailable if the
+        reranker does not return a finite number for each text.
         """
 
         def scores(question: str, texts: Sequence[str]) -> list[float]:
@@ -63,7 +64,10 @@ class Scores:
         return scores
 
     def keep(self) -> None:
-        """Store the new scores. If the file cannot be written, or is being written, a later call stores them."""
+        """Store the new scores in the file.
+
+        If the file cannot be written now, the scores stay in memory, and a later call stores them.
+        """
         new = dict(self._new)
         # A caller's search mode may search within a search, and the outer search is still reading.
         if not new or self._database.read_only or self._database.connection().in_transaction:
@@ -77,7 +81,7 @@ class Scores:
             self._new.pop(key, None)
 
     def _load_stored(self, keys: Sequence[bytes]) -> dict[bytes, float]:
-        """Return the stored scores by key. Raises DamagedFile if one cannot be decoded."""
+        """Return the scores that are stored for these keys, by key. Raises DamagedFile if a score cannot be decoded."""
         if not keys:
             return {}
         scores: dict[bytes, float] = {}

@@ -21,7 +21,7 @@ def need_tree(connection: Connection) -> None:
 
 
 def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
-    """Return the summaries of nodes, by node. Nodes that do not exist, or are chunks, are left out."""
+    """Return the summaries of nodes, by node. Nodes that do not exist, or that are chunks, are left out."""
     rows = store.load(connection, nodes)
     texts = texts_of(connection, rows.values())
     sources = sources_of(connection, texts)
@@ -34,23 +34,27 @@ def load(connection: Connection, nodes: Sequence[int]) -> dict[int, Summary]:
 
 
 def ids_under(connection: Connection, nodes: Sequence[int]) -> dict[int, tuple[str, ...]]:
-    """Return the ids of the chunks under each summary, by node, in the order of the tree."""
+    """Return the ids of the chunks under each summary, in the order of the tree, by the summary's node."""
     rows = {node: store.chunks_under(connection, node) for node in nodes}
     ids = chunks.ids(connection, dict.fromkeys(row for chunk_rows in rows.values() for row in chunk_rows))
     return {node: tuple(ids[row] for row in chunk_rows if ids.get(row)) for node, chunk_rows in rows.items()}
 
 
 def texts_of(connection: Connection, rows: Iterable[store.NodeRow]) -> dict[int, SummaryText]:
-    """Return the texts of summaries with their quotes, by node. Raises DamagedFile if one cannot be read."""
+    """Return the texts of summaries with their quotes, by node; rows of chunks are left out.
+
+    Raises DamagedFile if a summary cannot be decoded.
+    """
     gists = {row.node: row.gist for row in rows if row.gist is not None}
     values = memo.values(connection, set(gists.values()))
     return {node: store.of_node(connection, node, values.get(row, b"")) for node, row in gists.items()}
 
 
 def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict[int, list[Source]]:
-    """Return the places in documents that the sentences of summaries come from, by node.
+    """Return the places in documents from which the sentences of summaries come, by node.
 
-    A sentence is traced through the quotes from layer to layer, down to chunks.
+    ``gists`` has the text and quotes of each summary, by node. Each sentence is traced from layer to layer, by the
+    quotes of the summaries below, down to chunks. A sentence that cannot be traced has no source.
     """
     quotes, quoted_children = _load_quotes(connection, gists)
     rows = dict.fromkeys(row.chunk for children in quoted_children.values() for row in children.values() if row.chunk)
@@ -80,7 +84,11 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, quoted child nodes by position among the children), by node, down to chunks."""
+    """Return (quotes of each summary, children that it quotes), both by node.
+
+    The children are by their position among all children of the node. The summaries below ``gists`` that are quoted are
+    included, down to chunks.
+    """
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
@@ -98,7 +106,10 @@ def _load_quotes(
 
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources of a quoted text, moved to their offsets in the text that quotes it."""
+    """Return the sources of the part of a text that is quoted, with offsets in the text that quotes it.
+
+    Sources outside the quoted part are left out; sources across its boundary are cut there.
+    """
     carried, shift = [], quote.start - quote.source_start
     for source in sources:
         start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)

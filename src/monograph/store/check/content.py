@@ -22,16 +22,17 @@ _DOCUMENT_TEXTS = (
     ("chunks", "document = ?", ("id", "metadata", "merged")),
     ("texts", "block >> 24 = ?", ("text",)),
 )
-"""(table, SQL condition of the rows of a document, columns of text)."""
+"""(table, SQL condition for the rows of one document, names of the columns of text) of each table with texts of
+documents."""
 
 # Documents.
 
 
 def _make_readable(checked: Checked) -> None:
-    """Replace undecodable bytes of damaged documents, so that values can be derived from them again.
+    """Replace undecodable bytes of damaged documents, so that values can be derived from these documents again.
 
-    Bytes that are no UTF-8 are replaced by U+FFFD. Metadata that are no JSON are kept as ``{"damaged": text}``; such
-    sections become an empty list. The documents remain damaged, and a check still reports them.
+    Bytes that are no UTF-8 are replaced by U+FFFD. Metadata that are no JSON become ``{"damaged": text}`` with their
+    text. Sections that are no JSON become an empty list. The documents remain damaged, and a check still reports them.
     """
     connection = checked.connection
     for row in sorted(checked.damaged):
@@ -61,18 +62,18 @@ _JSON: dict[str, Callable[[str], object]] = {
     "merged": loaded_object,
     "sections": documents.loaded_sections,
 }
-"""Columns that hold JSON, and the function that decodes each."""
+"""Names of the columns that hold JSON, and the function that decodes each of these columns."""
 
 _MISNUMBERED = """SELECT place, block FROM (
         SELECT block, document << 24 | row_number() OVER (PARTITION BY document ORDER BY block) - 1 AS place
         FROM texts JOIN documents ON document = block >> 24
         WHERE document NOT IN (SELECT value FROM json_each(:broken)))
     WHERE place != block ORDER BY block"""
-"""Query for (right number, stored number) of the text blocks of undamaged documents that are misnumbered."""
+"""Query for (right number, stored number) of each text block that has a wrong number in an undamaged document."""
 
 
 def _find_wrong_merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
-    """Yield (right merged metadata, row) of the chunks whose stored merged metadata are wrong."""
+    """Yield (right merged metadata, chunk row) of each chunk whose stored merged metadata are wrong."""
     rows = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
         FROM chunks AS c JOIN documents AS d USING (document) WHERE c.metadata != '{}' OR merged IS NOT NULL"""
@@ -85,9 +86,10 @@ def _find_wrong_merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
 
 
 def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
-    """Yield (date columns derived again, row) of the documents whose dates fail their checksum.
+    """Derive again the dates of the documents whose dates fail their checksum; yield (date columns, document row).
 
-    With ``is_found_again`` only those for which the derived date has the stored checksum, else only the others.
+    With ``is_found_again``, yield only the documents for which the derived date matches the stored checksum. Without
+    it, yield only the other documents.
     """
     for row, since, stored, modified_ns in checked.connection.execute(
         """SELECT document, valid_from, dates_checksum, modified_ns FROM documents LEFT JOIN sources USING (source)
@@ -104,7 +106,10 @@ def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tup
 
 
 def _find_wrong_lengths(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the damaged documents whose text has another length. Not by SQLite's length(), which ends at U+0000."""
+    """Yield the rows of the damaged documents whose text has another length than the stored one.
+
+    The length is not counted by SQLite's length(), which ends at U+0000.
+    """
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
             yield (row,)
@@ -155,10 +160,9 @@ _FIND_SOURCES = (
         SELECT CAST(substr(CAST(d.uri AS BLOB), 1, length(CAST(s.uri AS BLOB))) AS TEXT) FROM documents AS d
         WHERE d.source = s.source ORDER BY length(d.uri)) WHERE {_RENAMED}""",
 )
-"""Statements that link documents and files again by their uris.
+"""Statements that link documents to their files again, by their uris.
 
-The documents of a lost file then belong to no file, and remain until a user removes them.
-"""
+If the file of a document is lost, the document then belongs to no file. It remains until a user removes it."""
 SOURCES = (
     Rule("documents", "{} documents of unknown files", _UNKNOWN, _FIND_SOURCES),
     Rule("sources", "{} files whose uri is not that of their documents",
@@ -200,13 +204,13 @@ _MISSING_ENDS = " UNION ".join(
     SELECT 1 FROM asserted_nodes AS n WHERE n.id = r.{end} AND n.document IS r.document AND n.chunk IS r.chunk)"""
     for end in ("source", "target")
 )
-"""Query for (id, document, chunk) of each end of a relation for which the origin has no node."""
+"""Query for (node id, document, chunk) of each end of a relation for which the relation's origin has no node."""
 _IS_OBJECT = "iif(json_valid(CAST(properties AS TEXT)), json_type(CAST(properties AS TEXT)), '') = 'object'"
 _IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embedding, x'')) % {STORED.itemsize} = 0"
 
 
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
-    """Return the rules for assertions; ``key_of`` returns the comparison key for the name of an implied node."""
+    """Return the rules for assertions. ``key_of`` returns the comparison key of a name, for implied nodes."""
 
     def imply(checked: Checked) -> None:
         for name, *origin in checked.connection.execute(_MISSING_ENDS).fetchall():

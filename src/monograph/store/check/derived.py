@@ -24,7 +24,7 @@ _PERSON = ENTITY_KINDS.index("person")
 
 
 def _disown_wrong_values(checked: Checked) -> None:
-    """Delete memo values that fail their checksum, so that they are derived again.
+    """Delete memo values that do not match their checksum, so that they are derived again.
 
     Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
     """
@@ -83,7 +83,8 @@ _BOTH_WAYS = (
     SELECT 1 FROM apart AS a WHERE {_ONE_WAY.format("a")} AND {_ARE_STORED.format("a")})""",
     "INSERT OR IGNORE INTO apart SELECT full, key FROM apart",
 )
-"""Statements that store each pair of names set apart in both orders again, from the one row of it that is right."""
+"""Statements that repair pairs of names that must not be merged. Each pair is stored in two orders; if only one of its
+two rows is right, the pair is stored again in both orders from this row."""
 
 
 def _find_names_without_code(checked: Checked) -> Iterator[tuple[str]]:
@@ -104,7 +105,10 @@ NAMES = (
 
 
 def _compare_edges(checked: Checked) -> Iterator[Finding]:
-    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
+    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass.
+
+    Both tables hold the same edges: which chunk mentions which name.
+    """
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
     for chunk, words, names, links in connection.execute(

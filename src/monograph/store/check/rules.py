@@ -19,36 +19,36 @@ from monograph.store.graph.names import code_size
 from monograph.values import Finding
 
 _TRANSIENT_ERRORS = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_FULL", "SQLITE_NOMEM", "SQLITE_INTERRUPT", "SQLITE_IOERR")
-"""Beginnings of the names of SQLite's errors that do not come from damaged rows."""
+"""Beginnings of the names of SQLite's errors that have other causes than damaged rows."""
 _SETTING_FAULT = "the setting '"
 
 DELETE = "DELETE"
-"""A remedy: delete the rows."""
+"""A remedy: delete the rows that have the fault."""
 DERIVE = "DERIVE"
-"""A remedy: delete nothing; missing values are derived."""
+"""A remedy: change nothing. The missing values are derived after the repair."""
 GRAPH = "GRAPH"
-"""A remedy: derive the whole graph again."""
+"""A remedy: derive the whole graph again after the other remedies."""
 
 
 @dataclass
 class Checked:
-    """The rows of a file in one transaction, and cached values that several rules need."""
+    """The rows of a file within one transaction, and cached values that several rules need."""
 
     connection: Connection
 
     @cached_property
     def embedder(self) -> StoredModel | None:
-        """The embedder of the stored vectors; None without vectors."""
+        """The embedder that made the stored vectors; None in a file without vectors."""
         return load_model(self.connection, "embedder")
 
     @cached_property
     def extractor(self) -> StoredModel | None:
-        """The extractor that the graph is built with; None without a graph."""
+        """The extractor that the graph is built with; None in a file without a graph."""
         return load_model(self.connection, "extractor")
 
     @property
     def has_graph(self) -> bool:
-        """Whether the file has a complete graph; one that is still being built is not checked."""
+        """Whether the file has a complete graph. A graph that is still being built is not checked."""
         try:
             return self.extractor is not None and self.extractor.graph > 0
         except MonographError:  # The rule for settings reports it.
@@ -56,27 +56,34 @@ class Checked:
 
     @cached_property
     def damaged(self) -> frozenset[int]:
-        """Rows of the documents whose content fails its checksum; no stored value is compared with their texts."""
+        """Rows of the documents whose content does not match its checksum.
+
+        No stored value is compared with their texts.
+        """
         rows = documents.numbers(self.connection)
         return frozenset(row for row in rows if not documents.is_sound(self.connection, row))
 
     @property
     def vector(self) -> int | None:
-        """Bytes of a vector; None in a file without vectors."""
+        """Number of bytes of a vector; None in a file without vectors."""
         return None if self.embedder is None else 4 * self.embedder.dimension
 
     @property
     def code(self) -> int | None:
-        """Bytes of the code of a name; None in a file without vectors."""
+        """Number of bytes of a name's code; None in a file without vectors."""
         return None if self.embedder is None else code_size(self.embedder.dimension)
 
     @property
     def broken(self) -> str:
-        """The rows of :attr:`damaged` as JSON."""
+        """The document rows in :attr:`damaged`, as a JSON list."""
         return json.dumps(sorted(self.damaged))
 
     def execute(self, statement: str) -> Any:
-        """Run a statement that may have the parameters ``:vector``, ``:code`` and ``:broken``; return its cursor."""
+        """Run a statement, and return its cursor.
+
+        The statement may have the parameters ``:vector``, ``:code`` and ``:broken``. Their values are the properties
+        with these names.
+        """
         names = (name for name in ("vector", "code", "broken") if f":{name}" in statement)
         return self.connection.execute(statement, {name: getattr(self, name) for name in names})
 
@@ -87,21 +94,21 @@ Remedy: TypeAlias = str | tuple[str, ...] | Callable[[Checked], object] | None
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A fault that rows can have.
+    """A fault that rows can have, and its remedy.
 
     Parameters
     ----------
     table:
         The table that findings name.
     fault:
-        The text of a finding; ``{}`` is replaced by the number of rows, or by a text that ``find`` yields.
+        The text of a finding. ``{}`` in it is replaced by the number of rows, or by the text that ``find`` yields.
     find:
-        Finds the rows that have the fault: an SQL condition, in which the table is ``t``; a query; or a function that
-        yields rows as tuples, a text for each fault, or whole findings.
+        Finds the rows that have the fault. It is an SQL condition, in which the table is ``t``; a query; or a function.
+        The function yields rows as tuples, a text for each fault, or complete findings.
     remedy:
-        What a repair does. None: nothing, the fault is only reported. DELETE: delete the rows. ``SET ...``: update
-        them. DERIVE and GRAPH: derive again. Other statements run once for each row that ``find`` returns if they have
-        a ``?``, else once. A function is called.
+        What a repair does. None: nothing, so the fault is only reported. DELETE: delete the rows. A text that begins
+        with ``SET``: update the rows. DERIVE and GRAPH: derive values again. A function is called. Other texts are
+        statements: one with ``?`` runs once for each row that ``find`` returns, any other runs once.
     hint:
         What the user can do about a fault that the remedy does not remove.
     """
@@ -113,7 +120,7 @@ class Rule:
     hint: str = ""
 
     def found(self, checked: Checked) -> Iterable[Any]:
-        """Return the results of ``find``: rows, texts or findings."""
+        """Return the results of ``find``: rows, texts or findings. The result is empty if no row has the fault."""
         if not isinstance(self.find, str):
             return self.find(checked)
         is_query = self.find.startswith("SELECT")
@@ -121,7 +128,7 @@ class Rule:
         return list(checked.execute(query))
 
     def findings(self, checked: Checked) -> Iterator[Finding]:
-        """Yield the findings of the rule; rows that cannot be read are a finding, too."""
+        """Yield the findings of the rule. If rows cannot be read, this is a finding, too."""
         is_repairable = self.remedy is not None and not self.hint
         try:
             count = 0
@@ -145,7 +152,7 @@ class Rule:
             yield Finding(self.table, f"its rows contradict each other: {error!r}", repairable=True)
 
     def apply(self, checked: Checked) -> None:
-        """Apply the remedy to the rows that have the fault."""
+        """Apply the remedy of the rule to the rows that have the fault."""
         if callable(self.remedy):
             self.remedy(checked)
         elif self.remedy == DELETE:
@@ -160,7 +167,7 @@ class Rule:
 
 
 def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Yield the findings of the rules, each fault once."""
+    """Yield the findings of all given rules. A fault that several rules find is yielded once."""
     seen: set[str] = set()
     for rule in rules:
         for finding in rule.findings(checked):
@@ -171,7 +178,7 @@ def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
 
 
 def repair(checked: Checked, rules: Sequence[Rule]) -> bool:
-    """Apply the remedies of the rules with findings, in order; return whether the graph must be derived again."""
+    """Apply the remedies of the rules that have findings, in order; return whether the graph must be derived again."""
     is_graph_wrong = False
     checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows are deleted before the rows that refer to them.
     for rule in rules:

@@ -18,22 +18,23 @@ from monograph.values import Finding
 
 _INDEX_FAULT = regex(r"fts5.*\b(words|trigrams)\b", re.IGNORECASE)
 _RECREATED_KINDS = ("trigger", "index")
-"""Kinds of schema entries without rows of their own. Triggers first: a wrong one may prevent changes of its table."""
+"""Kinds of schema entries that have no rows of their own, so they can be created again. Triggers come first, because a
+wrong trigger may prevent changes of its table."""
 
 _COMPUTED = """SELECT 'settings/' || CAST(name AS BLOB) AS name, checksum(CAST(value AS BLOB)) AS checksum FROM settings
     UNION ALL SELECT 'roots/' || root, checksum(CAST(name AS BLOB), CAST(place AS BLOB), follow_links) FROM roots"""
-"""Query for (name, present checksum) of the rows that have an entry in ``checksums``."""
+"""Query for (name, checksum computed now) of the rows that have an entry in ``checksums``."""
 
 _IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof(purpose) != 'text'
     OR typeof(calls) != 'integer' OR typeof(tokens_in) != 'integer' OR typeof(tokens_out) != 'integer'
     OR min(calls, tokens_in, tokens_out) < 0"""
-"""SQL condition of rows of the ledger that no version of Monograph writes."""
+"""SQL condition: a row of the ledger is one that no version of Monograph writes."""
 
 
 def _find_sqlite_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield the faults that SQLite's integrity check finds.
+    """Yield a finding for each fault that SQLite's integrity check finds.
 
-    Newer versions of SQLite, and SQLCipher, also check the inverted index, which can be built again.
+    Newer versions of SQLite, and SQLCipher, check the inverted index, too. This index can be built again.
     """
     connection = checked.connection
     try:
@@ -55,7 +56,10 @@ def _check_integrity(connection: Connection, what: str) -> list[str]:
 
 
 def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None, str | None]]:
-    """Return (type, name, CREATE statement, right statement) of the entries that are not as in a new file, in order."""
+    """Return the schema entries that differ from those of a new file: (type, name, CREATE statement, right statement).
+
+    They are in order of type and name. A statement is None if the entry is missing in this file, or in a new file.
+    """
     query = "SELECT type, name, coalesce(sql, '') FROM sqlite_master"
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         schema.create_tables(empty)
@@ -70,7 +74,7 @@ def _find_wrong_schema(checked: Checked) -> Iterator[Finding]:
 
 
 def _repair_schema(checked: Checked) -> None:
-    """Create wrong or missing triggers and indexes again, and drop unknown ones; leave tables as they are."""
+    """Create wrong or missing triggers and indexes again, and drop unknown ones. Tables are not changed."""
     wrong = _compare_schemas(checked.connection)
     for recreated in _RECREATED_KINDS:
         for name in (name for kind, name, stored, _ in wrong if kind == recreated and stored is not None):
@@ -81,7 +85,10 @@ def _repair_schema(checked: Checked) -> None:
 
 
 def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool]]:
-    """Return (name as bytes, name as text, whether its row is missing) of the checksums that do not match their row."""
+    """Return (name as bytes, name as text, whether its row is missing) of the stored checksums that do not match.
+
+    A checksum does not match if its row has another checksum now, or is missing.
+    """
     rows = connection.execute(
         f"""SELECT CAST(c.name AS BLOB), n.name IS NULL FROM checksums AS c
         LEFT JOIN ({_COMPUTED}) AS n ON CAST(n.name AS BLOB) = CAST(c.name AS BLOB)
@@ -91,13 +98,16 @@ def _find_wrong_checksums(connection: Connection) -> list[tuple[bytes, str, bool
 
 
 def _is_found_again(name: str, is_lost: bool) -> bool:
-    """Return whether a name is that of a setting that is set again later, or of a missing row that is not in KEPT."""
+    """Return whether a checksum's name is that of a setting that is set again later, or of a lost row not in KEPT.
+
+    With ``is_lost``, the row that the checksum belongs to is missing.
+    """
     setting = name.removeprefix("settings/")
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
 
 
 def _find_wrong_notes(checked: Checked) -> Iterator[Finding]:
-    """Yield a finding for each setting and root that is lost or fails its checksum."""
+    """Yield a finding for each setting or root that is lost or does not match its checksum."""
     for _, name, is_lost in _find_wrong_checksums(checked.connection):
         setting = name.removeprefix("settings/")
         is_repairable = _is_found_again(name, is_lost) or not name.startswith(("settings/", "roots/"))
@@ -111,7 +121,10 @@ def _find_wrong_notes(checked: Checked) -> Iterator[Finding]:
 
 
 def _repair_notes(checked: Checked) -> None:
-    """Delete wrong settings that are set again later, and checksums without a row, except those of KEPT settings."""
+    """Delete wrong settings that are set again later, with their checksums, and delete checksums whose row is missing.
+
+    The checksums of missing KEPT settings stay, unless these settings are set again later.
+    """
     for stored, name, is_lost in _find_wrong_checksums(checked.connection):
         if _is_found_again(name, is_lost):
             if name.startswith("settings/"):
@@ -121,7 +134,7 @@ def _repair_notes(checked: Checked) -> None:
 
 
 def _load_all_models(checked: Checked) -> tuple[()]:
-    """Load each stored model, which raises DamagedFile if one cannot be decoded."""
+    """Load each stored model. Raises DamagedFile if a model cannot be decoded."""
     for kind in get_args(settings.ModelKind):
         settings.load_model(checked.connection, kind)
     return ()
@@ -150,7 +163,7 @@ STRUCTURE = (
     Rule("settings", "{}", _load_all_models),
     Rule("costs", "{} entries of the ledger cannot be read", _IS_INVALID_ENTRY, DELETE),
 )
-"""Rules that a repair applies before it opens the models."""
+"""Rules whose remedies a repair applies before it opens the models."""
 FORGETTING = Rule(
     "settings",
     "removed text that must be erased is still in the bytes of the file",

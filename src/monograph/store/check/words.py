@@ -1,7 +1,7 @@
 """Rules for the inverted index: it is compared with an index that is built again from the same texts.
 
-Both are reduced to a few sums that do not depend on the order of terms or chunks, so that neither has to be in memory:
-the texts are indexed in parts, and the sums of all parts are added.
+Both indexes are reduced to a few sums that do not depend on the order of terms or chunks. So neither index has to be in
+memory: the texts are indexed in parts, and the sums of all parts are added.
 """
 
 # ruff: noqa: S608 - every statement is made of constants
@@ -27,17 +27,21 @@ from monograph.values import Finding
 
 TABLES = ("words", "trigrams")
 CHUNKS_AT_ONCE = 2_048
-"""Chunks of one part, which are indexed together."""
+"""Number of chunks in one part. The chunks of a part are indexed together."""
 _PRIME = (1 << 61) - 1
 _POSITION = "(doc * 1000003 + COALESCE(offset, 0) * 2 + (COALESCE(col, '') = 'title')) & 1073741823"
-"""SQL of a number below 2^30 for a position of a term; SQLite can hold the sum of 2^33 of them."""
+"""SQL of a number below 2^30 for a position of a term in a chunk. SQLite can hold the sum of 2^33 such numbers."""
 
 Sums: TypeAlias = Counter[str]
-"""Sums of an index: over terms and their positions, over chunks and their lengths, and FTS5's totals."""
+"""Sums of an index, by name: sums over terms and their positions, sums over chunks and their lengths, and FTS5's
+totals."""
 
 
 def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
-    """Return the sums of an index; ``looked_up`` looks up each term as a search does, which reads other rows."""
+    """Return the sums of an index; ``table`` is its name.
+
+    With ``looked_up``, each term is looked up as a search does, which reads other rows than a scan of all terms.
+    """
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"
@@ -60,7 +64,7 @@ def _load_config(connection: Connection, table: str) -> dict[bytes, int]:
 
 
 def _find_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield the differences between the inverted index and one that is built from the texts of the chunks."""
+    """Yield the differences between the inverted index and an index that is built from the texts of the chunks."""
     connection = checked.connection
     expected: dict[str, Sums] = {table: Counter() for table in TABLES}
     config: dict[str, dict[bytes, int]] = {}
@@ -95,7 +99,10 @@ def _find_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _table_rules(table: str, indexed: str) -> tuple[Rule, Rule]:
-    """Return the rules for a table of the index; ``indexed`` is the SQL condition of the chunks that belong in it."""
+    """Return the rules for one table of the inverted index.
+
+    ``indexed`` is the SQL condition of the chunks that must be in this table.
+    """
     return (
         Rule(table, f"{{}} chunks that are not in the index of {table}",
              f"SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT id FROM {table}_docsize) AND {indexed}", DERIVE),
@@ -117,7 +124,7 @@ RULES = (
 def own_fault(connection: Connection) -> Finding | None:
     """Return the first fault that FTS5's own check of the inverted index finds; None if there is none.
 
-    The check is an INSERT, so it needs a write transaction.
+    FTS5's check is an INSERT statement, so it needs a write transaction.
     """
     for table in TABLES:
         try:
@@ -128,7 +135,7 @@ def own_fault(connection: Connection) -> Finding | None:
 
 
 def rebuild(connection: Connection) -> None:
-    """Build the inverted index again from the texts, whatever state it is in."""
+    """Build the inverted index again from the texts. The present index may be in any state."""
     with closing(memory_connection(encrypted=encryption.is_encrypted(connection))) as empty:
         for statement in INVERTED_INDEX:
             empty.execute(statement)
@@ -146,7 +153,7 @@ def rebuild(connection: Connection) -> None:
 
 
 def index_anew(connection: Connection) -> None:
-    """Empty an undamaged inverted index, and fill it again from the texts."""
+    """Empty the inverted index, which must be undamaged, and fill it again from the texts."""
     for table in TABLES:
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
     connection.execute("DELETE FROM lengths")
@@ -154,7 +161,7 @@ def index_anew(connection: Connection) -> None:
 
 
 def entries(connection: Connection) -> Iterator[terms.Entry]:
-    """Yield the inverted index's entry of each chunk: its row, title and text.
+    """Yield the entry of each chunk for the inverted index: its row, title and text.
 
     Bytes of a title or text that are not valid UTF-8 are replaced by U+FFFD.
     """
@@ -162,7 +169,10 @@ def entries(connection: Connection) -> Iterator[terms.Entry]:
 
 
 def entries_of(connection: Connection, document: int) -> Iterator[terms.Entry]:
-    """Yield the index entries of a document's chunks; ``document`` is its row number."""
+    """Yield the entries of a document's chunks for the inverted index.
+
+    ``document`` is the row number of the document.
+    """
     title, text = documents.titled(connection, document)
     for chunk, start, end in chunks.spans_of(connection, document):
         yield terms.Entry(chunk, title, text[max(start, 0) : max(end, 0)])

@@ -19,7 +19,11 @@ from monograph.values import Chunk, Metadata, Valid
 
 @dataclass(frozen=True, slots=True)
 class LoadedChunk:
-    """Stored chunk with its row number, its merged metadata, and the title, uri, date and validity of its document."""
+    """Stored chunk with its row number and with values of its document.
+
+    ``metadata`` are the chunk's metadata merged over those of its document. ``title``, ``uri``, ``date`` and ``valid``
+    are those of its document.
+    """
 
     row: int
     chunk: Chunk
@@ -31,23 +35,29 @@ class LoadedChunk:
 
 
 Columns: TypeAlias = tuple[str, int, int, int, int, str, str | None]
-"""id, document, ordinal, start, end, metadata, merged."""
+"""Stored columns of a chunk: id, document, ordinal, start, end, metadata, merged."""
 
 
 def columns(document: int, metadata: Metadata, chunk: Chunk) -> Columns:
-    """Return the columns to store of a chunk, given the row and the metadata of its document."""
+    """Return the columns under which a chunk is stored.
+
+    ``document`` and ``metadata`` are the row and the metadata of its document.
+    """
     own_metadata = json.dumps(chunk.metadata, ensure_ascii=False) if chunk.metadata else "{}"
     merged = merged_metadata(metadata, chunk.metadata)
     return chunk.id, document, chunk.ordinal, chunk.start, chunk.end, own_metadata, merged
 
 
 def merged_metadata(document: Metadata, own: Metadata) -> str | None:
-    """Return the metadata of a chunk merged over its document's, as JSON; None if they equal one of the two."""
+    """Return the metadata of a chunk merged over those of its document, as JSON; values of the chunk win.
+
+    Returns None if the merged metadata equal those of the chunk or those of the document.
+    """
     return None if document.keys() <= own.keys() or not own else json.dumps({**document, **own}, ensure_ascii=False)
 
 
 def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
-    """Insert chunks, or update the positions and metadata of known ones: (row, columns)."""
+    """Store chunks, (row, columns): insert new chunks, update the positions and metadata of known ones."""
     connection.executemany(
         """INSERT INTO chunks (chunk, id, document, ordinal, start, "end", metadata, merged)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (chunk) DO UPDATE
@@ -58,22 +68,25 @@ def put(connection: Connection, new: Iterable[tuple[int, Columns]]) -> None:
 
 
 def remove(connection: Connection, rows: Sequence[int]) -> None:
-    """Delete chunks and their rows of ``vectors``; the inverted index and the graph must not have them any more."""
+    """Delete chunks and their rows of ``vectors``.
+
+    They must have been removed from the inverted index and the graph before.
+    """
     connection.executemany("DELETE FROM vectors WHERE chunk = ?", ((row,) for row in rows))
     connection.executemany("DELETE FROM chunks WHERE chunk = ?", ((row,) for row in rows))
 
 
 _CHUNKS_PER_QUERY = 256
-"""Chunks that are read by one query."""
+"""Number of chunks that one query reads."""
 _COLUMNS = f"""c.id, c.ordinal, c.metadata, {MERGED}, d.id, d.title, d.uri,
     d.dated, d.dated_until, d.dated_by, d.valid_from, d.valid_until"""
 
 
 def load(connection: Connection, rows: Iterable[int], *, strict: bool = True) -> list[LoadedChunk]:
-    """Return chunks by row number, in the given order.
+    """Return chunks by row number, in the order of the given rows.
 
-    Raises DamagedFile if a chunk cannot be decoded or is missing; with ``strict`` also if it reaches beyond its
-    document's text.
+    Raises DamagedFile if a chunk is missing or cannot be decoded. With ``strict``, it is also raised if a chunk extends
+    beyond the text of its document.
     """
     loaded, number = [], 0
     with decoding(connection, lambda: f"row {number} of chunks"):
@@ -93,14 +106,15 @@ def of_document(connection: Connection, document: int, *, strict: bool = False) 
 
 
 def titled_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str]]:
-    """Return (title of the document, text) of chunks by row number, in the given order. Raises DamagedFile."""
+    """Return (title of the document, text) of each chunk, in the order of the given rows. Raises DamagedFile."""
     return [(title, text) for (*_, title), text in _load_with_texts(connection, "d.title", rows)]
 
 
 def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, str, bytes, str]]:
-    """Return (title of the document, text, names, subjects of the document) of chunks, in the given order.
+    """Return (document title, text, names, subjects) of each chunk, in the order of the given rows.
 
-    Names are bytes of :data:`monograph.store.graph.graphs.NAMED`; subjects are a JSON list of rows of names.
+    ``names`` are bytes of :data:`monograph.store.graph.graphs.NAMED`, with the names in the chunk. ``subjects`` is a
+    JSON list of the rows of the names that the document is about.
     """
     columns = """d.title, COALESCE((SELECT g.names FROM chunk_graphs AS g WHERE g.chunk = c.chunk), x''),
         (SELECT json_group_array(s.name) FROM subjects AS s WHERE s.document = c.document)"""
@@ -111,7 +125,7 @@ def named_texts(connection: Connection, rows: Iterable[int]) -> list[tuple[str, 
 def _load_with_texts(
     connection: Connection, columns: str, rows: Iterable[int]
 ) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Yield ((chunk, document, start, end, further columns), text) of chunks in the given order."""
+    """Yield ((chunk, document, start, end, further columns), text) of each chunk, in the order of the given rows."""
     remaining = iter(rows)
     while batch := list(islice(remaining, _CHUNKS_PER_QUERY)):
         with decoding(connection, "a chunk"):
@@ -126,27 +140,30 @@ def _load_with_texts(
 
 
 def ids(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Return the ids of chunks, by row number."""
+    """Return the ids of chunks, by row number; missing chunks are left out."""
     return dict(lookup(connection, "c.chunk, c.id", "chunks AS c WHERE c.chunk = w.value", rows))
 
 
 def titled_extractions(connection: Connection, rows: Iterable[int]) -> dict[int, tuple[int, str]]:
-    """Return (memo row of the extraction, title of the document) by chunk row; equal for equal titles and texts."""
+    """Return (memo row of the extraction, document title) of each chunk, by chunk row.
+
+    Chunks with equal texts and document titles have equal values.
+    """
     tables = """extractions AS e JOIN chunks AS c ON c.chunk = e.chunk JOIN documents AS d USING (document)
         WHERE e.chunk = w.value"""
     return {row: (memo, title) for row, memo, title in lookup(connection, "e.chunk, e.memo, d.title", tables, rows)}
 
 
 def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
-    """Return the document id of each chunk, by chunk id; unknown ids are left out."""
+    """Return the id of each chunk's document, by chunk id; unknown ids are left out."""
     tables = "chunks AS c JOIN documents AS d USING (document) WHERE c.id = w.value"
     return dict(lookup(connection, "c.id, d.id", tables, ids))
 
 
 def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed = EVERYTHING) -> dict[str, int]:
-    """Return the row numbers of allowed chunks, by id, in the order of the ids; unknown ids are skipped.
+    """Return the rows of the allowed chunks with the given ids: {id: row}, in the order of the ids.
 
-    Without ids, all allowed chunks in reading order, document by document.
+    Unknown ids are left out. If ``ids`` is None, return all allowed chunks in reading order, document by document.
     """
     if ids is None:
         query = f"SELECT id, chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY document, ordinal"  # noqa: S608
@@ -156,7 +173,10 @@ def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed 
 
 
 def spans_of(connection: Connection, document: int) -> list[tuple[int, int, int]]:
-    """Return (row, start, end) of the chunks of a document, in reading order; their ids may be damaged."""
+    """Return (row, start, end) of the chunks of a document, in reading order.
+
+    Ids are not read, because they may be damaged.
+    """
     query = 'SELECT chunk, start, "end" FROM chunks WHERE document = ? ORDER BY ordinal'
     return connection.execute(query, (document,)).fetchall()
 
@@ -173,13 +193,17 @@ def rows_of_document(connection: Connection, document: int) -> list[int]:
 
 
 def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
-    """Return the row numbers of at most ``most`` documents with an allowed chunk, ascending."""
+    """Return the rows of at most ``most`` documents that have an allowed chunk, ascending."""
     query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
     return column(connection, query, *allowed.parameters)
 
 
 def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
-    """Return rows of at most ``most`` allowed chunks: the first of each document, by id, then the second of each."""
+    """Return the rows of at most ``most`` allowed chunks of the given documents, the first chunks first.
+
+    The first chunks of all documents come first, then all second chunks, and so on. Chunks at the same position are in
+    order of their documents' ids.
+    """
     tables = f"""documents AS d ON d.document = w.value CROSS JOIN chunks AS own ON own.document = d.document
         WHERE {allowed.on_each("own.chunk")} ORDER BY own.ordinal, d.id LIMIT ?"""
     return [row for (row,) in lookup(connection, "own.chunk", tables, documents, *allowed.parameters, most)]

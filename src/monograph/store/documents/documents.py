@@ -1,4 +1,4 @@
-"""Rows of ``documents`` and ``texts``: sources' texts, and where they came from."""
+"""Rows of ``documents`` and ``texts``: documents, and their texts in blocks."""
 
 from __future__ import annotations
 
@@ -16,37 +16,39 @@ from monograph.store.file.schema import BLOCK_BITS, MOST_DOCUMENTS
 from monograph.values import Document, Metadata, Section, Valid
 
 BLOCK_CHARACTERS = 4096
-"""Characters of a block of text: the row of a block fits a page, and a chunk is in one or two blocks."""
+"""Characters of a block of text. The row of a block fits a page, and a chunk is in one or two blocks."""
 
 LONGEST_TEXT = BLOCK_CHARACTERS << BLOCK_BITS
-"""Characters of the longest text for which there are enough block numbers."""
+"""Most characters of a text. A longer text would need more blocks than there are block numbers."""
 
 Dates: TypeAlias = tuple[int | None, int | None, int | None]
-"""dated, dated_until, dated_by: the date from the document itself, or else from its file."""
+"""dated, dated_until, dated_by: first second, last second and origin of a document's date. All are None without a
+date."""
 Columns: TypeAlias = tuple[
     int, str, str, str, str, str, bytes, int, int | None, int | None, int | None, int | None, int | None
 ]
-"""document, id, uri, title, metadata, sections, sha256, characters, source, its Dates, valid_from."""
+"""Stored columns of a document: document, id, uri, title, metadata, sections, sha256, characters, source, the three
+Dates, valid_from."""
 BY_FILE = TOLD_BY.index(FILE)
 TOLD = f"d.dated_by != {BY_FILE:d}"
-"""SQL condition that the date of a document ``d`` comes from the document itself, not from its file."""
+"""SQL condition: the date of the document ``d`` comes from the document itself, not from its file."""
 SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
     sha256, characters"""
-"""Columns of a document, or of a previous version, that its checksum covers, besides the text."""
+"""Columns of a document or a previous version that its content checksum covers. The checksum also covers the text and
+the chunks."""
 SEALED_CHUNK = """CAST(c.id AS BLOB), c.ordinal, c.start, c."end", CAST(c.metadata AS BLOB),
     CASE WHEN m.key = given_key(m.value) THEN m.key END"""
-"""Columns of a chunk ``c`` with its vector ``m`` that the checksum covers.
+"""Columns of a chunk ``c`` and its vector ``m`` that the content checksum of the document covers.
 
-The key is that of a vector that the caller supplied. Vectors derived from the text are not content: they can be derived
-again.
-"""
+The vector's key is covered only if the caller supplied the vector. Vectors that are derived from the text are not
+content: they can be derived again."""
 _BLOCKS_QUERY = "SELECT CAST(text AS BLOB) FROM texts WHERE block BETWEEN ? AND ? ORDER BY block"
-"""Query for the blocks of a text as bytes: each may be damaged."""
+"""Query for the blocks of a text. They are read as bytes, because a damaged block may be no UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
-    """Row of a document, without its text. ``sha256`` is the hash of all of its inputs."""
+    """Row of a document, without its text. ``sha256`` is the hash of all inputs that the document was made from."""
 
     row: int
     id: str
@@ -84,7 +86,10 @@ def of_source(connection: Connection, source: int) -> list[DocumentRow]:
 
 
 def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
-    """Return the documents whose present version began after a second; none if the file keeps no previous versions."""
+    """Return the documents whose present version began after ``second``.
+
+    None do if the file keeps no previous versions.
+    """
     return _load_rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 
 
@@ -94,7 +99,7 @@ def count(connection: Connection) -> int:
 
 
 def listed(connection: Connection, start: int = 0, limit: int = -1) -> list[DocumentRow]:
-    """Return at most ``limit`` documents (-1: all) from position ``start`` on, in order of uri, then id."""
+    """Return at most ``limit`` documents (-1: all), from position ``start`` on, in order of uri, then of id."""
     # SQLite takes the order from the index of uris, and reads no rows before the first that is returned.
     clause = "WHERE document IN (SELECT document FROM documents ORDER BY uri, id LIMIT ? OFFSET ?) ORDER BY uri, id"
     return _load_rows(connection, clause, limit, start)
@@ -106,7 +111,7 @@ def numbers(connection: Connection) -> list[int]:
 
 
 def by_number(connection: Connection, row: int) -> DocumentRow:
-    """Return a document by its row number."""
+    """Return the document with a row number."""
     return _load_rows(connection, "WHERE document = ?", row)[0]
 
 
@@ -116,20 +121,24 @@ def _load_rows(connection: Connection, clause: str, *parameters: str | int) -> l
 
 
 def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
-    """Return the date of a document from its metadata, else from its chunks' metadata, its title or its text."""
+    """Return the date of a document as columns; all are None if it has no date.
+
+    The date is taken from ``metadata``, which are those of the document and then of its chunks, else from the title or
+    the text.
+    """
     dated = date_of(metadata, title, text)
     return (None, None, None) if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
 
 
 def loaded_span(first: Any, last: Any) -> TimeSpan | None:
-    """Return the span between two stored seconds; None if they are not a valid span."""
+    """Return the time span between two stored seconds, first and last; None if they are no valid span."""
     if not (isinstance(first, int) and isinstance(last, int) and FIRST <= first <= last <= LAST):
         return None
     return TimeSpan(first, last)
 
 
 def loaded_times(first: Any, last: Any, told_by: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
-    """Return (date, validity) of a document from its columns; either is None if it is missing or invalid."""
+    """Return (date, validity) of a document from its stored columns. Each is None if it is missing or invalid."""
     when = None if first is None else loaded_span(first, last)
     date = Dated(when, TOLD_BY[told_by]) if when is not None and told_by in range(len(TOLD_BY)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
@@ -140,21 +149,25 @@ def loaded_times(first: Any, last: Any, told_by: Any, since: Any, until: Any) ->
 
 
 def newest(connection: Connection) -> int | None:
-    """Return the last second of all dates that come from documents themselves; None if there are none."""
+    """Return the latest last second of all dates that come from the documents themselves; None if there are none."""
     last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}")  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 
 def name_of(connection: Connection, row: int) -> str:
-    """Return a document's id, with bytes that are no UTF-8 replaced; ``row N`` if the document is missing."""
+    """Return the id of a document, for messages.
+
+    Bytes that are no UTF-8 are replaced. If the document is missing, return ``row N``.
+    """
     name = scalar(connection, "SELECT CAST(id AS BLOB) FROM documents WHERE document = ?", row)
     return f"row {row}" if name is None else bytes(name).decode("utf-8", "replace")
 
 
 def columns(row: int, document: Document, sha256: bytes, source: int | None, since: int | None = None) -> Columns:
-    """Return the columns to store of a document; ``row`` and ``source`` are row numbers.
+    """Return the columns under which a document is stored. ``row`` and ``source`` are row numbers.
 
-    ``since`` is the second in which this version begins; None in a file that keeps no previous versions.
+    ``source`` is the row of the document's file; None if it was not read from a file. ``since`` is the second in which
+    this version begins; None in a file that keeps no previous versions.
     """
     metadata = (document.metadata, *(passage.metadata for passage in document.passages))
     return (
@@ -173,7 +186,10 @@ def columns(row: int, document: Document, sha256: bytes, source: int | None, sin
 
 
 def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None:
-    """Insert documents, or update known ones, without their chunks: (columns, content checksum, text)."""
+    """Store documents without their chunks: insert new documents, update known ones.
+
+    Each document is (columns, content checksum, text).
+    """
     connection.executemany(
         """INSERT INTO documents (document, id, uri, title, metadata, sections, sha256, characters, source, dated,
             dated_until, dated_by, valid_from, checksum, dates_checksum)
@@ -200,9 +216,9 @@ def put(connection: Connection, new: Sequence[tuple[Columns, int, str]]) -> None
 
 
 def blocks_of(row: int) -> tuple[int, int]:
-    """Return the first and the last number that a block of a document's text may have.
+    """Return the first and the last block number that are reserved for a document's text.
 
-    For a row that no document can have, as in a damaged file, return numbers that no block has.
+    For a row number that no document can have, as in a damaged file, return numbers that no block has.
     """
     if not 0 <= row < MOST_DOCUMENTS:
         row = -1
@@ -210,12 +226,15 @@ def blocks_of(row: int) -> tuple[int, int]:
 
 
 def text(connection: Connection, row: int, start: int, end: int) -> str:
-    """Return ``document.text[start:end]``, reading only its blocks. Raises DamagedFile if they cannot be decoded."""
+    """Return ``document.text[start:end]``.
+
+    Only the blocks with this part are read. Raises DamagedFile if a block cannot be decoded.
+    """
     return texts(connection, [(row, start, end)])[0]
 
 
 def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list[str]:
-    """Return ``document.text[start:end]`` for each (document, start, end), by one query. Raises as :func:`text`."""
+    """Return ``document.text[start:end]`` for each (document row, start, end), by one query. Raises as :func:`text`."""
     within = [
         (blocks_of(row)[0], min(max(start, 0), LONGEST_TEXT - 1), min(end, LONGEST_TEXT)) for row, start, end in spans
     ]
@@ -236,14 +255,14 @@ def texts(connection: Connection, spans: Sequence[tuple[int, int, int]]) -> list
 
 
 def titled(connection: Connection, row: int) -> tuple[str, str]:
-    """Return (title, text) of a document, with bytes that are no UTF-8 replaced."""
+    """Return (title, text) of a document. Bytes that are no UTF-8 are replaced."""
     (title,) = column(connection, "SELECT CAST(title AS BLOB) FROM documents WHERE document = ?", row)
     blocks = column(connection, _BLOCKS_QUERY, *blocks_of(row))
     return title.decode("utf-8", "replace"), "".join(block.decode("utf-8", "replace") for block in blocks)
 
 
 def load(connection: Connection, row: DocumentRow) -> Document:
-    """Return a whole document, with its text and sections. Raises DamagedFile if a part of it cannot be read."""
+    """Return a document with its text and sections. Raises DamagedFile if a part of it cannot be read."""
     with decoding(connection, f"row {row.row} of documents"):
         metadata, sections = connection.execute(
             "SELECT metadata, sections FROM documents WHERE document = ?", (row.row,)
@@ -252,7 +271,10 @@ def load(connection: Connection, row: DocumentRow) -> Document:
 
 
 def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Document:
-    """Return a document from its row and columns. Raises one of UNDECODABLE if they cannot be decoded."""
+    """Return a document made from its row, text, and JSON columns.
+
+    Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if the columns cannot be decoded.
+    """
     if len(text) != row.characters:
         raise ValueError(f"its text has {len(text):,} instead of {row.characters:,} characters")
     return Document(
@@ -268,12 +290,15 @@ def made_of(row: DocumentRow, text: str, metadata: str, sections: str) -> Docume
 
 
 def loaded_sections(text: str) -> tuple[Section, ...]:
-    """Return sections from their stored JSON. Raises one of UNDECODABLE if they cannot be decoded."""
+    """Return sections from their stored JSON.
+
+    Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if they cannot be decoded.
+    """
     return tuple(Section(int(start), tuple(map(str, path))) for start, *path in json.loads(text))
 
 
 def remove(connection: Connection, rows: Sequence[int]) -> None:
-    """Delete documents whose chunks are deleted already."""
+    """Delete documents by row number. Their chunks must have been deleted before."""
     connection.executemany("DELETE FROM texts WHERE block BETWEEN ? AND ?", map(blocks_of, rows))
     connection.executemany("DELETE FROM documents WHERE document = ?", ((row,) for row in rows))
 
@@ -284,12 +309,12 @@ def names(connection: Connection) -> list[tuple[int, str, str]]:
 
 
 def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[Iterable[Value]]) -> int:
-    """Return the checksum of a document's content.
+    """Return the checksum of a document's content, from its columns, its text and its chunks.
 
     It is stored once, with the content. It covers only the content, so it stays the same if the document moves to
     another source file or becomes a previous version. ``own`` are the document's id, uri, title, metadata, sections,
-    sha256 and characters; ``chunks`` are (id, ordinal, start, end, metadata, memo key of a vector that the caller
-    supplied or None) in reading order.
+    sha256 and characters. ``chunks`` are the chunks in reading order: (id, ordinal, start, end, metadata, memo key).
+    The memo key is that of a vector that the caller supplied, else None.
     """
     crc = checksum(*own, text)
     for row in chunks:
@@ -298,7 +323,10 @@ def content_checksum(own: Iterable[Value], text: str | bytes, chunks: Iterable[I
 
 
 def stored_checksum(connection: Connection, row: int) -> int:
-    """Compute the content checksum of a document from its stored rows. Texts are read as bytes: any may be damaged."""
+    """Compute the content checksum of a document from its stored rows.
+
+    Texts are read as bytes, because they may be damaged.
+    """
     query = f"SELECT {SEALED} FROM documents WHERE document = ?"  # noqa: S608 - a constant
     (values,) = connection.execute(query, (row,)).fetchall()
     text = b"".join(column(connection, _BLOCKS_QUERY, *blocks_of(row)))
@@ -309,18 +337,18 @@ def stored_checksum(connection: Connection, row: int) -> int:
 
 
 def seal(connection: Connection, row: int) -> None:
-    """Store the content checksum of a document; all of its content must be stored already."""
+    """Store the content checksum of a document. All of its content must be stored already."""
     connection.execute("UPDATE documents SET checksum = ? WHERE document = ?", (stored_checksum(connection, row), row))
 
 
 def is_sound(connection: Connection, row: int) -> bool:
-    """Return whether the content of a document has its stored checksum."""
+    """Return whether the content of a document matches its stored checksum."""
     stored = scalar(connection, "SELECT checksum FROM documents WHERE document = ?", row)
     return bool(stored == stored_checksum(connection, row))
 
 
 def sound_with_given(connection: Connection) -> list[int]:
-    """Return the rows of the undamaged documents with vectors that the caller supplied, ascending."""
+    """Return the rows of the undamaged documents that have vectors supplied by the caller, ascending."""
     query = """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
         WHERE key = given_key(value) ORDER BY document"""
     return [row for row in column(connection, query) if is_sound(connection, row)]

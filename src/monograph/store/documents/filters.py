@@ -19,22 +19,25 @@ from monograph.store.file.rows import column
 from monograph.where import DATE, Combination, Comparison, Condition, Operator, Scalar
 
 MOST_COMPARISONS = 1_000
-"""Most comparisons of a filter: each is tested for each chunk. Alternatives, or exclusions, of a key count as one."""
+"""Most comparisons of a filter, because each comparison is tested for each chunk. The alternatives of one key count as
+one comparison, and so do the exclusions of one key."""
 
 _CHUNKS = "chunks AS c JOIN documents AS d USING (document)"
 _COLUMNS = {"$document": "d.id", "$chunk": "c.id", "$uri": "d.uri", "$title": "d.title"}
 _INDEXED = ("$document", "$chunk", "$uri")
 MERGED = "COALESCE(c.merged, NULLIF(c.metadata, '{}'), d.metadata)"
-"""SQL of the metadata of a chunk merged over those of its document; often they equal one of the two."""
+"""SQL of the metadata of a chunk, merged over the metadata of its document. ``chunks.merged`` is NULL if the merged
+metadata equal one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Compiled filter: an SQL condition on a chunk ``c`` and its document ``d``, and its parameters.
+    """Compiled filter: an SQL condition on a chunk ``c`` and its document ``d``, and the parameters of the condition.
 
-    ``indexed``: whether SQLite finds the chunks by an index, without testing all. ``condition``: the condition that was
-    compiled, if the SQL has no further one. ``view``: the name of the view in which the filter is used, so that results
-    cached for one view are not used in another.
+    An empty ``sql`` allows all chunks. ``indexed``: whether SQLite finds the allowed chunks by an index, without
+    testing all chunks. ``condition``: the condition that was compiled; None if the SQL has further conditions.
+    ``view``: the name of the view in which the filter is used. It keeps results that are cached for one view from being
+    used in another view.
     """
 
     sql: str = ""
@@ -44,13 +47,19 @@ class Allowed:
     view: str = ""
 
     def on(self, column: str) -> str:
-        """Return the SQL condition that a column is an allowed chunk's row; SQLite reads all allowed chunks once."""
+        """Return the SQL condition that a column is the row of an allowed chunk.
+
+        To evaluate the condition, SQLite reads all allowed chunks once.
+        """
         if self.is_whole_view:
             return f"{column} IN temp.view_chunks"
         return f"{column} IN (SELECT c.chunk FROM {_CHUNKS} WHERE {self.sql})" if self.sql else "TRUE"
 
     def on_each(self, column: str) -> str:
-        """Return the SQL condition that a column is an allowed chunk's row; SQLite tests each row by itself."""
+        """Return the SQL condition that a column is the row of an allowed chunk.
+
+        To evaluate the condition, SQLite tests each row separately, without reading all allowed chunks.
+        """
         if self.is_whole_view:
             return f"+{column} IN temp.view_chunks"
         if not self.sql:
@@ -65,7 +74,10 @@ class Allowed:
         return bool(self.view) and not self.sql
 
     def within(self, view: str) -> Allowed:
-        """Return this filter for use in a view; its SQL stays, because a view's tables shadow those of the file."""
+        """Return this filter for use in a view; with an empty ``view``, return it unchanged.
+
+        The SQL stays the same, because the tables of a view shadow those of the file.
+        """
         if not view:
             return self
         return Allowed(self.sql, self.parameters, self.indexed or not self.sql, view=view)
@@ -75,9 +87,9 @@ EVERYTHING = Allowed()
 
 
 def compile_condition(condition: Condition | None) -> Allowed:
-    """Compile a condition (see :mod:`monograph.where`) to a filter; None allows everything.
+    """Compile a condition (see :mod:`monograph.where`) to a filter. None compiles to a filter that allows everything.
 
-    Raises InvalidFilter if it has too many comparisons.
+    Raises InvalidFilter if the condition has more than ``MOST_COMPARISONS`` comparisons.
     """
     if condition is None:
         return EVERYTHING
@@ -93,7 +105,10 @@ def compile_condition(condition: Condition | None) -> Allowed:
 
 
 def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
-    """Return the filter of the chunks that another filter allows in the given documents, which are row numbers."""
+    """Return a filter for the chunks that are in the given documents and that ``allowed`` allows.
+
+    ``documents`` are row numbers.
+    """
     sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"
     return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
@@ -107,31 +122,37 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
 
 
 def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
-    """Return the given chunks that are allowed."""
+    """Return the rows of the given chunks that the filter allows."""
     query = f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}"
     return set(column(connection, query, json.dumps(list(chunks)), *allowed.parameters))
 
 
 def values_of(connection: Connection, key: str) -> Iterator[tuple[int, str, str | int | float | None]]:
-    """Yield (chunk, type, value) of each chunk that has a metadata key; type and value are those of ``json_each``."""
+    """Yield (chunk row, type, value) of each chunk that has a metadata key.
+
+    The type and the value are those that SQLite's ``json_each`` returns.
+    """
     query = f"SELECT c.chunk, m.type, m.value FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m WHERE m.key = ?"
     yield from connection.execute(query, (key,))
 
 
 def keys(connection: Connection) -> list[str]:
-    """Return all keys of the metadata of chunks and their documents, sorted."""
+    """Return all keys of the merged metadata of chunks, sorted."""
     return column(
         connection, f"SELECT DISTINCT m.key FROM {_CHUNKS} CROSS JOIN json_each({MERGED}) AS m ORDER BY m.key"
     )
 
 
 def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
-    """Yield (chunk, first second, last second) of the document's date for each chunk whose document has one."""
+    """Yield (chunk row, first second, last second) of the date of the chunk's document.
+
+    Chunks whose document has no date are left out.
+    """
     yield from connection.execute(f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL")
 
 
 def barred(allowed: Allowed) -> str:
-    """Return the SQL query for the summaries that have a chunk below them that is not allowed."""
+    """Return the SQL query for the rows of the summaries that stand for any chunk that the filter does not allow."""
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})
         UNION SELECT n.parent FROM barred AS b CROSS JOIN nodes AS n WHERE n.node = b.node AND n.parent IS NOT NULL)
@@ -139,7 +160,10 @@ def barred(allowed: Allowed) -> str:
 
 
 def _join_comparisons(condition: Condition) -> Condition:
-    """Return an equivalent condition with alternatives, or exclusions, of one key joined into one comparison."""
+    """Return an equivalent condition in which alternatives of one key are joined into one comparison.
+
+    Exclusions of one key are joined into one comparison in the same way.
+    """
     if isinstance(condition, Comparison):
         return condition
     list_operator: Operator = "nin" if condition.combiner == "and" else "in"
@@ -161,7 +185,7 @@ def _join_comparisons(condition: Condition) -> Condition:
 
 
 def _is_indexed(condition: Condition) -> bool:
-    """Return whether SQLite can find the chunks that meet a condition by an index."""
+    """Return whether SQLite can find the chunks that meet a condition by an index, without testing all chunks."""
     if isinstance(condition, Comparison):
         return condition.key in _INDEXED and condition.operator in ("==", "in") and condition.value is not None
     parts = [_is_indexed(part) for part in condition.parts]
@@ -197,7 +221,10 @@ def _depth(condition: Condition) -> int:
 
 
 def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Return (SQL, parameters) of a comparison; ``m(value, type)`` is the row of the key, if there is one."""
+    """Return (SQL, parameters) of a comparison.
+
+    In the SQL, ``m(value, type)`` is the key's metadata value, if there is one.
+    """
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:
@@ -245,4 +272,5 @@ _TESTS: dict[Operator, str] = {
     "text_match_insensitive":
         "m.type = 'text' AND instr(casefold(CAST(m.value AS BLOB)), casefold(CAST(? AS BLOB))) > 0",
 }  # fmt: skip
-"""SQL that tests the row ``m`` of a key against the parameter ``?``; ``v`` is one value of the parameter."""
+"""SQL, by operator, that tests the metadata value ``m`` of a key against the parameter ``?``. If the parameter is a
+list, ``v`` is one of its values."""

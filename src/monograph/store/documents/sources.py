@@ -1,4 +1,4 @@
-"""Rows of ``roots``, ``sources`` and ``failures``: what is synced, the files as last read, and what failed in them."""
+"""Rows of ``roots``, ``sources`` and ``failures``: synced folders, files as last read, and problems with files."""
 
 from __future__ import annotations
 
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
     from monograph.values import Problem, Root
 
 _UNFINISHED, _FAULTY = -1, -2
-"""Stored as ``modified_ns`` of files that are not stored completely: more is to come, or a part failed."""
+"""Values of ``modified_ns`` for files that are not stored completely. _UNFINISHED: more of the file is still to be
+stored. _FAULTY: a part of the file could not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceRow:
-    """File in the state in which it was last read; ``size`` in bytes, ``modified_ns`` in nanoseconds since 1970."""
+    """File on disk, in the state in which it was last read.
+
+    ``size`` is in bytes, ``modified_ns`` in nanoseconds since 1970. ``root`` is the name of the root that the file is
+    under.
+    """
 
     uri: str
     root: str
@@ -36,7 +41,7 @@ class SourceRow:
 
 
 def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
-    """Return (size, modified_ns) of the known files at or below a path, by uri."""
+    """Return (size in bytes, modified_ns) of the stored files at or below a path, by uri."""
     folder = root.rstrip("/")
     query = "SELECT uri, size, modified_ns FROM sources WHERE uri = ? OR (uri >= ? AND uri < ?)"
     parameters = (root, folder + "/", folder + "0")  # "0" is the character after "/"
@@ -44,7 +49,10 @@ def states(connection: Connection, root: str) -> dict[str, tuple[int, int]]:
 
 
 def by_root(connection: Connection) -> list[tuple[str, int, int, int]]:
-    """Return (root, number of files, of documents, of bytes) of each root with known files, in order of root."""
+    """Return (root, number of files, number of documents, bytes) of each root that has stored files.
+
+    The roots are in order of name.
+    """
     return connection.execute(
         """SELECT root, count(*), sum(documents), sum(size) FROM (
             SELECT root, size, (SELECT count(*) FROM documents d WHERE d.source = s.source) AS documents FROM sources s)
@@ -56,19 +64,22 @@ _COLUMNS = "s.uri, s.root, s.sha256, s.size, s.modified_ns"
 
 
 def every(connection: Connection) -> list[SourceRow]:
-    """Return all known files, in the order in which they became known."""
+    """Return all stored files, in the order in which they were first stored."""
     query = f"SELECT {_COLUMNS} FROM sources AS s ORDER BY source"  # noqa: S608 - constants
     return [SourceRow(*row) for row in connection.execute(query)]
 
 
 def find(connection: Connection, uri: str) -> SourceRow | None:
-    """Return a known file; None if it is not known."""
+    """Return the stored file with a uri; None if there is none."""
     row = connection.execute(f"SELECT {_COLUMNS} FROM sources AS s WHERE uri = ?", (uri,)).fetchone()  # noqa: S608
     return None if row is None else SourceRow(*row)
 
 
 def of_document(connection: Connection, document: int) -> tuple[SourceRow, int] | None:
-    """Return (file, number of its documents) for the file that a document was read from; None if it has no file."""
+    """Return (file, number of the file's documents) for the file that a document was read from.
+
+    Returns None if the document was not read from a file.
+    """
     row = connection.execute(
         f"""SELECT (SELECT count(*) FROM documents AS o WHERE o.source = s.source), {_COLUMNS}
         FROM documents AS d CROSS JOIN sources AS s ON s.source = d.source WHERE d.document = ?""",  # noqa: S608
@@ -78,7 +89,7 @@ def of_document(connection: Connection, document: int) -> tuple[SourceRow, int] 
 
 
 def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
-    """Insert or update the states of files, and return their row numbers by uri."""
+    """Insert files, or update their states if they are stored already; return their row numbers by uri."""
     connection.executemany(
         """INSERT INTO sources (uri, root, sha256, size, modified_ns) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (uri) DO UPDATE SET (root, sha256, size, modified_ns) = (?2, ?3, ?4, ?5)""",
@@ -88,21 +99,24 @@ def put(connection: Connection, files: Sequence[SourceRow]) -> dict[str, int]:
 
 
 def rows(connection: Connection, uris: Sequence[str]) -> dict[str, int]:
-    """Return the row numbers of known files, by uri; unknown uris are left out."""
+    """Return the row numbers of the stored files with the given uris, by uri; unknown uris are left out."""
     return dict(select(connection, "SELECT uri, source FROM sources WHERE uri IN", uris))
 
 
 def touch(connection: Connection, states: Iterable[tuple[str, int, int]]) -> None:
-    """Store (uri, size, modified_ns) of files whose bytes are unchanged, and update the dates of their documents."""
+    """Store new sizes and times of files whose bytes are unchanged, and update the dates of their documents.
+
+    ``states`` are (uri, size, modified_ns).
+    """
     listed = list(states)
     connection.executemany("UPDATE sources SET size = ?2, modified_ns = ?3 WHERE uri = ?1", listed)
     date_documents(connection, rows(connection, [uri for uri, _, _ in listed]).values())
 
 
 def date_documents(connection: Connection, files: Iterable[int]) -> None:
-    """Set the date of documents without a date of their own to the modification time of their file.
+    """Set the date of documents that have no date of their own to the modification time of their file.
 
-    ``files`` are row numbers; the files and their documents must be stored already.
+    ``files`` are row numbers of files. The files and their documents must be stored already.
     """
     connection.executemany(
         """UPDATE documents SET dated = f.second, dated_until = f.second, dated_by = ?2,
@@ -116,7 +130,7 @@ def date_documents(connection: Connection, files: Iterable[int]) -> None:
 def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
     """Mark a file as not stored completely, so that its row matches no file on disk.
 
-    ``faulty``: a part of the file could not be stored. Otherwise the rest is still to be stored.
+    ``faulty``: a part of the file could not be stored. If False, the rest of the file is still to be stored.
     """
     connection.execute(
         "UPDATE sources SET sha256 = x'', modified_ns = ? WHERE source = ?", (_FAULTY if faulty else _UNFINISHED, row)
@@ -124,18 +138,18 @@ def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
 
 
 def faulty(connection: Connection, uris: Sequence[str]) -> frozenset[str]:
-    """Return the given uris of files of which a part could not be stored."""
+    """Return the given uris of files that could not be stored completely, because a part failed."""
     results = select(connection, "SELECT uri FROM sources WHERE modified_ns = ? AND uri IN", uris, _FAULTY)
     return frozenset(uri for (uri,) in results)
 
 
 def uris(connection: Connection, rows: Iterable[int]) -> dict[int, str]:
-    """Return the uris of files by row number."""
+    """Return the uris of the given files, by row number."""
     return dict(select(connection, "SELECT source, uri FROM sources WHERE source IN", list(rows)))
 
 
 def remove(connection: Connection, rows: Iterable[int]) -> None:
-    """Delete files whose documents are deleted already."""
+    """Delete files by row number. Their documents must have been deleted before."""
     connection.executemany("DELETE FROM sources WHERE source = ?", ((row,) for row in rows))
 
 
@@ -152,15 +166,16 @@ UNREADABLE_FAILURE = " OR ".join([
     *(f"typeof({column}) != 'text' OR NOT is_utf8(CAST({column} AS BLOB))" for column in _TEXTS),
     *(f"typeof({column}) != 'integer'" for column in ("size", "modified_ns")),
 ])  # fmt: skip
-"""SQL condition that a row of failures cannot be read."""
+"""SQL condition: a row of ``failures`` cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Problem with a file on disk that was found under a root.
 
-    ``size`` (bytes) and ``modified_ns`` (nanoseconds since 1970) are those of the file when it was read. They are
-    stored only if the problem has ``needs``, and are 0 otherwise.
+    ``file`` is the uri of the file, ``root`` the name of the root. ``size`` (bytes) and ``modified_ns`` (nanoseconds
+    since 1970) are those of the file when it was read. They are stored only if the problem has ``needs``, a module that
+    is missing; otherwise they are 0.
     """
 
     file: str
@@ -180,9 +195,10 @@ def roots(connection: Connection) -> list[Root]:
 
 
 def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> None:
-    """Insert a root, or update its place and whether links are followed.
+    """Insert a root, or update a stored root: its place, and whether links are followed.
 
-    With ``absolute`` the place is stored as an absolute path, for a file whose copies are read in other folders.
+    With ``absolute``, the place is stored as an absolute path. This is for files whose copies are read in other
+    folders.
     """
     place = root.place if absolute else stored_place(str(Path(path_of(connection)).parent), root.place)
     (row,) = connection.execute(
@@ -194,7 +210,7 @@ def put_root(connection: Connection, root: Root, *, absolute: bool = False) -> N
 
 
 def remove_root(connection: Connection, name: str) -> None:
-    """Delete a root whose files are deleted already, and its failures."""
+    """Delete a root and its failures. The root's files must have been deleted before."""
     connection.execute(
         "DELETE FROM checksums WHERE name IN (SELECT 'roots/' || root FROM roots WHERE name = ?)", (name,)
     )
@@ -203,19 +219,28 @@ def remove_root(connection: Connection, name: str) -> None:
 
 
 def synced(connection: Connection) -> dict[str, float]:
-    """Return the time of the last complete sync of each root, in seconds since 1970, by name of the root."""
+    """Return the time of the last complete sync of each root, in seconds since 1970, by name of the root.
+
+    Roots without a complete sync are left out.
+    """
     results = connection.execute("SELECT name, synced FROM roots WHERE synced > 0").fetchall()
     with decoding(connection, "the time of a row of roots"):
         return {name: float(second) for name, second in results}
 
 
 def described(connection: Connection) -> dict[str, str]:
-    """Return the key of the describer that last saw the pictures of each root, by name of the root."""
+    """Return the key of the describer that last described the pictures below each root, by name of the root.
+
+    Roots without a describer are left out.
+    """
     return dict(connection.execute("SELECT name, described FROM roots WHERE described != ''").fetchall())
 
 
 def save_synced(connection: Connection, names: Iterable[str], second: float, describer: str = "") -> None:
-    """Store the time of a complete sync of roots, and the key of the describer that saw their pictures, if any."""
+    """Store the time of a complete sync of some roots, and the key of the describer that described their pictures.
+
+    ``second`` is in seconds since 1970. An empty ``describer`` keeps the stored key.
+    """
     connection.executemany(
         "UPDATE roots SET synced = ?2, described = COALESCE(NULLIF(?3, ''), described) WHERE name = ?1",
         [(name, second, describer) for name in names],
@@ -223,12 +248,12 @@ def save_synced(connection: Connection, names: Iterable[str], second: float, des
 
 
 def forget_describers(connection: Connection) -> None:
-    """Store for all roots that no describer has seen their pictures."""
+    """Delete the stored describer keys of all roots, so that no describer counts as having described their pictures."""
     connection.execute("UPDATE roots SET described = ''")
 
 
 def failures(connection: Connection) -> list[Failure]:
-    """Return all failures in order of file. Raises DamagedFile if one cannot be read."""
+    """Return all failures in order of file. Raises DamagedFile if a row cannot be read."""
     query = "SELECT file, root, uri, reason, hint, needs, size, modified_ns FROM failures ORDER BY 1, 2, 3, 4, 5"
     with decoding(connection, "a row of failures"):
         return [
@@ -238,7 +263,10 @@ def failures(connection: Connection) -> list[Failure]:
 
 
 def save_failures(connection: Connection, failures: Iterable[Failure]) -> None:
-    """Replace all stored failures by the given ones, at most ``MOST_FAILURES``."""
+    """Replace all stored failures by the given ones.
+
+    At most ``MOST_FAILURES`` are stored: the first in order of file.
+    """
     rows = []
     for failure in failures:
         problem = failure.problem
@@ -251,23 +279,24 @@ def save_failures(connection: Connection, failures: Iterable[Failure]) -> None:
 
 
 def owner_of(roots: Iterable[Root], path: str) -> Root | None:
-    """Return the innermost root at or above a path; None if there is none."""
+    """Return the innermost root that a path is at or below; None if there is none."""
     above = (root for root in roots if root.holds(path))
     return max(above, key=lambda root: len(root.place), default=None)
 
 
 def unused_name(place: str, taken: Iterable[str]) -> str:
-    """Return a name for a root: that of its folder, with a number if the name is taken."""
+    """Return an unused name for a root at a place: the name of its folder, with a number if that name is taken."""
     base, taken_names = place.rstrip("/").rpartition("/")[2] or "root", set(taken)
     numbered = (f"{base}-{number}" for number in count(2))
     return next(name for name in chain([base], numbered) if name not in taken_names)
 
 
 def stored_place(home: str, place: str) -> str:
-    """Return a root's place in the form in which it is stored.
+    """Return the place of a root in the form in which it is stored: a relative or an absolute path.
 
-    It is relative to the file's folder ``home`` if it is below that folder or its parent, so that file and folder can
-    be moved together, also to another machine. Otherwise it is absolute.
+    ``home`` is the folder of the .mono file. If the place is below ``home`` or below the parent of ``home``, the path
+    is relative to ``home``. The file and the root's folder can then be moved together, also to another machine.
+    Otherwise the path is absolute.
     """
     relative = os.path.relpath(place, home)
     # In / or /tmp, the file and the folder are together only by chance.
@@ -276,9 +305,10 @@ def stored_place(home: str, place: str) -> str:
 
 
 def resolve(connection: Connection, names: Sequence[str]) -> tuple[list[DocumentRow], list[str]]:
-    """Return the documents that names (ids, uris, or paths of synced files) refer to, and the unknown names.
+    """Return the documents that some names refer to, and the names that refer to no document.
 
-    The documents are in the order of the names, each once.
+    A name is the id or uri of a document, or the path of a synced file. The documents are in the order of the names;
+    each is returned once.
     """
     found: dict[int, DocumentRow] = {}
     unknown = []

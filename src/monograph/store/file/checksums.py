@@ -1,6 +1,7 @@
 """Checksums of rows as they were written, for everything that the file cannot derive again.
 
-CRC-32, as in Python's ``zlib``: it detects every change within 32 consecutive bits, and reads a gigabyte a second.
+The checksum is CRC-32, as in Python's ``zlib``. It detects every change within 32 consecutive bits, and reads a
+gigabyte a second.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ Value: TypeAlias = bytes | str | int | None
 
 
 def checksum(*parts: Value) -> int:
-    """Return the CRC-32 of values, texts as UTF-8. Each value is preceded by its length, so boundaries count, too."""
+    """Return the CRC-32 of some values; texts are encoded as UTF-8.
+
+    The length of each value is included in front of it, so that values divided differently have different checksums.
+    """
     crc = 0
     for part in parts:
         if isinstance(part, bytes | str):
@@ -37,12 +41,15 @@ def register(connection: sqlite3.Connection) -> None:
 
 
 def given_key(packed: bytes) -> bytes:
-    """Return the memo key of a vector that the caller supplied with its chunk, from the vector's bytes."""
+    """Return the memo key of a vector that the caller supplied with a chunk. ``packed`` are the bytes of the vector."""
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 
 
 def put(connection: sqlite3.Connection, name: str, *parts: Value) -> None:
-    """Store the checksum of a single row, such as a setting or a root, under a name."""
+    """Store the checksum of a single row, such as a setting or a root.
+
+    ``parts`` are the row's values; ``name`` names the row.
+    """
     connection.execute("INSERT OR REPLACE INTO checksums (name, checksum) VALUES (?, ?)", (name, checksum(*parts)))
 
 

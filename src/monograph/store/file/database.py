@@ -34,7 +34,7 @@ from monograph.store.file.on_disk import check_header, check_length, require_mon
 from monograph.values import LedgerEntry
 
 Identity: TypeAlias = tuple[int, int]
-"""A file's device and inode; (0, 0) if there is none."""
+"""(device, inode) of a file; (0, 0) if there is no file."""
 
 Connection: TypeAlias = sqlite3.Connection
 
@@ -43,9 +43,9 @@ Connection: TypeAlias = sqlite3.Connection
 class Connector:
     """Factory of the connections of a database.
 
-    ``connect`` returns a new connection, for reading only if the argument is True. ``begin`` is called with the
-    connection when a read transaction begins; its changes of temporary tables are committed. ``in_memory``: whether the
-    connections are to a copy of the file in memory. The file on disk is not watched then.
+    ``connect`` returns a new connection; its argument is True for a read-only connection. ``begin`` is called with the
+    connection when a read transaction begins. Its changes of temporary tables are committed. ``in_memory``: whether the
+    connections are to a copy of the file in memory, so that changes of the file on disk are not watched.
     """
 
     connect: Callable[[bool], Connection]
@@ -54,23 +54,30 @@ class Connector:
 
 
 _CHECKPOINT_TIMEOUT, _LONGEST_CHECKPOINT_TIMEOUT = 50, 3_200
-"""Milliseconds that SQLite waits to empty the write-ahead log: at the first attempt, then doubled up to the second."""
+"""Milliseconds that SQLite waits for other connections when it empties the write-ahead log. The first number is for the
+first attempt. Each further attempt waits twice as long, up to the second number."""
 _PAUSE = 0.005
 _OPTIONS: dict[str, Any] = {"uri": True, "timeout": BUSY_SECONDS, "check_same_thread": False, "cached_statements": 256}
 _MAPPED_BYTES = 2_147_418_112 if _mapped.IS_GUARDED or sys.platform == "win32" else 0
-"""Bytes of a file that are mapped into memory; 0 where the process would die if another program truncated the file."""
+"""Most bytes of a file that are mapped into memory. It is 0 where this process would die if another program truncated a
+mapped file."""
 
 _abandoned: list[object] = []
-"""Connections inherited by a fork. To close one would release the locks of its parent, so they are kept, unused."""
+"""Connections that this process inherited by a fork. Closing one would release the locks of the parent process, so they
+are kept and never used."""
 _open_counts: Counter[Identity] = Counter()
-"""How often this process has each file open. To read an open file without SQLite would drop SQLite's locks."""
+"""Number of times that this process has each file open. An open file must be read only by SQLite: any other read would
+drop SQLite's locks."""
 _salts: dict[Identity, bytes] = {}
-"""Salts of the open files that are encrypted."""
+"""Salts of the encrypted files that are open."""
 _open_lock = threading.Lock()
 
 
 def identity_of(path: Path) -> Identity:
-    """Return the device and inode of a file; (0, 0) if they cannot be had. Reading the file then raises an error."""
+    """Return (device, inode) of a file; (0, 0) if the system does not return them.
+
+    Reading the file then raises an error.
+    """
     try:
         state = path.stat()
     except OSError:
@@ -82,7 +89,7 @@ class OpenedFile:
     """Open file that detects when another program deletes, replaces or truncates it.
 
     If a mapped file is truncated, SQLite reads zeros, and the process is not ended by SIGBUS. So every read is checked
-    here afterwards. Only Linux has this guard (see :mod:`monograph.store.file.mapped`).
+    here after it. Only Linux has this protection (see :mod:`monograph.store.file.mapped`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -95,7 +102,7 @@ class OpenedFile:
         self._watch.end()
 
     def require_same(self) -> None:
-        """Raise ReplacedFile if the path is now missing or belongs to another file."""
+        """Raise ReplacedFile if the path of the file is now missing or belongs to another file."""
         if (current := identity_of(self._path)) == self.identity:
             return
         event = "replaced by another file" if any(current) else "deleted or moved"
@@ -105,7 +112,10 @@ class OpenedFile:
         )
 
     def require_whole(self) -> None:
-        """Raise DamagedFile if a read met the end of the truncated file, ReplacedFile if that of its log's index."""
+        """Raise an error if a read met the end of a truncated file.
+
+        The error is DamagedFile if the file itself was truncated, ReplacedFile if the index of its write-ahead log was.
+        """
         if self._watch.file_is_cut:
             raise DamagedFile(
                 f"another program truncated {self._path} while it was open",
@@ -119,7 +129,10 @@ class OpenedFile:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise as :meth:`require_whole` before and after the block, also in place of an error within it."""
+        """Check before and after the block that the file was not truncated. Raises as :meth:`require_whole`.
+
+        If the block itself raises an error, an error of this check replaces it.
+        """
         self.require_whole()
         try:
             yield
@@ -137,15 +150,18 @@ class OpenedFile:
 class Database:
     """An open .mono file, for any number of threads and processes: many readers, one writer at a time.
 
-    Each thread has a connection of its own; a fork gets new ones. A missing file is created completely under a
-    temporary name in the same folder and then linked into place, so that no incomplete file is ever visible.
+    Each thread has a connection of its own, and a forked process gets new connections. A missing file is created
+    completely under a temporary name in the same folder, and then linked into place, so that no incomplete file is ever
+    visible.
 
-    ``create`` creates the file if it is missing. ``read_only`` is set by itself if the file or its folder cannot be
-    written. ``key`` is the key of the file, or the key to encrypt a new file with; None if the file is not encrypted.
-    ``connector`` creates the connections, by default to the whole file: :func:`monograph.store.file.view.limited`
-    connects to the documents that match a filter, :func:`monograph.store.file.view.snapshot_in_memory` to a copy.
+    ``create``: create the file if it is missing. ``read_only``: do not write; it is also set if the file or its folder
+    cannot be written. ``key``: the key of the file, or the key to encrypt a new file with; None if the file is not
+    encrypted. ``connector``: creates the connections, by default to the whole file.
+    :func:`monograph.store.file.view.limited` connects to the documents that match a filter,
+    :func:`monograph.store.file.view.snapshot_in_memory` to a copy.
 
-    Raises a subclass of FileError, as :func:`require_monograph`, if the file cannot be opened; it is then unchanged.
+    Raises a subclass of FileError, as :func:`require_monograph`, if the file cannot be opened. The file is then
+    unchanged.
     """
 
     def __init__(
@@ -161,11 +177,12 @@ class Database:
             encryption.require_text(key)
         self.path = path
         self.diagnose: Callable[[], str | None] | None = None
-        """Returns a fault of the rows, or None. It is called for errors that damaged rows can cause."""
+        """Function that returns a description of a fault of the rows, or None. It is called for errors that damaged
+        rows can cause."""
         self.noted = Noted()
-        """Model calls for the file that are not in its ledger yet; every write transaction stores them there."""
+        """Model calls for the file that are not yet in its ledger. Every write transaction stores them there."""
         self.clock: Callable[[], float] | None = None
-        """Returns seconds since 1970; None if the file keeps no previous versions of documents."""
+        """Function that returns seconds since 1970; None if the file keeps no previous versions of documents."""
         new_key = None
         if state_of(path) is None:
             if not create or read_only:
@@ -177,7 +194,7 @@ class Database:
         self._file: OpenedFile | None = None
         self._process = 0
         self._users: Counter[Connection] = Counter()
-        """Number of uses of each connection that are in progress: closing it meanwhile would crash the process."""
+        """Number of uses in progress of each connection. Closing a connection during a use would crash the process."""
         self._begin_process()
         with _open_lock:
             # Reading a file that this process has open would drop SQLite's locks. Without a key no salt is needed.
@@ -194,7 +211,7 @@ class Database:
                 raise
 
     def _begin_process(self) -> None:
-        """Reset connections and locks at the first use in this process; a fork is a new process."""
+        """Reset connections and locks at the first use in this process. A fork makes a new process."""
         if self._process == os.getpid():
             return
         if self._users:
@@ -240,7 +257,7 @@ class Database:
 
     @contextmanager
     def _using(self, connection: Connection) -> Iterator[None]:
-        """Translate errors, and keep the connection open during the block, also if the database is closed meanwhile."""
+        """Translate errors, and keep the connection open during the block, even if the database is closed meanwhile."""
         with self._users_lock:
             self._users[connection] += 1
         try:
@@ -262,7 +279,10 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Begin a read transaction, which sees one state of the file and no later commits. May be nested."""
+        """Begin a read transaction, which sees one state of the file and no later commits.
+
+        Transactions may be nested.
+        """
         connection = self.connection()
         with self._using(connection):
             if connection.in_transaction:
@@ -282,10 +302,11 @@ class Database:
 
     @contextmanager
     def write(self, *, aside: bool = False) -> Iterator[Connection]:
-        """Begin a transaction that is committed as a whole or, on an exception, not at all. A nested one is part of it.
+        """Begin a write transaction: all of its changes are committed or, if an exception is raised, none.
 
-        ``aside`` is for memo rows and rows that no search reads: the generation stays, so cached values stay valid. If
-        another thread or process is writing, BusyFile is raised at once.
+        A nested transaction is a part of the outer one. ``aside`` is for changes of memo rows and of rows that no
+        search reads: the generation then stays the same, so cached values stay valid. If another thread or process is
+        writing, BusyFile is raised at once.
         """
         if self.read_only:
             raise ReadOnlyFile(f"{self.path} is open for reading only", "check its permissions, or copy it")
@@ -328,7 +349,10 @@ class Database:
                     connection.execute("ROLLBACK")
 
     def enter(self) -> None:
-        """Store the pending model calls in the ledger; if the file cannot be written now, the next write does it."""
+        """Store the pending model calls in the ledger.
+
+        If the file cannot be written now, the next write stores them.
+        """
         if self.noted.spent and not self.read_only:
             with suppress(FileError):
                 if not self.connection().in_transaction:
@@ -344,7 +368,10 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return a fault of the rows; None if there is none, or within the search for faults itself."""
+        """Return a description of a fault of the rows; None if there is none.
+
+        Returns None, too, if it is called during its own search for faults.
+        """
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True
@@ -360,9 +387,9 @@ class Database:
     def rewrite(self) -> None:
         """Rewrite the file without its free space (VACUUM), and empty the write-ahead log.
 
-        Afterwards no byte of a deleted row is left in the file. ``secure_delete`` clears freed space, but rebalanced
-        pages may keep copies of rows that were moved; only a rewrite drops these. Raises BusyFile if another connection
-        is still reading an older state, so that the log cannot be emptied.
+        Afterwards no byte of a deleted row is left in the file. ``secure_delete`` clears the space of deleted rows. But
+        when SQLite rebalances pages, copies of moved rows may stay behind, and only a rewrite drops these copies.
+        Raises BusyFile if another connection is still reading an older state, because the log cannot be emptied then.
         """
         connection = self.connection()
         with self._using(connection), self._write_lock:
@@ -393,9 +420,9 @@ class Database:
                     time.sleep(_PAUSE)
 
     def close(self) -> None:
-        """Close every connection of this process. Afterwards any use raises ClosedFile; closing twice is allowed.
+        """Close every connection of this process. Any later use raises ClosedFile. Closing twice is allowed.
 
-        A connection that a thread is using is closed at the end of that use.
+        A connection that a thread is using is closed when that use ends.
         """
         self.is_closed = True
         self._begin_process()
@@ -421,7 +448,7 @@ def is_open(path: Path) -> bool:
 
 
 def _create_file(path: Path, key: str | RawKey | None) -> RawKey | None:
-    """Create an empty file under a temporary name, link it into place, and return its raw key (None without a key)."""
+    """Create an empty file under a temporary name, and link it into place. Return its raw key; None without a key."""
     raw = encryption.derive(key, os.urandom(16)) if isinstance(key, str) else key
     with translate_system_errors(path), replacing.temporary_name(path) as temporary:
         with translate_errors(path), closing(raw_connection(temporary, raw)) as connection:
@@ -446,15 +473,16 @@ def open_connection(path: Path, key: RawKey | None, *, read_only: bool = False) 
 
 
 def memory_connection(*, encrypted: bool, uri: str = "file::memory:") -> Connection:
-    """Open a connection to a database in memory, through SQLCipher or not; nothing is written to disk.
+    """Open a connection to a database in memory; nothing is written to disk.
 
-    All connections of this process to a URI with a name share one database.
+    ``encrypted``: the connection goes through SQLCipher. All connections of this process to the same named URI share
+    one database.
     """
     return _set_up((encryption.connect if encrypted else raw_connection)(uri, None, **_OPTIONS))
 
 
 def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> Connection:
-    """Open a connection without any settings; options as for ``sqlite3.connect``."""
+    """Open a connection without changing any setting of it. ``options`` are those of ``sqlite3.connect``."""
     if key is not None:
         return encryption.connect(database, key, **options)
     connection: Connection = sqlite3.connect(database, isolation_level=None, **options)
@@ -462,7 +490,7 @@ def raw_connection(database: str | Path, key: RawKey | None, **options: Any) -> 
 
 
 def uri_of(path: Path, *, read_only: bool) -> str:
-    """Return the URI that SQLite opens a file by."""
+    """Return the URI by which SQLite opens a file."""
     mode = "ro" if read_only else "rw"
     # In WAL mode SQLite needs a -shm file. If it cannot be created, no process can be changing the file either.
     if read_only and not os.access(path.parent, os.W_OK) and not path.with_name(path.name + "-wal").exists():
@@ -495,7 +523,7 @@ def _set_up(connection: Connection) -> Connection:
 
 @contextmanager
 def _restore_timeout(connection: Connection) -> Iterator[float]:
-    """Yield the seconds that a connection waits for locks, and restore this timeout when the block ends."""
+    """Yield the seconds that a connection waits for locks. When the block ends, this timeout is set again."""
     (milliseconds,) = connection.execute("PRAGMA busy_timeout").fetchone()
     try:
         yield milliseconds / 1_000

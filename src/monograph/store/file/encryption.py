@@ -17,22 +17,28 @@ from monograph.store.file.errors import sqlite_errors, sqlite_name, translate_er
 from monograph.store.file.schema import PAGE_SIZE
 
 MAGIC = b"SQLite format 3\x00"
-"""First 16 bytes of a file that is not encrypted. An encrypted file has its salt in their place."""
+"""The first 16 bytes of a file that is not encrypted. An encrypted file begins with its salt instead."""
 ROUNDS = 256_000
-"""Rounds of PBKDF2, SQLCipher's default: any SQLCipher 4 opens the file with the key and a page size of 16,384."""
+"""Rounds of PBKDF2, SQLCipher's default. So any SQLCipher 4 opens the file with the key and a page size of 16,384."""
 WAITED_SECONDS = 3.0
-"""Seconds to wait for other processes to close a file whose key is changed."""
+"""Seconds to wait until other processes close a file whose key is to be changed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RawKey:
-    """Raw key of an encrypted file: 32 bytes derived from the key, and the salt, the first 16 bytes of the file."""
+    """Raw key of an encrypted file: 32 bytes that are derived from the key, and the salt.
+
+    The salt is the first 16 bytes of the file.
+    """
 
     secret: bytes
     salt: bytes
 
     def spec(self) -> str:
-        """Return the raw key as SQLCipher expects it in ``PRAGMA key``. It then derives no key for each connection."""
+        """Return the raw key in the form that ``PRAGMA key`` of SQLCipher takes.
+
+        SQLCipher then derives no key for a connection.
+        """
         return f"x'{self.secret.hex()}{self.salt.hex()}'"
 
 
@@ -58,10 +64,10 @@ def derive(key: str, salt: bytes) -> RawKey:
 
 
 def salt_of(path: Path) -> bytes | None:
-    """Return the salt of an encrypted file, its first 16 bytes; None if the file is not encrypted.
+    """Return the salt of an encrypted file, which is its first 16 bytes; None if the file is not encrypted.
 
-    The file must not be open in this process: to read it would drop SQLite's locks. Raises NotAMonograph if the file
-    does not exist, is no regular file, or cannot be read; DamagedFile if it is shorter than a salt.
+    The file must not be open in this process, because reading it here would drop SQLite's locks. Raises NotAMonograph
+    if the file does not exist, is no regular file, or cannot be read; DamagedFile if it is shorter than a salt.
     """
     if not path.is_file():
         raise NotAMonograph(f"{path} is not a file" if path.exists() else f"{path} does not exist", "give another name")
@@ -72,7 +78,10 @@ def salt_of(path: Path) -> bytes | None:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Return the first bytes of a file, ``size`` or fewer. Raises NotAMonograph if they cannot be read."""
+    """Return the first ``size`` bytes of a file, or all bytes of a shorter file.
+
+    Raises NotAMonograph if they cannot be read.
+    """
     try:
         with path.open("rb") as file:
             return file.read(size)
@@ -93,12 +102,13 @@ def may_be_encrypted(path: Path) -> bool:
 
 
 def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKey | None = None) -> RawKey | None:
-    """Return the raw key of a file; None if it is not encrypted.
+    """Return the raw key of a file; None if the file is not encrypted.
 
-    ``salt`` is None if the file is not encrypted, or was not read because no key was given. ``made`` is the raw key of
-    a file that was created just now; it is used again if its salt matches. Raises WrongKey if a key was given for a
-    file that is not encrypted, or if a raw key has the salt of another file; NotAMonograph if no key was given for an
-    encrypted file.
+    ``key`` is the key that the caller gave. ``salt`` is None if the file is not encrypted, or was not read because no
+    key was given. ``made`` is the raw key of a file that was created just now; it is used again if its salt matches.
+
+    Raises WrongKey if a key was given for a file that is not encrypted, or if a given raw key has another salt than the
+    file. Raises NotAMonograph if no key was given for an encrypted file.
     """
     if salt is None:
         if key is not None:
@@ -118,7 +128,10 @@ def unlock(path: Path, key: str | RawKey | None, salt: bytes | None, made: RawKe
 
 
 def locked(path: Path) -> NotAMonograph:
-    """Return the error for a file without SQLite's header if no key was given: it may be encrypted, or another file."""
+    """Return the error for a file that has no SQLite header and for which no key was given.
+
+    The file may be encrypted, or no .mono file at all.
+    """
     return NotAMonograph(
         f"{path} is not a Monograph file, or it is encrypted and no key was given",
         "give another name; or the key: MONOGRAPH_KEY; in Python: Monograph.open(path, key=...)",
@@ -134,7 +147,7 @@ def wrong(path: Path) -> WrongKey:
 
 
 def require_opened(path: Path, connection: sqlite3.Connection) -> None:
-    """Close the connection and raise WrongKey if its key does not open the file."""
+    """Check that the key of a connection opens the file; if it does not, close the connection and raise WrongKey."""
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except sqlite_errors() as error:
@@ -145,9 +158,9 @@ def require_opened(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3.Connection:
-    """Return a connection through SQLCipher, which can attach encrypted and plain files.
+    """Return a connection through SQLCipher, which can attach encrypted files and plain (not encrypted) files.
 
-    The options are those of ``sqlite3.connect``. Raises MissingExtra if SQLCipher is not installed.
+    ``options`` are those of ``sqlite3.connect``. Raises MissingExtra if SQLCipher is not installed.
     """
     connection_class = _load_connection_class()
     connection = connection_class(str(database), isolation_level=None, **options)
@@ -163,16 +176,19 @@ def connect(database: str | Path, key: RawKey | None, **options: Any) -> sqlite3
 
 
 def set_pages(connection: Any, name: str) -> None:
-    """Set the page format of an encrypted database explicitly: the defaults of a later SQLCipher may differ."""
+    """Set the page format of an encrypted database explicitly, because the defaults of a later SQLCipher may differ.
+
+    ``name`` is the name under which the connection has attached the database.
+    """
     connection.execute(f"PRAGMA {name}.cipher_compatibility = 4")
     connection.execute(f"PRAGMA {name}.cipher_page_size = {PAGE_SIZE:d}")
 
 
 def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> None:
-    """Copy the main database of a connection into an empty database, which stays attached as ``made``.
+    """Copy the main database of a connection into an empty database. The copy stays attached under the name ``made``.
 
-    The connection must be through SQLCipher and opened for writing. ``target`` is the path or URI of the empty
-    database, ``key`` the key of the copy; None for a copy that is not encrypted.
+    The connection must go through SQLCipher and be open for writing. ``target`` is the path or URI of the empty
+    database. ``key`` is the key of the copy; None makes a copy that is not encrypted.
     """
     connection.execute("ATTACH ? AS made KEY ?", (target, "" if key is None else key.spec()))
     if key is None:
@@ -189,11 +205,14 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 
 @contextmanager
 def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
-    """Copy a file into another under a new key, and lock the file until the block ends, so that no commit is lost.
+    """Copy a file into another file under a new key, and keep the original locked until the block ends.
 
-    Yields a function that deletes the file's write-ahead log and its index. Call it before the copy replaces the file:
-    SQLite does not delete them when it closes a file that another has replaced. ``made`` is an empty file for the copy.
-    A key is None if its file is not encrypted. This process must not have the file open.
+    So no commit to the original is lost. ``path`` is the original, ``key`` its key. ``made`` is an empty file for the
+    copy, ``new_key`` the key of the copy. A key is None if its file is not encrypted. This process must not have the
+    file open.
+
+    Yields a function that deletes the original's write-ahead log and the log's index. Call it before the copy replaces
+    the original: SQLite does not delete them when it closes a file that another file has replaced.
 
     Raises BusyFile if another process has the file open; WrongKey if the key does not open it; DamagedFile if a table
     of the copy has another number of rows than the same table of the file.
@@ -241,7 +260,10 @@ def _load_connection_class() -> Any:
 
     class EncryptedConnection(dbapi2.Connection):  # type: ignore[misc]
         def blobopen(self, table: str, column: str, row: int, /, *, readonly: bool = False, name: str = "main") -> Any:
-            """Open a blob as ``sqlite3.Connection.blobopen`` does; SQLCipher's module calls it ``open_blob``."""
+            """Open a blob as ``sqlite3.Connection.blobopen`` does.
+
+            SQLCipher's module has this method under the name ``open_blob``.
+            """
             return self.open_blob(table, column, row, readonly, name)
 
     return EncryptedConnection

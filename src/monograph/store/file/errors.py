@@ -39,7 +39,7 @@ _FULL_REASONS = {
     errno.EFBIG: "a limit on the size of files is reached (ulimit -f)",
 }
 _PROBE_BYTES = 1 << 20
-"""Bytes of a test file: if it can be written next to the .mono file, the disk is not full."""
+"""Bytes of a test file. If a file of this size can be written next to the .mono file, the disk is not full."""
 
 _CIPHER_NAMES = {
     "attempt to write a readonly database": "SQLITE_READONLY",
@@ -49,10 +49,11 @@ _CIPHER_NAMES = {
     "disk I/O error": "SQLITE_IOERR",
 }
 _READ_FAILED = ("SQLITE_IOERR_READ", "SQLITE_IOERR_SHORT_READ", "SQLITE_IOERR_CORRUPTFS", "SQLITE_IOERR_DATA")
-"""Names of SQLite's errors of failed reads; all other SQLITE_IOERR errors come from writes, file creation or locks."""
+"""Names of SQLite's errors of failed reads. All other SQLITE_IOERR errors come from writes, file creation or locks."""
 _TOO_DEEP_TEXTS = ("parser stack overflow", "Expression tree is too large", "too many SQL variables")
 _DAMAGE_ERRORS = ("SQLITE_CONSTRAINT", "SQLITE_ERROR", "SQLITE_MISMATCH", "SQLITE_TOOBIG")
-"""Beginnings of the names of errors that damaged rows can cause: a missing table, a sum that overflows."""
+"""Beginnings of the names of the errors that damaged rows can cause, for example by a missing table or a sum that
+overflows."""
 _INDEX_FAULT_TEXTS = (
     "invalid fts5 file format", "vtable constructor failed", "malformed inverted index", "no such fts5 table",
 )  # fmt: skip
@@ -69,10 +70,10 @@ def sqlite_errors() -> tuple[type[Exception], ...]:
 
 
 def sqlite_name(error: Exception) -> str:
-    """Return SQLite's name of an error, such as ``SQLITE_FULL``; empty if it has none.
+    """Return SQLite's name of an error, such as ``SQLITE_FULL``; empty if the error has no name.
 
-    SQLCipher reports errors of a backup or an export only as texts; their names are looked up here. For a failed write
-    it reports only SQLITE_IOERR, where SQLite reports SQLITE_IOERR_WRITE.
+    SQLCipher reports errors of a backup or an export only as texts, so their names are looked up by the texts. For a
+    failed write SQLCipher reports only SQLITE_IOERR; SQLite reports SQLITE_IOERR_WRITE.
     """
     name = getattr(error, "sqlite_errorname", "") or ""
     return _CIPHER_NAMES.get(str(error), name) if name in ("", "SQLITE_ERROR") else name
@@ -82,11 +83,12 @@ def sqlite_name(error: Exception) -> str:
 def translate_errors(
     path: Path, connection: sqlite3.Connection | None = None, diagnose: Callable[[], str | None] = lambda: None
 ) -> Iterator[None]:
-    """Translate errors of SQLite and of the system into errors that name the file, the damaged row and the next step.
+    """Translate errors that SQLite or the system raises in the block into errors of Monograph.
 
-    ``connection`` is used to find the damaged row if a text cannot be decoded. ``diagnose`` returns a fault of the
-    rows, or None. It is called for errors that damaged rows can cause. If it finds no fault, the error comes from the
-    code or from a model, and is raised unchanged.
+    These name the file, the damaged row and the next step. ``connection`` is used to find the damaged row if a text
+    cannot be decoded. ``diagnose`` is called for errors that damaged rows can cause. It returns a description of a
+    fault of the rows, or None. If it returns None, the error comes from the code or from a model, and is raised
+    unchanged.
     """
     try:
         with translate_system_errors(path):
@@ -113,7 +115,10 @@ def translate_errors(
 
 @contextmanager
 def translate_system_errors(path: Path | str) -> Iterator[None]:
-    """Translate errors of a full disk into StorageFull and of exhausted memory into OutOfMemory; raise others as is."""
+    """Translate errors of the system: raise StorageFull if the disk is full, OutOfMemory if memory is exhausted.
+
+    Other errors are raised unchanged.
+    """
     try:
         yield
     except OutOfMemory:
@@ -127,7 +132,7 @@ def translate_system_errors(path: Path | str) -> Iterator[None]:
 
 
 def system_error(path: Path | str, error: OSError) -> MonographError | None:
-    """Return StorageFull for a full disk, OutOfMemory for exhausted memory, and None for any other error."""
+    """Return StorageFull if an error says that the disk is full, OutOfMemory if memory is exhausted, else None."""
     if error.errno in _FULL_REASONS:
         full = path if error.filename is None else os.fsdecode(error.filename)
         return _storage_full(full, _FULL_REASONS[error.errno])
@@ -136,9 +141,10 @@ def system_error(path: Path | str, error: OSError) -> MonographError | None:
 
 @contextmanager
 def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> Iterator[None]:
-    """Raise DamagedFile, which names the row, if a value cannot be decoded within the block.
+    """Raise DamagedFile, which names the damaged row, if a value cannot be decoded in the block.
 
-    ``row`` is the name of the row or rows, or a function that returns it; it is called only after a failure.
+    ``row`` is the name of the row or rows, or a function that returns the name. The function is called only after a
+    failure.
     """
     try:
         yield
@@ -154,7 +160,7 @@ def decoding(connection: sqlite3.Connection, row: str | Callable[[], str]) -> It
 
 
 def damaged(path: Path | str, fault: str) -> DamagedFile:
-    """Return the error for a damaged file; ``fault`` says which part of it cannot be read."""
+    """Return the error for a damaged file. ``fault`` says which part of the file cannot be read."""
     return DamagedFile(f"{path} is damaged: {fault}", f"monograph check {path} --repair, or restore it from a copy")
 
 
@@ -164,7 +170,7 @@ def path_of(connection: sqlite3.Connection) -> str:
 
 
 def _translate(path: Path, error: Exception) -> MonographError | None:
-    """Return Monograph's error for an error of SQLite, by its name; None if the name alone does not identify it."""
+    """Return Monograph's error for an error of SQLite, chosen by its name; None if the name does not suffice."""
     name, text = sqlite_name(error), str(error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return BusyFile(
@@ -234,9 +240,10 @@ def is_index_fault(error: Exception) -> bool:
 
 
 def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
-    """Return a description of the damaged row that made SQLite fail; None for any other error.
+    """Return a description of the damaged row that made SQLite fail; None if the error has another cause.
 
-    It is the first row with a text that is no JSON, or no UTF-8, in the suspected columns if there are any.
+    The damaged row is the first one with a text that is no JSON, or no UTF-8. First the suspected columns are searched:
+    the column that the error names, or those that hold JSON. If there are none, all columns of text are searched.
     """
     text = str(error)
     if is_index_fault(error):
@@ -266,7 +273,7 @@ def row_fault(connection: sqlite3.Connection, error: Exception) -> str | None:
 
 
 def is_utf8(value: bytes | None) -> bool:
-    """Return whether the bytes of a text are UTF-8; True for None."""
+    """Return whether bytes are valid UTF-8; True for None."""
     try:
         return value is None or value.decode() is not None
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from monograph.errors import SourceDamaged, SourceMissing, UnknownFormat
 
 MOST_BYTES = 256_000_000
-"""Most bytes of one value; a longer value is an error."""
+"""Most bytes of one value. A longer value raises an error."""
 
 
 def count(path: Path, table: str, columns: Sequence[str]) -> int:
@@ -25,7 +25,10 @@ def count(path: Path, table: str, columns: Sequence[str]) -> int:
 
 
 def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a table as dicts, in order of a column; texts are bytes. Raises as :func:`count`."""
+    """Yield the rows of a table as dicts, in order of the column ``order``.
+
+    Texts are returned as bytes. Raises as :func:`count`.
+    """
     chosen = ", ".join(f'"{name}"' for name in columns)
     with _open_table(path, table, [*columns, order]) as connection:
         connection.text_factory = bytes
@@ -35,7 +38,7 @@ def rows(path: Path, table: str, columns: Sequence[str], order: str) -> Iterator
 
 @contextmanager
 def _open_table(path: Path, table: str, columns: Sequence[str]) -> Iterator[sqlite3.Connection]:
-    """Open a file for reading, require a table with some columns, and translate SQLite's errors."""
+    """Open a file for reading, check that it has a table with the given columns, and translate SQLite's errors."""
     if not path.is_file():
         raise SourceMissing(f"{path} is not a file", "give the path of the database file")
     try:

@@ -10,7 +10,7 @@ from monograph.store.file.database import Connection
 from monograph.store.file.rows import integer, lookup, next_row, select
 
 Assigned: TypeAlias = Literal["vectors", "extractions"]
-"""Tables that assign memo rows to chunks; both have the columns ``chunk`` and ``memo``."""
+"""Tables that assign a memo row to each chunk. Both have the columns ``chunk`` and ``memo``."""
 
 VECTOR = "vector"
 """Kind of an embedding; its value is float32, little-endian."""
@@ -19,21 +19,24 @@ EXTRACTION = "extraction"
 """Kind of an extraction, the entities and relations of a chunk: see :mod:`monograph.store.graph.extractions`."""
 
 CODE = "code"
-"""Kind of a name's code, the signs of its embedding, until it is moved to the row of the name."""
+"""Kind of the code of a name, which is the signs of its embedding. The memo has it until it is moved to the name's
+row."""
 
 SUMMARY = "summary"
 """Kind of a summary of several texts: see :mod:`monograph.store.tree`."""
 ANSWER = "answer"
-"""Kind of a model's answer: see :mod:`monograph.answer.ask`. No row refers to it, so it counts as unused."""
+"""Kind of a model's answer: see :mod:`monograph.answer.ask`. No row refers to an answer, so answers count as unused."""
 
 SCORE = "score"
-"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row refers to it either."""
+"""Kind of a reranker's score: see :mod:`monograph.search.one_file.scores`. No row refers to a score, so scores count as
+unused."""
 
 DESCRIPTION = "description"
-"""Kind of a describer's text about a picture, in UTF-8. No row refers to it either."""
+"""Kind of a text about a picture, made by a describer, in UTF-8. No row refers to a description, so descriptions count
+as unused."""
 
 WRONG = "m.checksum IS NOT checksum(CAST(m.kind AS BLOB), m.key, m.value)"
-"""SQL condition that the memo row ``m`` differs from the one that was stored."""
+"""SQL condition: the memo row ``m`` does not match its checksum."""
 _UNUSED = """memo NOT IN (SELECT memo FROM vectors) AND memo NOT IN (SELECT memo FROM extractions)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE gist = memo.memo)
     AND NOT EXISTS (SELECT 1 FROM nodes WHERE vector = memo.memo)
@@ -47,18 +50,19 @@ DISOWN = (
     "UPDATE version_chunks SET extraction = NULL WHERE extraction = ?",
     "DELETE FROM memo WHERE memo = ?",
 )
-"""Statements that delete a memo row and all references to it, so that its value is derived again."""
+"""Statements that delete a memo row and all references to it, so that its value is derived again. Their parameter is
+the memo row."""
 
 
 def rows(connection: Connection, kind: str, keys: Sequence[bytes]) -> dict[bytes, int]:
-    """Return the memo rows of some keys, by key; keys that are not stored are left out."""
+    """Return the memo rows of the given keys, by key; keys that are not stored are left out."""
     return dict(select(connection, "SELECT key, memo FROM memo WHERE kind = ? AND key IN", keys, kind))
 
 
 def put(connection: Connection, kind: str, values: Iterable[tuple[bytes, bytes, int]]) -> dict[bytes, int]:
-    """Store values of a kind, such as VECTOR: (key, value, tokens that models took to derive it).
+    """Store values of a kind, such as VECTOR: (key, value, number of tokens that models took to derive the value).
 
-    A key that is stored already keeps its value. Returns the row number of every key, new or known.
+    A key that is stored already keeps its value. Returns the memo row of every key, new or known.
     """
     values_by_key: dict[bytes, tuple[bytes, int]] = {}
     for key, value, tokens in values:
@@ -106,28 +110,31 @@ def delete(connection: Connection, rows: Iterable[int]) -> None:
 
 
 def drop_unused(connection: Connection) -> int:
-    """Delete the values that no row refers to, and return their number."""
+    """Delete the values that no row refers to; return the number of deleted values."""
     return connection.execute(f"DELETE FROM memo WHERE {_UNUSED}").rowcount  # noqa: S608 - a constant
 
 
 def count_unused(connection: Connection) -> int:
-    """Return the number of values that no row refers to. They are kept for documents that are added again."""
+    """Return the number of values that no row refers to. They are kept in case their documents are added again."""
     return integer(connection, f"SELECT count(*) FROM memo WHERE {_UNUSED}")  # noqa: S608 - a constant
 
 
 def count_wrong(connection: Connection) -> dict[str, int]:
-    """Return the number of values that fail their checksum, by kind."""
+    """Return the number of values that do not match their checksum, by kind."""
     query = f"SELECT CAST(kind AS BLOB), count(*) FROM memo AS m WHERE {WRONG} GROUP BY 1"  # noqa: S608 - a constant
     return {bytes(kind).decode("utf-8", "replace"): int(count) for kind, count in connection.execute(query)}
 
 
 def assigned(connection: Connection, table: Assigned, chunks: Iterable[int]) -> dict[int, int]:
-    """Return the memo row of the vector or extraction of each chunk that has one, by chunk row."""
+    """Return the memo rows that a table assigns to chunks, by chunk row; chunks without one are left out.
+
+    The table has the vectors or the extractions.
+    """
     return dict(lookup(connection, "a.chunk, a.memo", f"{table} AS a WHERE a.chunk = w.value", chunks))
 
 
 def assign(connection: Connection, table: Assigned, pairs: Sequence[tuple[int, int]]) -> None:
-    """Store which vectors or extractions chunks have: (chunk row, memo row)."""
+    """Store which vectors or extractions chunks have, as (chunk row, memo row)."""
     # Not an upsert: in a table with constraints SQLite opens a statement journal for each, which takes fifty times as
     # long as the insert.
     current = assigned(connection, table, [chunk for chunk, _ in pairs])

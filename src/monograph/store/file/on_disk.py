@@ -20,26 +20,27 @@ _KINDS = (
     (stat.S_ISBLK, "a device"),
 )
 _HEADER = struct.Struct(">16x H 6x I I 28x I 4x I 20x I 4x")
-"""Size of a page, changes, number of pages, user_version, application_id, changes for which that number is valid."""
+"""Fields of SQLite's header that are read: page size, change counter, number of pages, user_version, application_id,
+and the change counter for which that number of pages is valid."""
 _LONGEST_SUFFIX = "-journal"
-"""The longest suffix that SQLite adds to a file's name."""
+"""The longest suffix that SQLite adds to the name of a database file."""
 
 _PATH_LIMIT = 512 - len(_LONGEST_SUFFIX)
-"""SQLite's limit of 512 bytes for a path, less the longest suffix."""
+"""Most bytes of a file's path: SQLite's limit of 512 bytes, less the longest suffix."""
 
 _TEMPORARY_NAME_BYTES = 80
-"""Bytes kept free for the temporary name that a file has until it is complete."""
+"""Bytes of a name that are reserved for the temporary name of a file that is not complete yet."""
 
 
 def require_monograph(path: Path) -> None:
     """Raise an error unless a file is an unencrypted .mono file that can be opened.
 
-    Only the first 100 bytes are read, and the file is not opened as a database, so nothing in it changes. The bytes are
-    described in https://www.sqlite.org/fileformat.html#the_database_header.
+    Only the first 100 bytes are read (https://www.sqlite.org/fileformat.html#the_database_header). The file is not
+    opened as a database, so nothing in it changes.
 
     Raises NotAMonograph if the file cannot be read, is not an SQLite file, or belongs to another application;
-    NewerFormat if a later version of Monograph wrote it; DamagedFile if it is shorter than 100 bytes or than its header
-    says, or has a format below 1.
+    NewerFormat if a later version of Monograph wrote it. Raises DamagedFile if the file is shorter than 100 bytes, is
+    shorter than its header says, or has a format below 1.
     """
     head = encryption.read_head(path, _HEADER.size)
     if not head.startswith(encryption.MAGIC[: len(head)]):
@@ -66,7 +67,7 @@ def check_header(path: Path, application_id: int, format_number: int) -> None:
 
 
 def check_length(path: Path, pages: int, page_size: int) -> None:
-    """Raise DamagedFile if a file has fewer than ``pages`` pages and its write-ahead log is too small for the rest."""
+    """Raise DamagedFile if a file has fewer than ``pages`` pages and its write-ahead log cannot hold the others."""
     log = 0
     with suppress(OSError):
         log = path.with_name(path.name + "-wal").stat().st_size

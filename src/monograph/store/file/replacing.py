@@ -13,14 +13,16 @@ from pathlib import Path
 from monograph.errors import BusyFile, NotAMonograph
 
 _SUFFIXES = ("", "-wal", "-shm", "-journal")
-"""Suffixes of a database's files: the database, its write-ahead log, the log's index, its rollback journal."""
+"""Suffixes of the files of a database: the database itself, its write-ahead log, the log's index, its rollback
+journal."""
 
 
 @contextmanager
 def temporary_name(path: Path) -> Iterator[Path]:
-    """Yield an unused name in the folder of a file, for its replacement. A file left under that name is deleted.
+    """Yield an unused name in the folder of a file, for a new file that will replace it.
 
-    Raises NotAMonograph if the folder of the file does not exist.
+    When the block ends, a file that is still under this name is deleted. Raises NotAMonograph if the folder does not
+    exist.
     """
     if not path.parent.is_dir():
         raise NotAMonograph(f"the folder {path.parent} does not exist", f"mkdir -p {path.parent}")
@@ -32,13 +34,16 @@ def temporary_name(path: Path) -> Iterator[Path]:
 
 
 def drop(path: Path) -> None:
-    """Delete a database that no program has open, if it exists, and logs of it that a killed program left."""
+    """Delete a database that no program has open, with the logs that a killed program left.
+
+    Missing files are ignored.
+    """
     for suffix in _SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def link(new_file: Path, path: Path) -> bool:
-    """Give a complete file its final name unless that name is taken; return whether it got the name."""
+    """Give a complete file its final name, unless that name is taken. Return whether the file has the name now."""
     try:
         path.hardlink_to(new_file)
     except FileExistsError:
@@ -52,7 +57,11 @@ def link(new_file: Path, path: Path) -> bool:
 
 
 def put(new_file: Path, path: Path, *, overwrite: bool) -> bool:
-    """Give a complete file its final name and flush both to disk; without ``overwrite`` return False if it is taken."""
+    """Give a complete file its final name, and flush the file and its folder to disk.
+
+    With ``overwrite``, a file that has this name already is replaced. Without it, such a file stays, and False is
+    returned. Otherwise True is returned.
+    """
     sync_to_disk(new_file)
     if overwrite:
         new_file.replace(path)
@@ -63,7 +72,7 @@ def put(new_file: Path, path: Path, *, overwrite: bool) -> bool:
 
 
 def sync_to_disk(path: Path) -> None:
-    """Flush a file, or the directory entries of a folder, to disk (fsync)."""
+    """Flush a file to disk (fsync); for a folder, flush its directory entries."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -78,17 +87,20 @@ def create_like(original: Path, new_file: Path) -> None:
 
 
 def restrict(new_file: Path, original: Path) -> None:
-    """Remove the permissions from a new file that the original file does not have."""
+    """Remove from a new file all permissions that the original file does not have."""
     new_file.chmod(stat.S_IMODE(new_file.stat().st_mode) & stat.S_IMODE(original.stat().st_mode))
 
 
 def private(path: str, flags: int) -> int:
-    """Open a file, as an ``opener`` for ``open()``. If the file is created, only its owner may read and write it."""
+    """Open a file that only its owner may read and write, if it is created here.
+
+    For use as the ``opener`` of ``open()``.
+    """
     return os.open(path, flags, 0o600)
 
 
 def refuse_log(path: Path) -> None:
-    """Raise BusyFile if a log of the path exists: SQLite would replay it into any file that is put there."""
+    """Raise BusyFile if the path has a log. SQLite would apply the log to any new file that is put at the path."""
     for suffix in ("-wal", "-journal"):
         log = path.with_name(path.name + suffix)
         if log.exists():

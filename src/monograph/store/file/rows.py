@@ -1,4 +1,4 @@
-"""Rows of any table: read by many keys at once, numbered before they are written, values of JSON checked."""
+"""Rows of any table: queries for many keys at once, numbers for new rows, and checks of stored values."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ _KEYS_PER_QUERY = 500
 _COLUMNS = {"documents": "document", "chunks": "chunk", "names": "name", "memo": "memo"}
 _HIGHEST_ROW = 1 << 62
 _DOCUMENT_RESERVE = 1 << 32
-"""Number of documents that can still be numbered after the row number that :func:`next_row` returns."""
+"""Number of row numbers for documents that must remain above the one that :func:`next_row` returns."""
 
 _BOUND_STEP, _BOUND_LIMIT = 64, 1024
-"""Up to 1,024 texts are bound as single parameters, padded to a multiple of 64: for 370, half the time of JSON."""
+"""Up to 1,024 texts are bound as single parameters, padded to a multiple of 64. For 370 texts, this takes half the time
+of JSON."""
 
 
 def select(
     connection: sqlite3.Connection, query: str, keys: Sequence[bytes | str | int], *before: object
 ) -> list[tuple[Any, ...]]:
-    """Return the rows of a query that ends with ``IN``, for any number of keys; ``before`` are earlier parameters."""
+    """Return the rows of a query that ends with ``IN``, for any number of keys.
+
+    ``before`` are the parameters in front of the keys.
+    """
     rows = []
     for first in range(0, len(keys), _KEYS_PER_QUERY):
         batch = keys[first : first + _KEYS_PER_QUERY]
@@ -37,7 +41,8 @@ def lookup(
 ) -> list[tuple[Any, ...]]:
     """Return the columns of each row that ``tables`` joins to a key, in the order of the keys.
 
-    ``tables`` is SQL: the tables, and a WHERE clause that compares a column with the key, ``w.value``.
+    ``columns`` is SQL. ``tables`` is SQL, too: the tables, and a WHERE clause that compares a column with the key,
+    which is ``w.value``. ``parameters`` are those of ``tables``, without the keys.
     """
     listed = list(keys)
     bound: list[str | int | None]
@@ -54,23 +59,23 @@ def lookup(
 
 
 def column(connection: sqlite3.Connection, query: str, *parameters: object) -> list[Any]:
-    """Return the only column of a query's rows."""
+    """Return the values of a query that has only one column."""
     return [value for (value,) in connection.execute(query, parameters).fetchall()]
 
 
 def scalar(connection: sqlite3.Connection, query: str, *parameters: object) -> Any | None:
-    """Return the only column of a query's first row; None if there is no row."""
+    """Return the value in the first row of a query that has only one column; None if there is no row."""
     row = connection.execute(query, parameters).fetchone()
     return None if row is None else row[0]
 
 
 def integer(connection: sqlite3.Connection, query: str, *parameters: object) -> int:
-    """Return the whole number that a query yields; 0 if it yields no row, or NULL."""
+    """Return the whole number that a query yields; 0 if it yields NULL or no row."""
     return int(scalar(connection, query, *parameters) or 0)
 
 
 def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Return the second values of pairs by their first, both in the order of the pairs."""
+    """Group pairs by their first values: return {first value: its second values}, in the order of the pairs."""
     groups: dict[Any, list[Any]] = {}
     for key, value in pairs:
         groups.setdefault(key, []).append(value)
@@ -78,7 +83,7 @@ def group(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks", "names", "memo"]) -> int:
-    """Return the row number for a new row, one above the highest. Call it in a write transaction.
+    """Return the number for a new row of a table: one above the highest number. Call it in a write transaction.
 
     Raises DamagedFile if the highest row number is near its limit, which happens only in damaged files.
     """
@@ -89,7 +94,7 @@ def next_row(connection: sqlite3.Connection, table: Literal["documents", "chunks
 
 
 def is_marked(connection: sqlite3.Connection, table: Literal["unplanted", "unresolved"]) -> bool:
-    """Return whether triggers have marked rows in a table."""
+    """Return whether a table of marks has rows. Triggers add a row for each chunk or name that must be updated."""
     return connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is not None  # noqa: S608 - constants
 
 

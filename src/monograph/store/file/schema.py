@@ -9,15 +9,17 @@ import sqlite3
 
 APPLICATION_ID = int.from_bytes(b"MONO", "big")
 PAGE_SIZE = 16_384
-"""Bytes. A blob of 96 KB is read as fast as with 64 KB pages; a small write costs a quarter (benchmarks/pages.py)."""
+"""Bytes of a page. A blob of 96 KB is read as fast as with pages of 64 KB, and a small write costs a quarter of what it
+costs with them (benchmarks/pages.py)."""
 
 FORMAT = 1
-"""The number of the file format."""
+"""Number of the file format that this version of Monograph writes."""
 
 BLOCK_BITS = 24
-"""Low bits of a text block's row number, which hold its position; the bits above hold its document's row number."""
+"""Number of low bits, in the row number of a text block, that hold the block's position in its text. The bits above
+them hold the row number of the document."""
 MOST_DOCUMENTS = 1 << (63 - BLOCK_BITS)
-"""Row numbers of documents are below this: higher ones would leave no row numbers for their text blocks."""
+"""Row numbers of documents are below this limit. Higher ones would leave no row numbers for their text blocks."""
 
 
 def format_of(connection: sqlite3.Connection) -> int:

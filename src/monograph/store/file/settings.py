@@ -21,10 +21,10 @@ ModelKind: TypeAlias = Literal["embedder", "extractor", "summarizer", "describer
 
 @dataclass(frozen=True, slots=True)
 class StoredModel:
-    """A model that a file was built with: the embedder of its vectors, the extractor of its graph, and so on.
+    """A model that a file was built with, for example the embedder of its vectors or the extractor of its graph.
 
-    ``dimension`` is the length of an embedder's vectors. ``graph`` is the version of the rules that built the graph
-    from an extractor's results (see ``monograph.graph.GRAPH``). Both are 0 for other models.
+    ``dimension`` is the number of values of an embedder's vectors; 0 for other models. ``graph`` is the version of the
+    rules by which the graph was built from an extractor's results (see ``monograph.graph.GRAPH``); 0 for other models.
     """
 
     key: str
@@ -34,16 +34,17 @@ class StoredModel:
 
 
 GENERATION = "generation"
-"""The setting that counts commits; it has no checksum."""
+"""Name of the setting that counts commits. It has no checksum."""
 _SUMMARIES = "summaries"
 _AGAIN, _ALWAYS_FORGET = "again", "always_forget"
 _PENDING, _FORGOTTEN = "forgetting/", "forgotten"
 FOUND_AGAIN = ("id", _SUMMARIES, _AGAIN, _ALWAYS_FORGET, "describer")
-"""Settings that may be lost: each is created again, found by the next sync or repair, or set again by the user."""
+"""Names of the settings that may be lost. Each is created again, found by the next sync or repair, or set again by the
+user."""
 KEPT = ("build", "vector_index", "embedder", "extractor", "summarizer", *FOUND_AGAIN)
-"""The settings that have a checksum."""
+"""Names of the settings that have a checksum."""
 HINTS = {"extractor": "monograph reextract FILE EXTRACTOR"}
-"""Commands that restore settings which a repair cannot restore, by setting."""
+"""Commands that restore settings which a repair cannot restore, by name of the setting."""
 
 T = TypeVar("T")
 Stored = TypeVar("Stored", bound="StoredModel | SummaryCounts")
@@ -61,22 +62,25 @@ def save(connection: Connection, settings: Settings) -> None:
 
 
 def load_vector_index(connection: Connection) -> str:
-    """Return the design of the file's vector indexes: see :class:`monograph.vectors.design.Design`."""
+    """Return the kind of design of the file's vector indexes: see :class:`monograph.vectors.design.Design`."""
     return _get(connection, "vector_index") or "codes"
 
 
 def save_vector_index(connection: Connection, kind: str) -> None:
-    """Store the design of the file's vector indexes."""
+    """Store the kind of design of the file's vector indexes."""
     _put(connection, "vector_index", kind)
 
 
 def has_graph(connection: Connection) -> bool:
-    """Return ``Settings.graph``: whether the graph and trigrams are built with the documents; True without settings."""
+    """Return ``Settings.graph``: whether the graph and the trigrams are built when documents are stored.
+
+    Returns True if no settings are stored.
+    """
     return _load(connection, "build", lambda text: bool(json.loads(text)["graph"]), default=True)
 
 
 def set_graph(connection: Connection) -> None:
-    """Set ``Settings.graph``: from now on the graph and the trigrams are built with the documents."""
+    """Set ``Settings.graph``: from now on the graph and the trigrams are built when documents are stored."""
     stored = None if has_graph(connection) else load(connection)
     if stored is not None:
         save(connection, replace(stored, graph=True))
@@ -94,12 +98,12 @@ def save_id(connection: Connection, identity: str) -> None:
 
 
 def load_model(connection: Connection, kind: ModelKind) -> StoredModel | None:
-    """Return the model of a kind that the file was built with; None if none is stored."""
+    """Return the stored model of a kind, with which the file was built; None if none is stored."""
     return _load(connection, kind, lambda text: _require_types(StoredModel(**json.loads(text))), None)
 
 
 def _require_types(stored: Stored) -> Stored:
-    """Return a stored value if each of its fields has the declared type. Raises ValueError otherwise."""
+    """Return a stored value unchanged if each of its fields has the declared type. Raises ValueError otherwise."""
     for field in fields(stored):
         value = getattr(stored, field.name)
         if type(value).__name__ != field.type:
@@ -114,7 +118,10 @@ def save_model(connection: Connection, kind: ModelKind, model: StoredModel) -> N
 
 @dataclass(frozen=True, slots=True)
 class SummaryCounts:
-    """Summaries made and tokens spent on them: by the last change of the tree (``last_``), and in total (``ever_``)."""
+    """Number of summaries that were made, and number of tokens that models took for them.
+
+    ``last_`` counts belong to the last change of the tree. ``ever_`` counts are totals over all changes.
+    """
 
     last_made: int = 0
     last_tokens: int = 0
@@ -123,40 +130,46 @@ class SummaryCounts:
 
 
 def load_summary_counts(connection: Connection) -> SummaryCounts:
-    """Return the numbers of summaries made and of tokens spent so far; all 0 if none are stored."""
+    """Return the numbers of summaries made and of tokens spent on them; all are 0 if none are stored."""
     default = SummaryCounts()
     return _load(connection, _SUMMARIES, lambda text: _require_types(SummaryCounts(**json.loads(text))), default)
 
 
 def count_summaries(connection: Connection, made: int, tokens: int) -> None:
-    """Add the summaries made and the tokens spent by one change of the tree to the counts."""
+    """Add to the stored counts the numbers of summaries made and of tokens spent in one change of the tree."""
     before = load_summary_counts(connection)
     after = SummaryCounts(made, tokens, before.ever_made + made, before.ever_tokens + tokens)
     _put(connection, _SUMMARIES, json.dumps(asdict(after)))
 
 
 def documents_again(connection: Connection) -> list[int]:
-    """Return the rows of documents whose part of the graph must be built again, ascending."""
+    """Return the rows of the documents whose part of the graph must be built again, ascending."""
     return _load(connection, _AGAIN, lambda text: [int(row) for row in json.loads(text or "[]")], [])
 
 
 def save_documents_again(connection: Connection, rows: Iterable[int]) -> None:
-    """Store the rows of documents whose part of the graph must be built again, in place of those stored before."""
+    """Store the rows of the documents whose part of the graph must be built again.
+
+    They replace the rows stored before.
+    """
     _put(connection, _AGAIN, json.dumps(sorted(rows)))
 
 
 def load_always_forget(connection: Connection) -> bool:
-    """Return whether every removal also erases the removed text from the bytes of the file, by default."""
+    """Return whether, by default, every removal also erases the removed text from the bytes of the file."""
     return _get(connection, _ALWAYS_FORGET) == "yes"
 
 
 def save_always_forget(connection: Connection, on: bool) -> None:
-    """Store whether every removal also erases the removed text from the bytes of the file, by default."""
+    """Store whether, by default, every removal also erases the removed text from the bytes of the file."""
     _put(connection, _ALWAYS_FORGET, "yes" if on else "no")
 
 
 def _load(connection: Connection, name: str, decode: Callable[[str], T], default: T) -> T:
-    """Return the decoded value of a setting, or the default. Raises DamagedFile if it cannot be decoded."""
+    """Return the decoded value of a setting, or the default if it is not stored.
+
+    Raises DamagedFile if the value cannot be decoded.
+    """
     text = _get(connection, name)
     with decoding(connection, f"the setting {name!r}"):
         return default if text is None else decode(text)
@@ -179,16 +192,17 @@ def _put(connection: Connection, name: str, value: str) -> None:
 
 
 def generation(connection: Connection) -> int:
-    """Return the generation: a number that every commit raises, except commits of rows that no search reads.
+    """Return the generation of the file, a number that commits raise.
 
-    Values that were cached under a generation stay valid until it changes.
+    A commit of rows that no search reads does not raise it. Values that were cached under a generation stay valid until
+    the generation changes.
     """
     with decoding(connection, f"the setting {GENERATION!r}"):
         return int(_get(connection, GENERATION) or 0)
 
 
 def add_pending_erasure(connection: Connection, token: str) -> None:
-    """Record that removed text may still be in the bytes of the file; the token identifies the removal."""
+    """Record that removed text may still be in the bytes of the file. ``token`` identifies the removal."""
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, '')", (_PENDING + token,))
 
 
@@ -199,17 +213,17 @@ def pending_erasures(connection: Connection) -> list[str]:
 
 
 def drop_pending_erasures(connection: Connection, tokens: Iterable[str]) -> None:
-    """Delete the records of removals whose text is erased, or that did not happen."""
+    """Delete the records of removals. Their text was erased, or the removal did not happen."""
     connection.executemany("DELETE FROM settings WHERE name = ?", ((_PENDING + token,) for token in tokens))
 
 
 def count_of_erasures(connection: Connection) -> int:
-    """Return how often unused data was erased from the file."""
+    """Return how many times unused data was erased from the bytes of the file."""
     value = _get(connection, _FORGOTTEN) or ""
     return int(value) if value.isdecimal() else 0
 
 
 def count_erasure(connection: Connection) -> None:
-    """Add one to the number of erasures."""
+    """Add one to the stored number of erasures."""
     times = str(count_of_erasures(connection) + 1)
     connection.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (_FORGOTTEN, times))

@@ -18,11 +18,15 @@ _GROUPS = {
     "parts": "clusters (codes)", "cluster_graphs": "clusters (codes)", "codes": "clusters (codes)",
     "clusters": "centroids", "centroids": "centroids", "vector_indexes": "centroids", "placements": "placements",
 }  # fmt: skip
-"""Group of each table in :func:`sizes`; also that of indexes and tables whose names begin with the table's name."""
+"""The group under which :func:`sizes` counts each table. Indexes, and tables whose names begin with the table's name,
+are counted in the same group."""
 
 
 def counts(connection: Connection) -> dict[str, int]:
-    """Return counts for :class:`monograph.values.Stats`, by field name; ``file_bytes`` excludes the write-ahead log."""
+    """Return the counts for :class:`monograph.values.Stats`, by field name.
+
+    ``file_bytes`` excludes the write-ahead log.
+    """
     entities, merged = names.count(connection)
     tables = ("documents", "sources", "chunks", "vectors", "memo", "mentions")
     return {table: integer(connection, f"SELECT count(*) FROM {table}") for table in tables} | {  # noqa: S608 - constants
@@ -37,7 +41,7 @@ def counts(connection: Connection) -> dict[str, int]:
 
 
 def sizes(connection: Connection) -> tuple[tuple[str, int], ...]:
-    """Return (group of tables, bytes), largest first; empty if SQLite was built without ``dbstat``."""
+    """Return (group of tables, bytes) of each group, largest first; empty if SQLite was built without ``dbstat``."""
     query = "SELECT 1 FROM pragma_compile_options WHERE compile_options = 'ENABLE_DBSTAT_VTAB'"
     if connection.execute(query).fetchone() is None:
         return ()

@@ -1,9 +1,9 @@
 """Views and snapshots of a file: databases whose connections read the part that a filter allows, or a copy in memory.
 
-In a view, temporary tables and views shadow the tables of the file: SQLite looks names up among a connection's
+In a view, temporary tables and views shadow the tables of the file, because SQLite looks names up among a connection's
 temporary tables first. So every query through a connection of a view reads only the view's rows. An authorizer denies
-reading all other tables, except those that reveal no text: in how many chunks words occur, where vectors are stored,
-how the file was built.
+reading all other tables of the file. Exceptions are tables that reveal no text: in how many chunks words occur, where
+vectors are stored, how the file was built.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ _PERSON = ENTITY_KINDS.index("person")
 
 
 def limited(base: Database, allowed: Allowed) -> Database:
-    """Return a read-only database that shows only the documents of a view of a file, or of a copy of it in memory.
+    """Return a read-only database that shows only the documents of a view.
 
-    A document is in the view if all of its chunks are allowed.
+    ``base`` is the file, or a copy of it in memory. A document is in the view if the filter allows all of its chunks.
     """
     cached = (-1, "")  # The generation, and the documents of the view in it, as JSON; shared by all threads.
 
@@ -121,10 +121,10 @@ def limited(base: Database, allowed: Allowed) -> Database:
 
 
 def snapshot_in_memory(whole: Database) -> Database:
-    """Copy the present state of an open file into memory, not encrypted, and return the copy as a database.
+    """Copy the present state of an open file into memory, without encryption, and return the copy as a database.
 
-    The copy is freed with its last connection. Once text is erased from the file, the copy is closed and reading it
-    raises ClosedFile, because it may still have that text. Raises StorageFull if the copy does not fit into memory,
+    The copy is freed with its last connection. If text is erased from the file later, the copy may still have it. So
+    the copy is closed then, and reading it raises ClosedFile. Raises StorageFull if the copy does not fit into memory,
     where SQLite holds at most 1 GiB.
     """
     path, key, uri = whole.path, whole.raw_key, f"file:/monograph-{secrets.token_hex(16)}?vfs=memdb"
@@ -170,7 +170,7 @@ def snapshot_in_memory(whole: Database) -> Database:
 
 
 def _authorize_view(action: int, table: str | None, column: str | None, schema: str | None, view: str | None) -> int:
-    """Authorizer of a view: allow tables of ``_OPEN``, and other tables only through the view that shadows them."""
+    """Authorizer of a view: allow the tables in ``_OPEN``, and other tables only through the view that shadows them."""
     # Counting rows reads no column: the number of rows is all that other tables reveal.
     if action != sqlite3.SQLITE_READ or schema != "main" or not column or table in _OPEN or view == table:
         return sqlite3.SQLITE_OK
@@ -178,7 +178,7 @@ def _authorize_view(action: int, table: str | None, column: str | None, schema: 
 
 
 def _fill(connection: Connection, generation: int, documents: str) -> None:
-    """Fill the temporary tables of a view for a generation; ``documents`` are row numbers as JSON."""
+    """Fill the temporary tables of a view for a generation of the file; ``documents`` is a JSON list of row numbers."""
     for table in ("view_state", "view_documents", "view_chunks", "view_sources", "names", "nodes"):
         connection.execute(f"DELETE FROM temp.{table}")  # noqa: S608 - constants
     connection.execute("INSERT INTO temp.view_documents SELECT value FROM json_each(?)", (documents,))
@@ -199,7 +199,7 @@ def _fill(connection: Connection, generation: int, documents: str) -> None:
 
 
 def _fill_names(connection: Connection) -> None:
-    """Fill in the names of the view, with their numbers of uses in it, and the heads that are known in it."""
+    """Store the names of the view: their numbers of uses within the view, and only heads that the view knows."""
     packed_query = "SELECT g.names FROM temp.view_chunks AS v CROSS JOIN main.chunk_graphs AS g WHERE g.chunk = v.chunk"
     mentions = np.frombuffer(b"".join(column(connection, packed_query)), dtype=NAMED)
     query = "SELECT s.name FROM temp.view_documents AS d CROSS JOIN main.subjects AS s WHERE s.document = d.document"
@@ -225,7 +225,10 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Fill in the view's part of the tree: up-to-date nodes of its chunks, and summaries of these chunks only."""
+    """Store the view's part of the tree.
+
+    It has the up-to-date nodes of the view's chunks, and the summaries that stand only for these chunks.
+    """
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""
@@ -252,9 +255,10 @@ def _fill_nodes(connection: Connection) -> None:
 
 
 def whole(allowed: Allowed) -> str:
-    """Return the SQL condition that a document ``d`` is in the view of a filter; its parameters are the filter's.
+    """Return the SQL condition that a document ``d`` is in the view of a filter.
 
-    A document without chunks is in the view if its own metadata match the filter.
+    The parameters of the condition are those of the filter. A document without chunks is in the view if its own
+    metadata match the filter.
     """
     # A condition that is NULL counts as false.
     return f"""NOT EXISTS (SELECT 1 FROM (SELECT 1) LEFT JOIN main.chunks AS c ON c.document = d.document
@@ -262,13 +266,13 @@ def whole(allowed: Allowed) -> str:
 
 
 def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
-    """Return the row numbers of the given documents that are in a view."""
+    """Return the rows of the given documents that are in the view of a filter."""
     tables = f"main.documents AS d WHERE d.document = w.value AND {whole(allowed)}"
     return {row for (row,) in lookup(connection, "d.document", tables, rows, *allowed.parameters)}
 
 
 def outside(connection: Connection, allowed: Allowed, documents: Iterable[str], chunks: Iterable[str]) -> list[str]:
-    """Return the ids of the given documents and chunks that are in the file, but not in a view."""
+    """Return the ids of the given documents and chunks that are in the file but not in the view of a filter."""
     results = []
     for table, ids in (("documents", documents), ("chunks", chunks)):
         tables = f"""main.{table} AS own CROSS JOIN main.documents AS d
@@ -278,6 +282,6 @@ def outside(connection: Connection, allowed: Allowed, documents: Iterable[str], 
 
 
 def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
-    """Return the filter for chunks that are in a view and that another filter allows, too."""
+    """Return a filter for the chunks that are in the view of ``allowed`` and that the filter ``narrowed`` allows."""
     sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
     return Allowed(sql, (*allowed.parameters, *narrowed.parameters))

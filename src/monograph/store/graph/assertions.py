@@ -1,4 +1,4 @@
-"""Assertions: nodes and relations that callers added, a row for each chunk or document that says so.
+"""Assertions: nodes and relations that callers added, one row for each chunk or document that they come from.
 
 A node or relation is merged from all of its rows; values of later rows replace those of earlier rows.
 """
@@ -31,11 +31,15 @@ _NODES = f"""SELECT t.assertion, t.id, t.label, t.name, t.properties, t.embeddin
     FROM asserted_nodes AS t"""  # noqa: S608 - a constant
 _RELATIONS = f"SELECT t.assertion, t.source, t.label, t.target, t.properties, {_ORIGIN} FROM asserted_relations AS t"  # noqa: S608
 Row: TypeAlias = tuple[Any, ...]
-"""A row of ``_NODES`` or ``_RELATIONS``; the first column is its number, which is higher for later assertions."""
+"""A row of ``_NODES`` or ``_RELATIONS``. The first column is the row's number; rows that were added later have higher
+numbers."""
 
 
 class AssertionOrigin(NamedTuple):
-    """Rows of the document or chunk that an assertion comes from; both are None if it comes from no text."""
+    """Row numbers of the document and the chunk that an assertion comes from.
+
+    Both are None if it comes from no text. Only ``chunk`` is None if it comes from a document as a whole.
+    """
 
     document: int | None
     chunk: int | None
@@ -44,7 +48,8 @@ class AssertionOrigin(NamedTuple):
 NOBODY = AssertionOrigin(None, None)
 
 _OF_ORIGIN = "id = ? AND document IS ? AND chunk IS ?"
-"""SQL condition that a row is an origin's assertion of a node."""
+"""SQL condition that a row is the assertion of one node by one origin. Its parameters are the node's id, and the
+document and the chunk of the origin."""
 
 
 class Ends(NamedTuple):
@@ -62,7 +67,7 @@ def is_empty(connection: Connection) -> bool:
 
 
 def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str, AssertedNode]:
-    """Return all nodes, or those with the given ids, by id, in the order in which they were added."""
+    """Return all nodes, or only those with the given ids, by id, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_NODES).fetchall()
     else:
@@ -72,7 +77,7 @@ def nodes(connection: Connection, ids: Sequence[str] | None = None) -> dict[str,
 
 
 def _merge_node(name: str, rows: Sequence[Row]) -> AssertedNode:
-    """Return a node merged from its rows: implied rows first; later rows replace values of earlier ones."""
+    """Return one node merged from its rows: implied rows first, then the others; later rows replace earlier values."""
     label, node_name, embedding = "", "", None
     properties: dict[str, Any] = {}
     for _, _, row_label, row_name, row_properties, packed, _, _ in sorted(rows, key=lambda row: (-row[6], row[0])):
@@ -88,7 +93,7 @@ def _list_origins(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple[AssertedRelation, ...]:
-    """Return all relations, or those from or to the given nodes, in the order in which they were added."""
+    """Return all relations, or only those from or to the given nodes, in the order in which they were added."""
     if ids is None:
         rows = connection.execute(_RELATIONS).fetchall()
     else:
@@ -107,10 +112,10 @@ def _merge_relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
 
 
 def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
-    """Yield one assertion for each stored row, without merging rows of the same node or relation.
+    """Yield one assertion for each stored row, without merging the rows of the same node or relation.
 
-    All nodes come first, then all relations, each in the order in which they were added. Implied nodes are skipped:
-    those that are stored only because a relation has them as an end.
+    All nodes come first, then all relations, each in the order in which they were added. Implied nodes are skipped. An
+    implied node was not asserted; it is stored because a relation has it as an end.
     """
     rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
     yield from (_merge_node(text(row[1]), [row]) for row in rows)
@@ -119,7 +124,7 @@ def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertions:
-    """Return the given nodes, or all; the relations from or to them; and the nodes at the other ends of these."""
+    """Return the given nodes (or all), their relations, and the nodes at the other ends of these relations."""
     edges = relations(connection, ids)
     if ids is not None:
         ids = list(dict.fromkeys((*ids, *(end for edge in edges for end in (edge.source, edge.target)))))
@@ -127,21 +132,21 @@ def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertio
 
 
 def by_keys(connection: Connection, keys: Iterable[str]) -> dict[str, set[str]]:
-    """Return the keys of the names of each node that has one of the given keys, by node id."""
+    """Return the nodes that have a name with one of the given keys: {node id: keys of all names of the node}."""
     rows = select(connection, "SELECT id FROM asserted_nodes WHERE key IN", list(dict.fromkeys(keys)))
     return keys_of(connection, list({name for (name,) in rows}))
 
 
 def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
-    """Return the keys of the names of each given node, by node id; a node may have several names."""
+    """Return the keys of the names of each given node, by node id. A node may have several names."""
     keys_by_id = group(select(connection, "SELECT id, key FROM asserted_nodes WHERE id IN", ids))
     return {name: set(keys) for name, keys in keys_by_id.items()}
 
 
 def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
-    """Return the keys of the names that asserted relations join to each given key, in order, by the given key.
+    """Return the keys of the names that asserted relations join to each given key: {given key: other keys, sorted}.
 
-    A key with relations to more than ``most`` other keys is left out.
+    A given key that is joined to more than ``most`` other keys is left out, as is one without relations.
     """
     if is_empty(connection):
         return {}
@@ -155,9 +160,10 @@ def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, 
 
 
 def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float32]:
-    """Return (ids, embeddings) of the nodes with an embedding of a dimension, float32 (n, dimension), in order of id.
+    """Return (ids, embeddings) of the nodes that have an embedding of ``dimension`` values, in order of id.
 
-    If a node has several embeddings, the one that was added last counts.
+    The embeddings are float32 (n, dimension). If a node has several embeddings, only the one that was added last
+    counts.
     """
     query = "SELECT id, embedding FROM asserted_nodes WHERE embedding IS NOT NULL ORDER BY assertion"
     last_by_id = dict(connection.execute(query).fetchall())
@@ -167,7 +173,10 @@ def embeddings(connection: Connection, dimension: int) -> tuple[list[str], Float
 
 
 def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOrigin]:
-    """Return the origin that each id names, a chunk or else a document, by id; unknown ids are left out."""
+    """Return the origin that each given id names, by id; unknown ids are left out.
+
+    An id names a chunk or a document. If both have the id, the origin is the chunk.
+    """
     documents = select(connection, "SELECT id, document FROM documents WHERE id IN", ids)
     chunks = select(connection, "SELECT id, document, chunk FROM chunks WHERE id IN", ids)
     return {name: AssertionOrigin(row, None) for name, row in documents} | {
@@ -176,7 +185,7 @@ def origins(connection: Connection, ids: Sequence[str]) -> dict[str, AssertionOr
 
 
 def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
-    """Return the rows of the documents with assertions of the given nodes, or of relations from or to them."""
+    """Return the rows of the documents that assert one of the given nodes, or a relation from or to one of them."""
     queries = (
         "SELECT document FROM asserted_nodes WHERE id IN",
         "SELECT document FROM asserted_relations WHERE source IN",
@@ -186,7 +195,10 @@ def documents_of(connection: Connection, ids: Sequence[str]) -> set[int]:
 
 
 def put_node(connection: Connection, node: AssertedNode, key: str, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a node in place of its earlier ones; return the number of rows replaced."""
+    """Store an origin's assertion of a node; return the number of earlier rows that it replaced.
+
+    It replaces the origin's earlier assertions of this node. ``key`` is the comparison key of the node's name.
+    """
     replaced = connection.execute(f"DELETE FROM asserted_nodes WHERE {_OF_ORIGIN}", (node.id, *origin)).rowcount  # noqa: S608
     embedding = None if node.embedding is None else np.ascontiguousarray(node.embedding, dtype=STORED).tobytes()
     properties = json.dumps(node.properties, ensure_ascii=False)
@@ -196,14 +208,20 @@ def put_node(connection: Connection, node: AssertedNode, key: str, origin: Asser
 
 
 def imply_node(connection: Connection, name: str, key: str, origin: AssertionOrigin) -> None:
-    """Store an implied node for an end of an origin's relation, unless the origin has a row of that node already."""
+    """Store an implied node for an end of a relation, unless the relation's origin has a row of that node already.
+
+    ``name`` is the id of the node, and is stored as its name, too; ``key`` is the comparison key of the name.
+    """
     row = connection.execute(f"SELECT 1 FROM asserted_nodes WHERE {_OF_ORIGIN} LIMIT 1", (name, *origin)).fetchone()  # noqa: S608
     if row is None:
         _insert(connection, "asserted_nodes", (name, *origin, NODE_LABEL, name, key, "{}", None, 1))
 
 
 def put_relation(connection: Connection, relation: AssertedRelation, origin: AssertionOrigin) -> int:
-    """Store an origin's assertion of a relation in place of its earlier ones; return the number of rows replaced."""
+    """Store an origin's assertion of a relation; return the number of earlier rows that it replaced.
+
+    It replaces the origin's earlier assertions of the same relation, which has the same ends and label.
+    """
     ends = (relation.source, relation.label, relation.target)
     replaced = connection.execute(
         "DELETE FROM asserted_relations WHERE (source, label, target) = (?, ?, ?) AND document IS ? AND chunk IS ?",
@@ -223,7 +241,7 @@ def _insert(connection: Connection, table: str, values: Sequence[Value]) -> None
 
 
 def remove_said_by(connection: Connection, what: Literal["chunk", "document"], rows: Iterable[int]) -> None:
-    """Delete the assertions that come from the given chunks or documents, which are being removed."""
+    """Delete the assertions that come from the given chunks or documents, which the caller removes."""
     if not is_empty(connection):
         removed = [(row,) for row in rows]
         for table in TABLES:
@@ -233,10 +251,10 @@ def remove_said_by(connection: Connection, what: Literal["chunk", "document"], r
 def remove(
     connection: Connection, nodes: Sequence[str], relations: Sequence[Ends], document: int | None, *, every: bool
 ) -> int:
-    """Delete assertions of the given nodes, of all relations from or to them, and of the given relations.
+    """Delete assertions of the given nodes and relations, and of all relations from or to these nodes.
 
-    Only those of ``document`` are deleted (None: those without a document), or with ``every`` those of all origins.
-    Returns the number of rows deleted.
+    With ``every``, assertions of all origins are deleted. Otherwise only those are deleted that come from ``document``,
+    or from no document if it is None. Returns the number of rows deleted.
     """
     of_nodes = [(name, document, every) for name in nodes]
     of_relations = [(*ends, document, every) for ends in relations]

@@ -26,13 +26,13 @@ _CHUNKS = {
     "graph": "SELECT chunk FROM chunk_graphs",
     "trigrams": "SELECT id FROM trigrams_docsize",
 }
-"""Queries for the chunks that have each derived value."""
+"""Queries for the rows of the chunks that have each derived value."""
 BEFORE_ALL = -(1 << 63)
 """A number below the row number of every document."""
 
 
 def pack(extraction: Extraction, text: str) -> bytes:
-    """Return an extraction as the bytes that the memo stores; ``text`` is that of its chunk."""
+    """Return an extraction as the bytes that the memo stores; ``text`` is the text of the extraction's chunk."""
     mentions: list[list[object]] = []
     for mention in extraction.mentions:
         name = [mention.name] if mention.description or mention.name != text[mention.start : mention.end] else []
@@ -53,7 +53,10 @@ def pack(extraction: Extraction, text: str) -> bytes:
 
 
 def decoding_of(connection: Connection, chunk: int) -> AbstractContextManager[None]:
-    """Return a context that raises DamagedFile, which names the chunk's row, if its extraction cannot be decoded."""
+    """Return a context manager that raises DamagedFile if the extraction of a chunk cannot be decoded in its block.
+
+    The error names the row of the chunk.
+    """
     return decoding(connection, f"the extraction of row {chunk} of chunks")
 
 
@@ -63,7 +66,10 @@ def _mention_reader() -> Mentions[Mention]:
 
 
 def unpack(value: bytes, text: str) -> Extraction:
-    """Return the extraction that :func:`pack` packed. Raises one of UNDECODABLE if the bytes are no extraction."""
+    """Return the extraction that :func:`pack` packed; ``text`` is the text of its chunk.
+
+    Raises one of :data:`monograph.store.file.errors.UNDECODABLE` if the bytes are no extraction.
+    """
     stored = json.loads(value)
     mention_rows = stored["mentions"]
     if all(len(row) == 3 for row in mention_rows):  # Nearly always: no mention has a name other than its text.
@@ -90,12 +96,12 @@ def _read_mention(kind: int, start: int, end: int, name: str = "", description: 
 
 
 def descriptions(value: bytes) -> list[str]:
-    """Return the descriptions that a model wrote of the mentions in a packed extraction. Raises as :func:`unpack`."""
+    """Return the descriptions of mentions, written by a model, in a packed extraction. Raises as :func:`unpack`."""
     return [rows.text(row[4]) for row in json.loads(value)["mentions"] if len(row) > 4]
 
 
 def failed(value: bytes) -> bool:
-    """Return whether a packed extraction was made by patterns because the model failed on the chunk."""
+    """Return whether a packed extraction was made by patterns because the model failed on its chunk."""
     return b'"failure":' in value and "failure" in json.loads(value)
 
 
@@ -105,9 +111,9 @@ def documents_lacking(
     after: int = BEFORE_ALL,
     most: int = -1,
 ) -> list[int]:
-    """Return the rows of documents above row ``after`` that have a chunk without the derived value ``what``, ascending.
+    """Return the rows of the documents that have a chunk without the derived value ``what``, ascending.
 
-    At most ``most`` documents are returned; all if it is -1.
+    Only rows above ``after`` are returned, and at most ``most`` of them; -1 returns all.
     """
     query = f"""SELECT DISTINCT document FROM chunks WHERE document > ? AND chunk NOT IN ({_CHUNKS[what]})
         ORDER BY document LIMIT ?"""  # noqa: S608 - constants

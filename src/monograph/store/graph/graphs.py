@@ -24,29 +24,32 @@ from monograph.store.graph.names import Uses
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
-"""A name in a chunk: its row, the first two sentences that have it (255 if there is no second), and the position of its
-kind in :data:`monograph.values.ENTITY_KINDS`."""
+"""A record of a name in a chunk. ``name`` is the row of the name. ``first`` and ``second`` are the first two sentences
+of the chunk that have the name; ``second`` is 255 if only one sentence has it. ``kind`` is a position in
+:data:`monograph.values.ENTITY_KINDS`."""
 
 LINKED = np.dtype([("source", "<u2"), ("target", "<u2"), ("strength", "<f2")])
-"""A relation found by a model: the positions of its ends among the chunk's NAMED records, and its strength."""
+"""A record of a relation that a model found in a chunk. ``source`` and ``target`` are the positions of the relation's
+two names among the chunk's NAMED records. ``strength`` is the strength of the relation."""
 
 WORDS = np.dtype("<u4")
 NO_DOCUMENT = -1
-"""Document row that :func:`words` returns for a chunk that is not in the graph."""
+"""The document row that :func:`words` returns for a chunk that is not in the graph."""
 
 Records: TypeAlias = npt.NDArray[Any]
 _EMBEDDED = [ENTITY_KINDS.index(kind) for kind in sorted(EMBEDDED_KINDS)]
 _NAMED_STRUCT = Struct("<iBBB")  # A NAMED record for struct, which is faster than NumPy for a few.
 _PERSON = ENTITY_KINDS.index("person")
 SUBJECT_CHUNKS = 12
-"""Number of first chunks of a document that are found by a name in its title."""
+"""Number of chunks, from the beginning of a document, that are found by a name in the document's title."""
 
 
 class SubjectChunk(NamedTuple):
-    """A chunk of a document that is about a name. A tuple for speed: a search reads hundreds.
+    """A chunk at the beginning of a document that is about a name.
 
-    ``by_title`` says whether the title has the name, or else the beginning of the text. ``documents`` is the number of
-    documents that are about the name in the same way.
+    ``name`` and ``chunk`` are row numbers. ``by_title``: True if the title of the document has the name, False if the
+    text begins with it. ``documents``: the number of documents about the name that have the same ``by_title``. This is
+    a tuple for speed: a search reads hundreds.
     """
 
     name: int
@@ -58,7 +61,11 @@ class SubjectChunk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Titled:
-    """A document whose title names an entity; the qualifier is the part of the title in parentheses."""
+    """A document whose title has a name of an entity.
+
+    ``entity`` is the row of the entity's head, ``document`` the row of the document. ``qualifier`` is the part of the
+    title in parentheses.
+    """
 
     entity: int
     document: int
@@ -69,7 +76,7 @@ class Titled:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPlace:
-    """Id of a chunk, its document, and its position in the document (``ordinal``)."""
+    """The id of a chunk, the row, id and title of its document, and the chunk's position in it (``ordinal``)."""
 
     id: str
     document: int
@@ -80,11 +87,11 @@ class ChunkPlace:
 
 @dataclass(frozen=True, slots=True)
 class DocumentGraph:
-    """A document's part of the graph; names are row numbers.
+    """A document's part of the graph. Names are given by row number.
 
-    ``chunks`` has (words, names, links) by chunk row: bytes of WORDS, NAMED and LINKED records. ``subjects`` are (name,
-    whether the title has it, qualifier) of the names that the document is about, ``aliases`` (short name, full name) of
-    those that it states.
+    ``chunks`` maps the row of each chunk to (words, names, links), which are bytes of WORDS, NAMED and LINKED records.
+    ``subjects`` has (name, whether the title has it, qualifier) for each name that the document is about. ``aliases``
+    has (short name, full name) for each short form that the document states.
     """
 
     chunks: Mapping[int, tuple[bytes, bytes, bytes]]
@@ -99,7 +106,7 @@ def extraction_values(connection: Connection, chunks: Iterable[int]) -> dict[int
 
 
 def stored(connection: Connection, document: int) -> DocumentGraph:
-    """Return a document's part of the graph."""
+    """Return a document's part of the graph, as it is stored."""
     queries = (
         """SELECT g.chunk, words, names, links FROM chunks AS c JOIN chunk_graphs AS g USING (chunk)
         WHERE c.document = ?""",
@@ -121,14 +128,17 @@ def documents_naming(connection: Connection, wanted: Iterable[int]) -> list[int]
 
 
 def words(connection: Connection, chunks: Sequence[int]) -> dict[int, tuple[int, bytes]]:
-    """Return (document, word hashes as bytes of WORDS) by chunk row; (NO_DOCUMENT, b"") for chunks not in the graph."""
+    """Return (document row, hashes of the chunk's words as bytes of WORDS) for each chunk, by chunk row.
+
+    A chunk that is not in the graph has (NO_DOCUMENT, b"").
+    """
     results = lookup(connection, "g.chunk, g.document, g.words", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     stored_words = {chunk: (document, hashes) for chunk, document, hashes in results}
     return dict.fromkeys(chunks, (NO_DOCUMENT, b"")) | stored_words
 
 
 def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Records, Records]]:
-    """Return (names, links) of chunks as NAMED and LINKED records, by chunk row."""
+    """Return (NAMED records, LINKED records) of chunks, by chunk row; chunks that are not in the graph are left out."""
     results = lookup(connection, "g.chunk, g.names, g.links", "chunk_graphs AS g WHERE g.chunk = w.value", chunks)
     return {
         chunk: (np.frombuffer(names, dtype=NAMED), np.frombuffer(links, dtype=LINKED))
@@ -137,28 +147,32 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
 
 
 def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """Return the rows of the allowed chunks that mention each name, by name; without the names that none mentions."""
+    """Return the rows of the allowed chunks that mention each wanted name, by name row.
+
+    Names that no allowed chunk mentions are left out.
+    """
     tables = f"mentions AS m WHERE m.name = w.value AND {allowed.on_each('m.chunk')}"
     return group(lookup(connection, "m.name, m.chunk", tables, wanted, *allowed.parameters))
 
 
 def are_subjects(connection: Connection, wanted: Iterable[int]) -> set[int]:
-    """Return the given names that a document is about."""
+    """Return the rows of the wanted names that a document is about."""
     return {name for (name,) in lookup(connection, "DISTINCT s.name", "subjects AS s WHERE s.name = w.value", wanted)}
 
 
 def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Return the rows of the names with the given keys that a document is about, by key."""
+    """Return the rows of the names that have the given keys and that a document is about, by key."""
     # Most keys belong to no name, and most names are no subjects. Two indexes answer this; no row of names is read.
     tables = "names AS n WHERE n.key = w.value AND EXISTS (SELECT 1 FROM subjects AS s WHERE s.name = n.name)"
     return dict(lookup(connection, "n.key, n.name", tables, keys))
 
 
 def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
-    """Return the allowed chunks at the beginning of documents about the given names.
+    """Return the allowed chunks at the beginning of the documents that are about the wanted names.
 
-    These are the first SUBJECT_CHUNKS chunks of a document whose title has the name, else the first chunk. They are in
-    order of their position in the document; chunks of the same position in order of id.
+    If the title of a document has the name, these are its first SUBJECT_CHUNKS chunks; otherwise only its first chunk.
+    The result is in order of the chunks' positions in their documents. Chunks with the same position are in order of
+    id.
     """
     # Each id is in another page, so ids are looked up only for names that several documents are about.
     several = "EXISTS (SELECT 1 FROM subjects AS h WHERE h.name = s.name AND h.document != s.document)"
@@ -175,7 +189,8 @@ def subject_rows(
 ) -> list[tuple[int, str, int, int, int, str, int]]:
     """Return unsorted rows for :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
 
-    The chunk is 0 for a document without an allowed chunk. ``name`` is the SQL expression for the chunk id.
+    ``chunk`` is 0 for a document without an allowed chunk. ``name`` is an SQL expression whose value is returned as the
+    chunk id.
     """
     columns = f"""COALESCE(own.ordinal, 0), COALESCE({name}, ''), s.name, COALESCE(own.chunk, 0), s.by_title,
         s.qualifier, s.document"""
@@ -186,7 +201,7 @@ def subject_rows(
 
 
 def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (name, chunk) for each mention of a given name in a given chunk."""
+    """Return (name row, chunk row) for each wanted name that one of the given chunks mentions."""
     tables = "json_each(?) AS c CROSS JOIN mentions AS m WHERE m.name = w.value AND m.chunk = c.value"
     return lookup(connection, "m.name, m.chunk", tables, wanted, str(list(chunks)))
 
@@ -202,16 +217,20 @@ def all_nodes(connection: Connection) -> list[int]:
 
 
 def chunk_counts(connection: Connection, members: Mapping[int, int]) -> dict[int, int]:
-    """Return the number of chunks that mention each entity, by entity."""
+    """Return the number of chunks that mention each entity, by the row of the entity's head.
+
+    ``members`` maps the row of each name to the row of its entity's head.
+    """
     query = """SELECT f.value, count(DISTINCT m.chunk) FROM json_each(?) AS f CROSS JOIN mentions AS m
         WHERE m.name = CAST(f.key AS INTEGER) GROUP BY f.value"""
     return dict(connection.execute(query, (json.dumps(members),)))
 
 
 def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSpan]:
-    """Return the time span of the documents that mention each entity, by entity.
+    """Return the time span of the documents that mention each entity, by the row of the entity's head.
 
-    Documents count only if their date follows from themselves, and not from their file.
+    Only documents with a date of their own count; a date that was taken from the document's file does not. Entities
+    without such a document are left out. ``members`` maps the row of each name to the row of its entity's head.
     """
     if newest(connection) is None:
         return {}
@@ -225,17 +244,22 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSp
 
 
 def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
-    """Return the time span of the documents of chunks, by the dates that :func:`seen` counts; None without any."""
+    """Return the time span of the documents that the given chunks belong to.
+
+    Only the dates that :func:`seen` counts are used. Returns None if no document has such a date.
+    """
     tables = f"chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document AND {TOLD}"
     ((first, last),) = lookup(connection, "min(d.dated), max(d.dated_until)", tables, chunks)
     return loaded_span(first, last)
 
 
 def chunks_naming(connection: Connection, members: Mapping[int, int], most: int) -> list[tuple[int, int, str, int]]:
-    """Return (entity, rank, chunk id, chunk) for at most ``most`` chunks that mention each entity, sorted.
+    """Return (entity, rank, chunk id, chunk row) for at most ``most`` chunks that mention each entity.
 
-    The rank is 0 for a chunk of a document about the entity, else 1. Ids are hashes, so the choice among chunks of one
-    rank is as good as random, and the same in every file with the same documents.
+    ``entity`` is the row of the entity's head. The rank is 0 if the chunk's document is about the entity, else 1. The
+    result is in order of entity, rank and chunk id. Ids are hashes, so the choice among chunks of equal rank is as good
+    as random, and is the same in every file with the same documents. ``members`` maps the row of each name to the row
+    of its entity's head.
     """
     return connection.execute(
         """WITH named AS (
@@ -252,7 +276,10 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
 
 
 def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
-    """Return the documents whose titles have a name of the entities, in order of document id."""
+    """Return the documents whose titles have a name of the given entities, in order of document id.
+
+    ``members`` maps the row of each name to the row of its entity's head.
+    """
     query = """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
         WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier"""
@@ -260,24 +287,25 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
-    """Return the rows of the first chunks of each document, at most ``most``, in reading order, by document row."""
+    """Return the rows of the first ``most`` chunks of each document, in reading order, by document row."""
     tables = "chunks AS c WHERE c.document = w.value AND c.ordinal < ? ORDER BY c.document, c.ordinal"
     return group(lookup(connection, "c.document, c.chunk", tables, documents, most))
 
 
 def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlace]:
-    """Return the ids, documents and positions of chunks, by chunk row."""
+    """Return the ids, documents and positions of chunks, by chunk row; missing chunks are left out."""
     tables = "chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document"
     results = lookup(connection, "c.chunk, c.id, c.document, d.id, d.title, c.ordinal", tables, chunks)
     return {row[0]: ChunkPlace(*row[1:]) for row in results}
 
 
 def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
-    """Store documents' parts of the graph, by document row; only rows that differ are changed.
+    """Store the parts of the graph of some documents; change only the rows that differ from stored ones.
 
-    All chunks of the documents must be stored already. ``uses`` collects the changes of counts that
-    :func:`monograph.store.graph.names.use` must write in the same transaction. ``known`` are the documents that may
-    have a part already; their former chunks must have been removed before.
+    ``nodes`` has the part of each document, by document row. All chunks of the documents must be stored already.
+    ``known`` are the rows of the documents that may have a stored part; the chunks that were deleted from these
+    documents must have been removed from the graph before. ``uses`` collects changes of counts. The caller must write
+    them with :func:`monograph.store.graph.names.use` in the same transaction.
     """
     new_parts = dict(nodes)
     for document in known:
@@ -310,9 +338,9 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
 
 
 def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:
-    """Delete chunks and their extractions from the graph, and the subjects and aliases of documents.
+    """Delete chunks and their extractions from the graph; delete the subjects and aliases of documents.
 
-    ``uses`` collects the changes of counts, as in :func:`put`.
+    ``uses`` collects changes of counts, which the caller must write as after :func:`put`.
     """
     _remove_chunks(connection, chunks, uses)
     connection.executemany("DELETE FROM extractions WHERE chunk = ?", ((chunk,) for chunk in chunks))
@@ -333,18 +361,18 @@ def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) ->
 
 
 def pack_named(records: Iterable[tuple[int, int, int, int]]) -> bytes:
-    """Return records (name, first sentence, second sentence, kind) as bytes of NAMED."""
+    """Pack records (name row, first sentence, second sentence, kind) as bytes of NAMED."""
     return b"".join([_NAMED_STRUCT.pack(*record) for record in records])
 
 
 def _unpack_names(packed: bytes) -> tuple[set[int], list[int]]:
-    """Return (all names, names that are a person's here) of bytes of NAMED."""
+    """Return (rows of all names, rows of the names that are a person's) from the NAMED records of a chunk."""
     records = list(_NAMED_STRUCT.iter_unpack(packed))
     return {record[0] for record in records}, [name for name, _, _, kind in records if kind == _PERSON]
 
 
 def clear(connection: Connection) -> None:
-    """Delete the graph; keep the extractions, the names and their codes."""
+    """Delete the graph. The extractions, the names and the codes of names are kept."""
     for table in ("chunk_graphs", "mentions", "subjects", "aliases"):
         connection.execute(f"DELETE FROM {table}")  # noqa: S608 - constants
     connection.execute("UPDATE names SET uses = 0, persons = 0, head = NULL, reason = NULL")
@@ -353,7 +381,8 @@ def clear(connection: Connection) -> None:
 def embedded_keys(connection: Connection) -> list[str]:
     """Return the keys, in order, of the names in use that get an embedding.
 
-    These are names of an embedded kind in some chunk, and names that a document is about; see :func:`is_embedded`.
+    A name gets one if its kind in some chunk is in EMBEDDED_KINDS, or if a document is about it. In both cases its key
+    must have a letter: see :func:`is_embedded`.
     """
     rows = set(column(connection, "SELECT DISTINCT name FROM subjects"))
     for (packed,) in connection.execute("SELECT names FROM chunk_graphs"):
@@ -365,5 +394,5 @@ def embedded_keys(connection: Connection) -> list[str]:
 
 
 def is_embedded(key: str) -> bool:
-    """Return whether a key has a letter: names of only numbers and signs get no embedding."""
+    """Return whether a key has a letter. Names that have only numbers and signs get no embedding."""
     return key[:1].isalpha() or any(letter.isalpha() for letter in key)

@@ -17,15 +17,17 @@ ENTITY = "COALESCE(h.head, n.head, n.name)"
 _ROW = f"n.name, n.key, n.uses, {ENTITY}"
 """Columns of a :class:`NameRow`, selected from ``_WITH_HEADS``."""
 _WITH_HEADS = "names AS n LEFT JOIN names AS h ON h.name = n.head"
-"""Names ``n`` with their heads ``h``."""
+"""SQL of a join: each name ``n`` and, if it has one, its head ``h``."""
 MOST_NAMES = 1 << 31
-"""Rows of names are below this number: chunks store them in four bytes."""
+"""Row numbers of names are below this limit, because chunks store them in four bytes."""
 
 
 class NameRow(NamedTuple):
-    """Name: its row, its key, its number of mentions and subjects, and the row of its entity (its own without a head).
+    """A row of ``names``, with the row of the entity that the name belongs to.
 
-    A tuple for speed: a search reads hundreds.
+    ``row`` is the row number of the name, ``key`` its comparison key. ``uses`` is the number of chunks that mention it
+    and of documents about it. ``head`` is the row of the name that stands for its entity; this is ``row`` if the name
+    has no head. This is a tuple for speed: a search reads hundreds.
     """
 
     row: int
@@ -36,11 +38,12 @@ class NameRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A name in use, as the rules that merge names of one signature need it.
+    """A name in use, with the facts that decide whether it is merged with other names of its signature.
 
     ``subject``: whether a document is about the name. ``person``: whether it is a person's name in some chunk.
-    ``code``: the signs of its embedding, empty without one. ``full``: rows of the full names that documents state for
-    it. ``head`` and ``reason``: as stored, 0 and empty if there are none.
+    ``code``: the signs of its embedding; empty if it has no embedding. ``full``: rows of the full names that documents
+    state for this name. ``head``: the row of its stored head; 0 if it has no head. ``reason``: the stored reason for
+    that head; empty if it has no head.
     """
 
     row: int
@@ -54,10 +57,11 @@ class Member:
 
 
 class Marked(NamedTuple):
-    """A name whose head may be out of date, as may be those of names that it can be merged with.
+    """A name whose head may be out of date. The head is the name that stands for the entity.
 
+    The heads of names that it can be merged with, which have the same ``signature``, may be out of date, too.
     ``living``: whether the name is in use. ``headed``: whether it has a head, or a document states a full name for it.
-    A tuple for speed: every new name is one.
+    This is a tuple for speed: every new name is one.
     """
 
     key: str
@@ -68,7 +72,10 @@ class Marked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewName:
-    """A name that is not stored yet; ``code`` holds the signs of its embedding, None if it has none."""
+    """A name that is not stored yet.
+
+    ``row`` is the row number to store it under. ``code`` holds the signs of its embedding; None if it has no embedding.
+    """
 
     row: int
     key: str
@@ -78,16 +85,21 @@ class NewName:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Pending changes of the counts ``uses`` and ``persons`` of names, by row; :func:`use` writes them all at once."""
+    """Pending changes of the counts ``uses`` and ``persons`` of names, by name row.
+
+    ``uses`` counts the mentions of a name and the documents about it. ``persons`` counts the chunks in which it is a
+    person's name. :func:`use` adds all changes to the stored counts.
+    """
 
     uses: Counter[int] = field(default_factory=Counter)
     persons: Counter[int] = field(default_factory=Counter)
 
 
 def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
-    """Store new names with their counts, which are removed from ``uses``, and mark names in use as unresolved.
+    """Store new names with their counts, and mark the new names in use as unresolved.
 
-    They are marked here because no trigger marks new names.
+    The counts are taken from ``uses`` and removed from it. Unresolved names are those whose heads may be out of date.
+    Triggers mark changed names, but not new ones, so this function marks them.
     """
     stored = []
     for name in new:
@@ -102,7 +114,7 @@ def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
 
 
 def use(connection: Connection, uses: Uses) -> None:
-    """Add pending changes to the counts of stored names."""
+    """Add the pending changes in ``uses`` to the counts of stored names."""
     rows = sorted(row for row in {*uses.uses, *uses.persons} if uses.uses[row] or uses.persons[row])
     connection.executemany(
         "UPDATE names SET uses = uses + ?, persons = persons + ? WHERE name = ?",
@@ -111,20 +123,22 @@ def use(connection: Connection, uses: Uses) -> None:
 
 
 def rows(connection: Connection, keys: Iterable[str]) -> dict[str, int]:
-    """Return the rows of the given keys, by key; keys that are not stored are left out."""
+    """Return the row numbers of the names with the given keys, by key; keys that are not stored are left out."""
     return dict(lookup(connection, "n.key, n.name", "names AS n WHERE n.key = w.value", keys))
 
 
 def known(connection: Connection, keys: Iterable[str]) -> dict[str, NameRow]:
-    """Return the names with the given keys that are in use, by key."""
+    """Return the names in use that have the given keys, by key; keys without such a name are left out."""
     results = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.key = w.value AND n.uses > 0", keys)
     return {row[1]: NameRow._make(row) for row in results}
 
 
 def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
-    """Return the persons whose first name no other person of the file has, for the given first names, in order of key.
+    """Return the persons that a first name identifies, in order of key.
 
-    A person with several names that begin with a first name is returned with the first of them, in order of key.
+    ``first`` are first names. A first name identifies a person if all persons of the file with this first name are one
+    entity. If a person has several names that begin with the first name, only the first of these in order of key is
+    returned.
     """
     tables = f"""{_WITH_HEADS} WHERE n.key > w.value || ' ' AND n.key < w.value || '!' AND n.uses > 0 AND n.persons > 0
         GROUP BY w.value HAVING count(DISTINCT {ENTITY}) = 1 ORDER BY n.key"""
@@ -132,26 +146,32 @@ def called(connection: Connection, first: Iterable[str]) -> list[NameRow]:
 
 
 def load(connection: Connection, names: Iterable[int]) -> dict[int, NameRow]:
-    """Return names by row."""
+    """Return the names in the given rows, by row."""
     results = lookup(connection, _ROW, f"{_WITH_HEADS} WHERE n.name = w.value", names)
     return {row[0]: NameRow._make(row) for row in results}
 
 
 def load_with_single(connection: Connection, names: Iterable[int]) -> tuple[dict[int, NameRow], set[int]]:
-    """Return (names by row, rows of the names that are used once and are the only name of their entity)."""
+    """Return (names by row, rows of the single names) for the given rows.
+
+    A single name is used once and is the only name of its entity.
+    """
     is_single = "n.uses = 1 AND n.head IS NULL AND NOT EXISTS (SELECT 1 FROM names AS o WHERE o.head = n.name)"
     results = lookup(connection, f"{_ROW}, {is_single}", f"{_WITH_HEADS} WHERE n.name = w.value", names)
     return {row[0]: NameRow._make(row[:4]) for row in results}, {row[0] for row in results if row[4]}
 
 
 def heads(connection: Connection, names: Iterable[int]) -> list[tuple[int, str, int, str]]:
-    """Return (row, key, row of the entity, key of the entity) of each name."""
+    """Return (row, key, row of the entity's head, key of the entity's head) of each name."""
     tables = f"{_WITH_HEADS} JOIN names AS e ON e.name = {ENTITY} WHERE n.name = w.value"
     return lookup(connection, "n.name, n.key, e.name, e.key", tables, names)
 
 
 def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[NameRow]]:
-    """Return the names in use of each entity, by the row of its head: first the head, then the others by key."""
+    """Return the names in use of each entity, by the row of the entity's head.
+
+    ``heads`` are rows of heads. In each list the head comes first, then the other names in order of key.
+    """
     unique_heads = list(dict.fromkeys(heads))
     # Two steps: a head may have a head itself, if it is an abbreviation.
     tables = """names AS n WHERE n.name = w.value AND n.uses > 0
@@ -170,7 +190,10 @@ def members(connection: Connection, heads: Iterable[int]) -> dict[int, list[Name
 
 
 def without_code(connection: Connection, keys: Iterable[str], dimension: int) -> list[str]:
-    """Return the keys that are not stored, or have no code of an embedding of ``dimension`` values."""
+    """Return the keys that have no stored code of an embedding of ``dimension`` values.
+
+    Keys of names that are not stored are returned, too.
+    """
     unique_keys = list(keys)
     tables = "names AS n WHERE n.key = w.value AND length(n.code) = ?"
     coded = {key for (key,) in lookup(connection, "n.key", tables, unique_keys, code_size(dimension))}
@@ -178,12 +201,12 @@ def without_code(connection: Connection, keys: Iterable[str], dimension: int) ->
 
 
 def code_size(dimension: int) -> int:
-    """Return the length in bytes of the code of an embedding: one bit for each value."""
+    """Return the number of bytes of the code of an embedding. A code has one bit for each value."""
     return -(-dimension // 8)
 
 
 def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> None:
-    """Store the codes of names, (code, key), and mark these names as unresolved."""
+    """Store codes of names, given as (code, key), and mark these names as unresolved."""
     pairs = list(codes)
     connection.executemany(
         "UPDATE names SET code = ?, checksum = ? WHERE key = ?",
@@ -193,7 +216,10 @@ def set_codes(connection: Connection, codes: Iterable[tuple[bytes, str]]) -> Non
 
 
 def drop_codes(connection: Connection, dimension: int | None) -> None:
-    """Delete all codes, or all except those of ``dimension`` bits; mark their names as unresolved if in use."""
+    """Delete the codes of names; keep the codes of embeddings of ``dimension`` values, or none if it is None.
+
+    The names in use whose codes are deleted are marked as unresolved.
+    """
     size = None if dimension is None else code_size(dimension)
     condition = "code IS NOT NULL AND length(code) IS NOT ?"
     mark = f"INSERT OR IGNORE INTO unresolved SELECT name FROM names WHERE uses > 0 AND {condition}"  # noqa: S608
@@ -202,14 +228,14 @@ def drop_codes(connection: Connection, dimension: int | None) -> None:
 
 
 def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
-    """Yield (row, code) of every name in use that has a code, in order of key."""
+    """Yield (name row, code) of every name in use that has a code, in order of key."""
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
 
 
 def unresolved(connection: Connection) -> list[Marked]:
     """Return the names whose heads may be out of date, in order of signature and key.
 
-    If there are any, the names in pairs of :func:`cannot_link` are marked and returned, too.
+    If any name is marked as unresolved, the names in the pairs of :func:`cannot_link` are marked and returned, too.
     """
     if not is_marked(connection, "unresolved"):
         return []
@@ -225,7 +251,7 @@ def unresolved(connection: Connection) -> list[Marked]:
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:
-    """Return the keys of names in use, by signature."""
+    """Return the keys of the names in use that have the given signatures, by signature."""
     # Keys have no line breaks. One row of joined keys is read in half the time of many rows.
     results = connection.execute(
         """SELECT value, (SELECT group_concat(key, char(10)) FROM names WHERE signature = value AND uses > 0)
@@ -236,9 +262,10 @@ def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[
 
 
 def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[int, list[Member]]:
-    """Return the names in use among the given keys, by signature, each group in order of key.
+    """Return the names in use that have the given keys, by signature; each list is in order of key.
 
-    Without keys, return all names in use of each signature that has several such names, or one with a head or an alias.
+    If ``keys`` is None, return all names in use of some signatures: those with several names in use, and those with a
+    name in use that has a head or an alias.
     """
     if keys is None:
         several = """SELECT name FROM names WHERE uses > 0 AND signature IN (
@@ -259,19 +286,22 @@ def groups(connection: Connection, keys: Iterable[str] | None = None) -> dict[in
 
 
 def set_heads(connection: Connection, heads: Iterable[tuple[int | None, str | None, int]]) -> None:
-    """Store heads of names: (head, reason, row); head and reason are None for a name without a head."""
+    """Store the heads of names: (row of the head, reason, row of the name).
+
+    The head's row and the reason are None for a name without a head.
+    """
     connection.executemany("UPDATE names SET head = ?, reason = ? WHERE name = ?", heads)
 
 
 def clear_unresolved(connection: Connection) -> None:
-    """Mark all heads as up to date."""
+    """Mark the heads of all names as up to date."""
     connection.execute("DELETE FROM unresolved")
 
 
 def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, str, str]]:
-    """Return (key, key of the head, reason) of names with a head, in order of head and key.
+    """Return (key, key of the head, reason) of the names in use that have a head, in order of head and key.
 
-    With keys, only those in which the name or the head has one of the keys.
+    If ``keys`` are given, return only names whose key, or whose head's key, is one of them.
     """
     return connection.execute(
         """SELECT n.key, h.key, n.reason FROM names AS n JOIN names AS h ON h.name = n.head
@@ -282,19 +312,25 @@ def merges(connection: Connection, keys: Sequence[str] = ()) -> list[tuple[str, 
 
 
 def cannot_link(connection: Connection) -> set[tuple[str, str]]:
-    """Return the pairs of keys that must not be one entity, each in both orders."""
+    """Return the pairs of keys that must not be merged into one entity. Each pair is returned in both orders."""
     return set(connection.execute("SELECT key, full FROM apart").fetchall())
 
 
 def add_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]]) -> None:
-    """Store pairs of keys that must not be one entity, in both orders, and mark these names as unresolved."""
+    """Store pairs of keys that must not be merged into one entity, and mark the names with these keys as unresolved.
+
+    Each pair is stored in both orders.
+    """
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     connection.executemany("INSERT OR IGNORE INTO apart VALUES (?, ?)", both)
     mark_unresolved(connection, (key for key, _ in both))
 
 
 def remove_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]], *, mark: bool = True) -> None:
-    """Delete pairs of keys, in both orders, and with ``mark`` mark these names as unresolved."""
+    """Delete stored pairs of keys that must not be merged, each in both orders.
+
+    With ``mark``, mark the names with these keys as unresolved.
+    """
     both = [ends for key, other in pairs for ends in ((key, other), (other, key))]
     connection.executemany("DELETE FROM apart WHERE key = ? AND full = ?", both)
     if mark:
@@ -302,7 +338,7 @@ def remove_cannot_link(connection: Connection, pairs: Iterable[tuple[str, str]],
 
 
 def mark_unresolved(connection: Connection, keys: Iterable[str]) -> None:
-    """Mark names as unresolved: their heads may be out of date."""
+    """Mark the names in use that have the given keys as unresolved: their heads may be out of date."""
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
         SELECT n.name FROM json_each(?) AS k CROSS JOIN names AS n WHERE n.key = k.value AND n.uses > 0""",
@@ -311,7 +347,7 @@ def mark_unresolved(connection: Connection, keys: Iterable[str]) -> None:
 
 
 def drop_unused(connection: Connection) -> int:
-    """Delete the names that are neither used nor in an alias, and return their number."""
+    """Delete the names that are neither used nor in an alias; return the number of deleted names."""
     # Names that a deleted, unresolved name could be merged with have to be resolved in its place.
     connection.execute(
         """INSERT OR IGNORE INTO unresolved
@@ -323,9 +359,10 @@ def drop_unused(connection: Connection) -> int:
 
 
 def most_named(connection: Connection, k: int, like: str = "", condition: str = "instr(n.key, ?1) > 0") -> list[int]:
-    """Return the heads of at most k entities, the most used first; with ``like`` only entities with a matching key.
+    """Return the heads of at most k entities, the most used first.
 
-    ``condition`` is the SQL condition that a key ``n.key`` matches ``like`` (``?1``); by default, that it contains it.
+    With ``like``, only entities with a name whose key matches it are returned. ``condition`` is the SQL condition that
+    a key ``n.key`` matches ``like``, which is ``?1``. By default a key matches if it contains ``like``.
     """
     query = f"""SELECT {ENTITY} FROM {_WITH_HEADS} WHERE n.uses > 0 GROUP BY 1
         HAVING ?1 = '' OR max({condition}) ORDER BY sum(n.uses) DESC, min(n.key) LIMIT ?2"""  # noqa: S608
@@ -333,10 +370,10 @@ def most_named(connection: Connection, k: int, like: str = "", condition: str = 
 
 
 def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
-    """Return the heads of at most ``most`` entities with a name like a key, the most used first.
+    """Return the heads of at most ``most`` entities that have a name like a key, the most used first.
 
-    These are the entities with a name that contains the key as whole words. If there are none, those with a name that
-    begins with the key; if there are none either, those with a name that contains it.
+    Entities with a name that contains the key as whole words are returned. If there are none, entities with a name that
+    begins with the key are returned. If there are none either, entities with a name that contains the key.
     """
     as_words = "instr(' ' || n.key || ' ', ' ' || ?1 || ' ') > 0"
     conditions = (as_words, "instr(n.key, ?1) = 1", "instr(n.key, ?1) > 0")
@@ -345,7 +382,10 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
 
 
 def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
-    """Return at most ``most`` keys of names in use that have the signature or the first letters, most used first."""
+    """Return the keys of at most ``most`` names in use that may be spelt like a key, the most used first.
+
+    These names have the given ``signature``, or begin with the first ``letters`` letters of the key.
+    """
     query = """SELECT key FROM names WHERE uses > 0 AND (signature = ? OR substr(key, 1, ?) = ?)
         ORDER BY uses DESC, key LIMIT ?"""
     return column(connection, query, signature, letters, key[:letters], most)
@@ -354,7 +394,8 @@ def spelt_alike(connection: Connection, key: str, signature: int, letters: int, 
 def stated(connection: Connection, keys: Sequence[str]) -> list[tuple[str, str, str, str]]:
     """Return (title, id, short key, full key) for each alias that a document states, in order of title and id.
 
-    With ``keys``, only aliases whose short name is among them.
+    The title and id are those of the document. If ``keys`` are given, return only aliases whose short key is among
+    them.
     """
     return connection.execute(
         """SELECT d.title, d.id, s.key, f.key FROM aliases AS a

@@ -17,38 +17,43 @@ from monograph.store.vectors.vectors import STORED, pack
 from monograph.values import Float32
 
 CHUNKS = 1
-"""The space of chunk vectors."""
+"""Number of the space of chunk vectors. A space is a set of vectors with an index of its own."""
 SUMMARIES = 2
-"""The space of the vectors of summaries."""
+"""Number of the space of summary vectors."""
 SPACES = (CHUNKS, SUMMARIES)
-"""All spaces."""
+"""Numbers of all spaces."""
 
 MEMBERS = {CHUNKS: "SELECT memo FROM vectors", SUMMARIES: "SELECT vector AS memo FROM nodes WHERE vector IS NOT NULL"}
-"""Queries for the memo rows of the vectors of each space."""
+"""Queries for the memo rows of all vectors of each space, by space."""
 _MEMBER_CONDITIONS = {
     CHUNKS: "EXISTS (SELECT 1 FROM vectors AS v WHERE v.memo = u.memo)",
     SUMMARIES: "EXISTS (SELECT 1 FROM nodes AS n WHERE n.vector = u.memo)",
 }
-"""SQL conditions that the memo row of ``u`` belongs to each space."""
+"""SQL conditions, by space: the memo row of ``u`` is that of a vector of the space."""
 FOLDED, RECENT = 0, 1
-"""The two parts of a cluster: the folded one, and the entries added since the last fold."""
+"""The two parts of a cluster: its folded part, and the recent part with the entries added since the last fold."""
 INDEXED = "(SELECT space FROM vector_indexes)"
-"""Query for the spaces that have an index."""
+"""Subquery for the spaces that have an index."""
 
 _BODIES_QUERY = "SELECT part, body FROM json_each(?) AS j CROSS JOIN parts ON part = j.value"
-"""One lookup for each part. IN would sort the parts first; BETWEEN would read a row in a page not read ahead."""
+"""Query with one lookup for each part. IN would sort the parts first. BETWEEN would read one more row, whose page was
+not read ahead."""
 
 Int64 = npt.NDArray[np.int64]
 
 
 _ROWS_PER_SPACE = 1 << 32
-"""Row numbers in ``codes`` that each index has."""
+"""Number of row numbers in ``codes`` that are reserved for each space."""
 UNCLUSTERED = -1
-"""Stored as the first cluster of a vector if the index has no clusters."""
+"""Number that is stored as the first cluster of a vector if the index has no clusters."""
 
 
 class Placement(NamedTuple):
-    """First and second cluster of a memo row's vector; 0 for none. A tuple for speed: every vector has one."""
+    """The numbers of the first and second cluster of a vector, which is given by its memo row.
+
+    ``second`` is 0 if there is no second cluster. ``first`` is 0 for a zero vector, and UNCLUSTERED if the index has no
+    clusters. This is a tuple for speed: every vector has one.
+    """
 
     memo: int
     first: int
@@ -57,16 +62,16 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Number of valid entries of a cluster, and of deleted entries that still take room."""
+    """Number of valid entries of a cluster (``size``), and of deleted entries that still take space (``dead``)."""
 
     size: int
     dead: int
 
 
 def header(connection: Connection, space: int) -> tuple[int, str, str, bool] | None:
-    """Return (dimension, design as JSON, calibration as JSON, whether they have their checksum) of an index.
+    """Return (dimension, design as JSON, calibration as JSON, whether their checksum is right) of an index.
 
-    Returns None before the index is built.
+    Returns None if the index is not built yet.
     """
     query = """SELECT dimension, design, calibration,
         checksum IS checksum(dimension, CAST(design AS BLOB), CAST(calibration AS BLOB))
@@ -76,17 +81,17 @@ def header(connection: Connection, space: int) -> tuple[int, str, str, bool] | N
 
 
 def versions(connection: Connection, space: int) -> tuple[int, int]:
-    """Return (version, structure) of an index; (0, 0) before it is built.
+    """Return the numbers (version, structure) of an index; (0, 0) if it is not built yet.
 
-    The version changes with every change of the index, the structure with every change of the centroids. Both are
-    random numbers, so that a change that was rolled back is never confused with a later one.
+    ``version`` changes with every change of the index, ``structure`` with every change of the centroids or the
+    calibration. Both are random numbers, so that a change that was rolled back is never confused with a later one.
     """
     row = connection.execute("SELECT version, structure FROM vector_indexes WHERE space = ?", (space,)).fetchone()
     return (0, 0) if row is None else row
 
 
 def put_header(connection: Connection, space: int, dimension: int, design: str, calibration: str) -> None:
-    """Store the row of a new index."""
+    """Store the header of a new index: its dimension, its design and its calibration."""
     connection.execute(
         """INSERT INTO vector_indexes (space, dimension, design, calibration, checksum, version, structure)
         VALUES (?1, ?2, ?3, ?4, checksum(?2, ?3, ?4), random(), random())""",
@@ -95,7 +100,7 @@ def put_header(connection: Connection, space: int, dimension: int, design: str, 
 
 
 def put_calibration(connection: Connection, space: int, calibration: str) -> None:
-    """Store an index's calibration, and change the number ``structure`` so that readers load it."""
+    """Store an index's calibration, and change its number ``structure`` so that readers load the new calibration."""
     connection.execute(
         """UPDATE vector_indexes SET calibration = ?1, checksum = checksum(dimension, design, ?1), structure = random()
         WHERE space = ?2""",
@@ -104,24 +109,33 @@ def put_calibration(connection: Connection, space: int, calibration: str) -> Non
 
 
 def touch(connection: Connection, space: int, *, structure: bool) -> None:
-    """Change the number ``version`` of an index so that readers reload it; with ``structure`` that number, too."""
+    """Change the number ``version`` of an index so that readers reload it.
+
+    With ``structure``, change that number, too.
+    """
     changed = "version = random(), structure = random()" if structure else "version = random()"
     connection.execute(f"UPDATE vector_indexes SET {changed} WHERE space = ?", (space,))  # noqa: S608 - two constants
 
 
 def searched_centroids(connection: Connection, space: int) -> tuple[bytes, bytes | None] | None:
-    """Return the bytes of all centroids' codes, and of their graph or None; None if no centroids are stored."""
+    """Return (codes of all centroids, graph of the centroids) as bytes; None if no centroids are stored.
+
+    The graph is None in an index without graphs.
+    """
     rows = connection.execute("SELECT body, graph FROM centroids WHERE space = ?", (space,)).fetchall()
     return rows[0] if rows else None
 
 
 def put_searched_centroids(connection: Connection, space: int, body: bytes, graph: bytes | None) -> None:
-    """Store the codes of all centroids, and their graph."""
+    """Store the codes of all centroids and the centroids' graph, which searches read.
+
+    ``graph`` is None without graphs.
+    """
     connection.execute("INSERT OR REPLACE INTO centroids VALUES (?, ?, ?)", (space, body, graph))
 
 
 def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64, Float32]:
-    """Return all clusters and their centroids: int64 (n,), ascending, and float32 (n, dimension)."""
+    """Return (numbers of all clusters, their centroids): int64 (n,), ascending, and float32 (n, dimension)."""
     query = "SELECT cluster, centroid FROM clusters WHERE space = ? ORDER BY cluster"
     rows = connection.execute(query, (space,)).fetchall()
     cluster_rows = np.fromiter((cluster for cluster, _ in rows), dtype=np.int64, count=len(rows))
@@ -130,13 +144,13 @@ def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64
 
 
 def sizes(connection: Connection, space: int) -> dict[int, Size]:
-    """Return the sizes of all clusters, by cluster."""
+    """Return the sizes of all clusters of a space, by cluster number."""
     rows = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
     return {cluster: Size(size, dead) for cluster, size, dead in rows}
 
 
 def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
-    """Add an empty cluster, and return its number, which is higher than any before."""
+    """Add an empty cluster, and return its number, which is higher than that of any earlier cluster."""
     query = "INSERT INTO clusters (space, size, dead, centroid) VALUES (?, 0, 0, ?) RETURNING cluster"
     return integer(connection, query, space, pack(centroid))
 
@@ -148,17 +162,17 @@ def remove_cluster(connection: Connection, cluster: int) -> None:
 
 
 def resize(connection: Connection, cluster: int, size: Size) -> None:
-    """Store a cluster's sizes."""
+    """Store the numbers of valid and deleted entries of a cluster."""
     connection.execute("UPDATE clusters SET size = ?, dead = ? WHERE cluster = ?", (size.size, size.dead, cluster))
 
 
 def bodies(connection: Connection, cluster: int) -> list[bytes]:
-    """Return the bytes of the parts of a cluster that are not empty, the folded part first."""
+    """Return the bytes of the two parts of a cluster, the folded part first. A part that is empty is left out."""
     return bodies_of(connection, [cluster])[cluster]
 
 
 def bodies_of(connection: Connection, clusters: Sequence[int]) -> dict[int, list[bytes]]:
-    """Return the parts of several clusters, as :func:`bodies` does, by cluster."""
+    """Return the bytes of the parts of several clusters, by cluster number, each list as :func:`bodies` returns it."""
     by_cluster: dict[int, list[bytes]] = {cluster: [] for cluster in clusters}
     parts = json.dumps([part for cluster in sorted(by_cluster) for part in (2 * cluster, 2 * cluster + 1)])
     for part, body in connection.execute(_BODIES_QUERY, (parts,)).fetchall():
@@ -167,12 +181,12 @@ def bodies_of(connection: Connection, clusters: Sequence[int]) -> dict[int, list
 
 
 def part(connection: Connection, cluster: int, which: int) -> bytes | None:
-    """Return the bytes of a part of a cluster, FOLDED or RECENT; None if the part is empty."""
+    """Return the bytes of one part of a cluster; None if the part is empty. ``which`` is FOLDED or RECENT."""
     return scalar(connection, "SELECT body FROM parts WHERE part = ?", 2 * cluster + which)
 
 
 def put_part(connection: Connection, cluster: int, which: int, body: bytes | None) -> None:
-    """Store a part of a cluster; delete it if ``body`` is None."""
+    """Store one part of a cluster, or delete it if ``body`` is None. ``which`` is FOLDED or RECENT."""
     if body is None:
         connection.execute("DELETE FROM parts WHERE part = ?", (2 * cluster + which,))
     else:
@@ -180,14 +194,14 @@ def put_part(connection: Connection, cluster: int, which: int, body: bytes | Non
 
 
 def empty(connection: Connection, cluster: int) -> None:
-    """Delete the contents of a cluster, and keep the cluster."""
+    """Delete the entries and the graph of a cluster; keep the cluster itself, with size 0."""
     connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
     connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
     resize(connection, cluster, Size(0, 0))
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:
-    """Return the graph of the folded part of a cluster; None if it has none."""
+    """Return the graph of the folded part of a cluster as bytes; None if it has no graph."""
     return scalar(connection, "SELECT graph FROM cluster_graphs WHERE cluster = ?", cluster)
 
 
@@ -197,7 +211,7 @@ def put_graph(connection: Connection, cluster: int, graph: bytes) -> None:
 
 
 def open_folded(connection: Connection, cluster: int) -> sqlite3.Blob:
-    """Open the folded part of a cluster as a file of bytes, to change some of them in place."""
+    """Open the folded part of a cluster as a blob, so that some of its bytes can be changed in place."""
     return connection.blobopen("parts", "body", 2 * cluster)
 
 
@@ -210,7 +224,7 @@ def place(connection: Connection, space: int, placements: Iterable[Placement]) -
 
 
 def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict[int, Placement]:
-    """Return the placements of vectors, by memo row; vectors without one are left out."""
+    """Return the placements of vectors, by memo row; vectors without a placement are left out."""
     query = "SELECT memo, first, second FROM placements WHERE space = ? AND memo IN"
     return {row[0]: Placement._make(row) for row in select(connection, query, memos, space)}
 
@@ -227,22 +241,25 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
 
 
 def placed(connection: Connection, space: int) -> list[int]:
-    """Return the memo rows of the vectors that a search can find, ascending: all of an index but zero vectors."""
+    """Return the memo rows of the vectors that a search can find, ascending: all of the index except zero vectors."""
     return column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
 
 
 def count(connection: Connection, space: int) -> int:
-    """Return the number of vectors that a search can find: without zero vectors."""
+    """Return the number of vectors that a search can find. Zero vectors are not counted."""
     return integer(connection, "SELECT count(*) FROM placements WHERE space = ? AND first <> 0", space)
 
 
 def count_entries(connection: Connection, space: int) -> int:
-    """Return the number of valid entries of all clusters. This reads one row for each cluster, not for each vector."""
+    """Return the number of valid entries of all clusters.
+
+    This reads one row for each cluster. :func:`count` reads one for each vector.
+    """
     return integer(connection, "SELECT sum(size) FROM clusters WHERE space = ?", space)
 
 
 def clear(connection: Connection, space: int) -> None:
-    """Delete the index of a space."""
+    """Delete the index of a space: its clusters, centroids, placements, codes and header."""
     connection.execute("DELETE FROM unplaced WHERE space = ?", (space,))
     for table in ("parts WHERE part / 2 IN", "cluster_graphs WHERE cluster IN"):
         connection.execute(f"DELETE FROM {table} (SELECT cluster FROM clusters WHERE space = ?)", (space,))  # noqa: S608
@@ -253,34 +270,37 @@ def clear(connection: Connection, space: int) -> None:
 
 
 def code_place(space: int, memo: int) -> int:
-    """Return the row number in ``codes`` of the code of a memo row's vector."""
+    """Return the row number in ``codes`` under which the code of a memo row's vector is stored."""
     return space * _ROWS_PER_SPACE + memo
 
 
 def _code_range(space: int) -> tuple[int, int]:
-    """Return the first and the last row number in ``codes`` that an index can have."""
+    """Return the first and the last of the row numbers in ``codes`` that are reserved for a space."""
     return space * _ROWS_PER_SPACE, (space + 1) * _ROWS_PER_SPACE - 1
 
 
 def put_codes(connection: Connection, space: int, coded: Iterable[tuple[int, bytes]]) -> None:
-    """Store the codes by which vectors are compared once compact codes have chosen candidates: (memo row, code)."""
+    """Store the codes of vectors, given as (memo row, code).
+
+    A search chooses candidates by compact codes in clusters, and then compares them again by these codes.
+    """
     rows = ((code_place(space, memo), body) for memo, body in coded)
     connection.executemany("INSERT OR REPLACE INTO codes VALUES (?, ?)", rows)
 
 
 def drop_codes(connection: Connection, space: int, memos: Iterable[int]) -> None:
-    """Delete the codes of some memo rows."""
+    """Delete the codes of the vectors in the given memo rows."""
     connection.executemany("DELETE FROM codes WHERE place = ?", ((code_place(space, memo),) for memo in memos))
 
 
 def load_codes(connection: Connection, space: int, memos: Sequence[int]) -> list[bytes]:
-    """Return the codes of some memo rows, in any order; missing codes are left out."""
+    """Return the codes of the vectors in the given memo rows, in any order; missing codes are left out."""
     code_rows = [code_place(space, memo) for memo in memos]
     return [body for (body,) in select(connection, "SELECT body FROM codes WHERE place IN", code_rows)]
 
 
 def every_code(connection: Connection, space: int) -> Generator[tuple[int, bytes], None, None]:
-    """Yield (memo row, code) of all vectors of an index, in order of memo row."""
+    """Yield (memo row, code) of every vector of an index that has a code, in order of memo row."""
     query = "SELECT place, body FROM codes WHERE place BETWEEN ? AND ? ORDER BY place"
     return ((row % _ROWS_PER_SPACE, body) for row, body in connection.execute(query, _code_range(space)))
 
@@ -297,7 +317,10 @@ def has_stale(connection: Connection, space: int) -> bool:
 
 
 def take_stale(connection: Connection, space: int) -> tuple[list[int], list[int]]:
-    """Return the memo rows that an index lacks, and those that it has wrongly; mark all placements as up to date."""
+    """Return (memo rows that are missing in an index, memo rows that do not belong in it).
+
+    Afterwards all placements of the index count as up to date.
+    """
     query = f"""SELECT memo, {_MEMBER_CONDITIONS[space]},
         EXISTS (SELECT 1 FROM placements AS p WHERE p.space = u.space AND p.memo = u.memo)
         FROM unplaced AS u WHERE space = ?"""  # noqa: S608 - constants

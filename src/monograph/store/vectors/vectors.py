@@ -18,7 +18,8 @@ from monograph.values import Float32
 STORED = np.dtype("<f4")
 Int64: TypeAlias = npt.NDArray[np.int64]
 MOST_ROWS = 1 << 30
-"""Rows of ``memo`` are below this number. So many vectors would take a terabyte, and a bitmap of them takes 128 MB."""
+"""Row numbers of ``memo`` are below this limit. So many vectors would take a terabyte; a bitmap of them takes 128
+MB."""
 _ROWS_PER_QUERY = 500
 # All vectors in one result row: the interpreter's lock is released and taken again for each fetched row, which takes
 # longer than reading the row if other threads want the lock. CROSS JOIN keeps the order of the list; IN would sort it.
@@ -32,9 +33,9 @@ def pack(vector: Float32) -> bytes:
 
 
 def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return (rows, vectors) of memo rows, in ascending order of row: int64 (n,) and float32 (n, dimension).
+    """Return (memo rows, vectors) of the given memo rows, ascending: int64 (n,) and float32 (n, dimension).
 
-    Missing rows and values of another length are left out.
+    Missing rows, and values with another number of bytes than such a vector, are left out.
     """
     size, memo_rows = dimension * STORED.itemsize, sorted(set(memos))
     parts = [
@@ -49,9 +50,9 @@ def load(connection: Connection, memos: Sequence[int], dimension: int) -> tuple[
 
 
 def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> tuple[Int64, Float32]:
-    """Return (chunk rows, vectors) of some chunks: int64 (n,) and float32 (n, dimension).
+    """Return (chunk rows, vectors) of the given chunks: int64 (n,) and float32 (n, dimension).
 
-    Chunks without a vector of this length are left out.
+    Chunks without a vector of ``dimension`` values are left out.
     """
     packed, blob = connection.execute(
         """SELECT json_group_array(v.chunk), CAST(COALESCE(group_concat(m.value, ''), '') AS BLOB)
@@ -65,13 +66,16 @@ def of_chunks(connection: Connection, chunks: Sequence[int], dimension: int) -> 
 
 
 def with_keys(connection: Connection, document: int) -> dict[str, tuple[bytes, bytes]]:
-    """Return (memo key, value) of the vectors of a document's chunks, by chunk id."""
+    """Return (memo key, value as bytes) of the vector of each chunk of a document, by chunk id."""
     query = "SELECT id, key, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) WHERE document = ?"
     return {name: (key, value) for name, key, value in connection.execute(query, (document,))}
 
 
 def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float32]:
-    """Return the vectors as :func:`load`, with the dimension of the first row; shape (0, 0) if that row is missing."""
+    """Return (memo rows, vectors) as :func:`load` does. The dimension is that of the vector in the first given row.
+
+    If the first row is missing, the vectors have shape (0, 0).
+    """
     size = scalar(connection, "SELECT length(value) FROM memo WHERE memo = ?", memos[0]) if memos else None
     if size is None:
         return np.empty(0, dtype=np.int64), np.empty((0, 0), dtype=np.float32)
@@ -79,7 +83,7 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
 
 
 def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
-    """Return the rows of the allowed chunks that have each memo row as their vector, ascending, by memo row."""
+    """Return the allowed chunks that have each given memo row as their vector: {memo row: chunk rows, ascending}."""
     unique_memos = dict.fromkeys(memos)
     tables = f"vectors AS v WHERE v.memo = w.value AND {allowed.on_each('v.chunk')} ORDER BY v.chunk"
     by_memo = group(lookup(connection, "v.memo, v.chunk", tables, unique_memos, *allowed.parameters))
@@ -109,23 +113,26 @@ def bitmap(connection: Connection, memos: Int64) -> npt.NDArray[np.uint8]:
 
 
 def every(connection: Connection) -> tuple[Int64, Int64]:
-    """Return all chunks that have a vector, ascending, and the memo rows of their vectors: int64 (n,) each."""
+    """Return (rows of all chunks with a vector, memo rows of their vectors): int64 (n,) each, in order of chunk row."""
     rows = connection.execute("SELECT chunk, memo FROM vectors ORDER BY chunk").fetchall()
     chunks, memos = np.array(rows, dtype=np.int64).reshape(-1, 2).T
     return chunks, memos
 
 
 def first_by_id(connection: Connection, most: int, dimension: int) -> Float32:
-    """Return the vectors of the first ``most`` chunks in order of id, float32 (n, dimension).
+    """Return the vectors of the first ``most`` chunks in order of id: float32 (n, dimension).
 
-    Ids are hashes, so this is a random sample, and the same in every file with these chunks.
+    Ids are hashes, so these chunks are a random sample. The sample is the same in every file with the same chunks.
     """
     memos = column(connection, "SELECT memo FROM chunks JOIN vectors USING (chunk) ORDER BY id LIMIT ?", most)
     return in_order(connection, memos, dimension)
 
 
 def in_order(connection: Connection, memos: Sequence[int], dimension: int) -> Float32:
-    """Return the vectors in memo rows, float32 (n, dimension), in the given order; omit what :func:`load` omits."""
+    """Return the vectors in memo rows, in the given order of the rows: float32 (n, dimension).
+
+    Rows that :func:`load` leaves out are left out here, too.
+    """
     rows, values = load(connection, memos, dimension)
     positions = {row: position for position, row in enumerate(rows.tolist())}
     return np.ascontiguousarray(values[[positions[memo] for memo in memos if memo in positions]])

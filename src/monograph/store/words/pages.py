@@ -17,30 +17,35 @@ from pathlib import Path
 from typing import TypeAlias
 
 Run: TypeAlias = tuple[int, int]
-"""Consecutive pages: the number of the first, counted from 1, and how many there are."""
+"""Consecutive pages: (number of the first page, counted from 1; number of pages)."""
 Key: TypeAlias = tuple[int | bytes, ...]
-"""The first columns of an entry of an index: whole numbers, and texts or blobs as bytes."""
+"""The first columns of an index entry. Whole numbers are int; texts and blobs are bytes."""
 Range: TypeAlias = tuple[Key, Key]
-"""All entries from the first key to the second, both included."""
+"""All index entries from the first key to the second, both included."""
 _DESCRIPTORS_FOLDER = Path("/proc/self/fd")
 _INNER, _LEAF = 5, 13
 _INNER_OF_INDEX = 2
 _MAX_DEPTH = 12
 _MAX_JUMPS = 64
-"""Most jumps between consecutive runs of a chain of overflow pages that are followed."""
+"""Most jumps that are followed in a chain of overflow pages. A jump leads from one run of consecutive pages to the
+next."""
 _HEADER_BYTES = 100
 _BYTES_PER_CALL = 128 << 10
-"""Bytes announced in one call: of a longer range the system reads only the beginning."""
+"""Bytes that are announced to the system in one call. Of a longer range, the system reads only the beginning."""
 _LONGEST_RANGE = 64 << 20
 _TESTED_PAGES = 32
-"""Pages of a level, evenly spaced, that are tested for being in memory: if they are, all are assumed to be."""
+"""Number of pages of a level, evenly spaced, that are tested for being in memory. If all of them are in memory, all
+pages of the level are assumed to be."""
 _INTEGERS = (0, 1, 2, 3, 4, 6, 8)
-"""Bytes of an integer, by its serial type in a record."""
+"""Number of bytes of an integer in a record, by its serial type (0 to 6)."""
 _ZERO, _ONE, _TEXTS = 8, 9, 12
 
 
 def descriptor_of(path: str) -> int | None:
-    """Return a descriptor under which this process has a file open; None if none is found, or not on Linux."""
+    """Return a file descriptor under which this process has a file open.
+
+    Returns None if no descriptor is found, or if the system is not Linux.
+    """
     if sys.platform != "linux":
         return None
     try:
@@ -52,7 +57,7 @@ def descriptor_of(path: str) -> int | None:
 
 
 def is_of(descriptor: int, file: os.stat_result) -> bool:
-    """Return whether a descriptor belongs to a file."""
+    """Return whether a descriptor belongs to a file, given by its ``os.stat`` result."""
     try:
         return os.path.samestat(os.fstat(descriptor), file)
     except OSError:
@@ -61,7 +66,11 @@ def is_of(descriptor: int, file: os.stat_result) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class FilePages:
-    """The pages of an open file: its descriptor, the bytes of a page, and those of them that SQLite uses."""
+    """The pages of an open file.
+
+    ``descriptor`` is a file descriptor. ``size`` is the bytes of a page, ``usable`` the bytes of a page that SQLite
+    uses.
+    """
 
     descriptor: int
     size: int
@@ -69,7 +78,7 @@ class FilePages:
 
     @classmethod
     def of(cls, descriptor: int) -> FilePages | None:
-        """Return the pages of a descriptor's file; None if it is not an SQLite file, or is encrypted."""
+        """Return the pages of a descriptor's file; None if the file is encrypted or is not an SQLite file."""
         try:
             header = os.pread(descriptor, _HEADER_BYTES, 0)
         except OSError:
@@ -81,9 +90,10 @@ class FilePages:
         return cls(descriptor, size, size - header[20]) if size >= 512 else None
 
     def announce(self, levels: Iterable[Sequence[Run]]) -> bool:
-        """Ask the system to read pages, a level at a time; return whether any tested page was not in memory.
+        """Ask the system to read pages, one level at a time; return whether any tested page was not in memory.
 
-        ``levels`` are the results of :meth:`levels` or :meth:`levels_of_index`. Raises as these methods.
+        ``levels`` are the results of :meth:`levels` or :meth:`levels_of_index`. Raises the same errors as these
+        methods.
         """
         any_missing = False
         for runs in levels:
@@ -98,18 +108,19 @@ class FilePages:
         return any_missing
 
     def _is_in_memory(self, page: int) -> bool:
-        """Return whether a page is in memory; False if the file system does not say."""
+        """Return whether a page is in memory; False if the file system does not support this test."""
         try:
             return bool(os.preadv(self.descriptor, [bytearray(1)], (page - 1) * self.size, os.RWF_NOWAIT))
         except OSError:
             return False
 
     def levels(self, root: int, rows: Iterable[int], *, small: bool = False) -> Iterator[list[Run]]:
-        """Yield the pages of rows of a table: those of each level of its B-tree, then overflow pages.
+        """Yield the pages that hold rows of a table: the pages of each level of its B-tree, then overflow pages.
 
-        The pages of a level are read only when the next level is requested. ``root`` is the page at the root of the
-        tree. Row numbers are above 0; missing rows are skipped. ``small``: the rows fit into leaves, which are then not
-        read. Raises OSError, IndexError or struct.error if the pages are not as SQLite writes them.
+        The pages of a level are read only when the next level is requested. ``root`` is the number of the B-tree's root
+        page. Row numbers are above 0; missing rows are skipped. With ``small``, all rows are known to fit into leaves,
+        so leaves are not read and no overflow pages are yielded. Raises OSError, IndexError or struct.error if the
+        pages are not as SQLite writes them.
         """
         current, overflow = {root: sorted(set(rows))}, list[Run]()
         for _ in range(_MAX_DEPTH):
@@ -130,7 +141,7 @@ class FilePages:
         yield from self._chains(overflow)
 
     def levels_of_index(self, root: int, ranges: Iterable[Range]) -> Iterator[list[Run]]:
-        """Yield the pages of each level of an index with entries in some ranges; leaves are not read.
+        """Yield, level by level, the pages of an index that may have entries in the given ranges. Leaves are not read.
 
         Raises as :meth:`levels`, and ValueError or TypeError if the keys have other columns than the index.
         """
@@ -147,14 +158,15 @@ class FilePages:
             current = next_level
 
     def _read(self, page: int, size: int) -> bytes:
-        """Return the first bytes of a page."""
+        """Return the first ``size`` bytes of a page."""
         return os.pread(self.descriptor, size, (page - 1) * self.size)
 
     def _chains(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
-        """Yield the pages of overflow chains, (first page, number of pages), one jump of all chains at a time.
+        """Yield the pages of overflow chains as (first page, number of pages), one jump of all chains at a time.
 
-        All pages of a chain are assumed to be consecutive at first, as they were written. After a page that is not, a
-        single page is assumed, and twice as many after each jump for which the assumption was right.
+        At first all pages of a chain are assumed to be consecutive, as they were written. After a page that is not
+        consecutive, only the next page is assumed. After each jump for which the assumption was right, twice as many
+        pages are assumed.
         """
         most = _LONGEST_RANGE // self.size
         chains = [(page, min(count, most), min(count, most)) for page, count in runs]
@@ -165,7 +177,11 @@ class FilePages:
                 return
 
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
-        """Return (next page, pages left, pages assumed next) after a jump of a chain; None if the chain ends."""
+        """Return (next page, pages left, pages assumed next) after one jump of a chain; None if the chain ends.
+
+        ``remaining`` is the number of pages left before the jump, ``guess`` the number of pages assumed to be
+        consecutive.
+        """
         for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
@@ -176,7 +192,10 @@ class FilePages:
         return None
 
     def _overflow_runs(self, body: bytes, rows: Sequence[int]) -> Iterator[Run]:
-        """Yield the overflow pages of rows of a leaf, assumed to be consecutive."""
+        """Yield the overflow pages of the rows of a leaf; the pages of each row are assumed to be consecutive.
+
+        ``body`` is the leaf's bytes.
+        """
         offsets = _cell_offsets(body, 8)
         for row in rows:
             index = bisect_left(offsets, row, key=lambda offset: _read_varint(body, _read_varint(body, offset)[1])[0])
@@ -194,7 +213,7 @@ class FilePages:
 
 
 def _children(body: bytes, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-    """Yield (child page, wanted rows below it) of an inner page of a table."""
+    """Yield (child page, wanted rows below it) of an inner page of a table; ``body`` is the page's bytes."""
     offsets, start = _cell_offsets(body, 12), 0
     while start < len(rows):
         index = bisect_left(offsets, rows[start], key=lambda offset: _read_varint(body, offset + 4)[0])
@@ -207,7 +226,10 @@ def _children(body: bytes, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
 
 
 def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int, Range]]:
-    """Yield (child page, range) of an inner page of an index for each child that may have entries of a range."""
+    """Yield (child page, range) for each child of an inner index page that may have entries of a range.
+
+    ``body`` is the page's bytes. A child may be yielded once for each of several ranges.
+    """
     offsets = _cell_offsets(body, 12)
     pages = [int.from_bytes(body[offset : offset + 4], "big") for offset in offsets]
     pages.append(int.from_bytes(body[8:12], "big"))
@@ -223,7 +245,10 @@ def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _read_key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first columns of a record; a text that continues on another page is cut off."""
+    """Return the first values of the record at ``begin``, one for each of ``columns`` columns.
+
+    A text that continues on another page is cut off.
+    """
     size, cursor = _read_varint(body, begin)
     value_start = begin + size
     values: list[int | bytes] = []
@@ -240,13 +265,13 @@ def _read_key(body: bytes, begin: int, columns: int) -> Key:
 
 
 def _cell_offsets(body: bytes, header: int) -> tuple[int, ...]:
-    """Return the offsets of the cells of a page."""
+    """Return the offsets of the cells of a page; ``header`` is the length of the page's header in bytes."""
     (count,) = struct.unpack_from(">H", body, 3)
     return struct.unpack_from(f">{count}H", body, header)
 
 
 def _read_varint(body: bytes, offset: int) -> tuple[int, int]:
-    """Return (value, offset after it) of a variable-length integer of SQLite."""
+    """Read a variable-length integer of SQLite; return (value, offset of the byte after it)."""
     value = 0
     for position in range(8):
         byte = body[offset + position]

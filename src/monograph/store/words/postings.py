@@ -23,18 +23,18 @@ from monograph.store.words.inverted import _inverted
 from monograph.store.words.prefetch import Prefetcher
 
 _VERSION = 4
-"""Version of FTS5's format that is read here."""
+"""The version of FTS5's format that this module can read."""
 _NO_LIMIT = 1 << 62
 _GROWTH_FACTOR = 8
 _WEIGHTS = (1.0, 1.0)
-"""Weights of title and text."""
+"""BM25 weights of the title and the text."""
 _CACHED_COUNTS = 16_384
 _CACHED_BLOCKS = 1_024
-"""Most cached blocks of chunk lengths: 4 MB."""
+"""Most blocks of chunk lengths that are cached: 4 MB."""
 _CACHED_BYTES = 32 << 20
-"""Most bytes of cached postings: a word takes three bytes for each chunk that has it."""
+"""Most bytes of postings that are cached. A word takes three bytes for each chunk that has it."""
 _IS_ONE_WORD = regex("[0-9a-z\u0430-\u044f\u3041-\u3096\u30a1-\u30fa\u3400-\u4db5\u4e00-\u9fa5\uac00-\ud7a3]+")
-"""Folded words that the tokenizer keeps as they are; it may split or change others."""
+"""Pattern of folded words that FTS5's tokenizer keeps unchanged. It may split or change other words."""
 
 _HEADER_QUERY = """SELECT (SELECT v FROM words_config WHERE k = 'version'),
     (SELECT block FROM words_data WHERE id = 1), (SELECT block FROM words_data WHERE id = 10)"""
@@ -50,17 +50,19 @@ MOST = 16
 """Most filters that are cached."""
 
 MOST_ROWS = 1 << 22
-"""Most chunks that are cached for all filters together, 8 bytes each. A filter that allows more is not cached."""
+"""Most chunks that are cached for all filters together, at 8 bytes each. A filter that allows more is not cached."""
 
 WORTH = 2
-"""Testing a single chunk against a filter takes this many times as long as testing it in a scan of all chunks."""
+"""Cost of testing one chunk against a filter by itself, as a multiple of the cost of testing it in a scan of all
+chunks."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Postings:
-    """Postings of folded words, and the number of chunks that have each.
+    """Postings of folded words, and the number of chunks that have each word.
 
-    ``chunks`` has these numbers by word. They are exact for the words in ``whole``; others were counted up to a limit.
+    ``chunks`` is the number of chunks that have each word, by word. It is exact for the words in ``whole``. For other
+    words the chunks were counted only up to a limit, and ``chunks`` has this limit.
     """
 
     chunks: Mapping[str, int]
@@ -70,7 +72,10 @@ class Postings:
     _counted: Counted
 
     def can_rank(self, words: Sequence[str]) -> bool:
-        """Return whether :meth:`bm25` can rank by the words: all are counted exactly, and the tokenizer splits none."""
+        """Return whether :meth:`bm25` can rank chunks by the words.
+
+        It can if all words are counted exactly, and FTS5's tokenizer keeps each of them as one word.
+        """
         each = (_IS_ONE_WORD.fullmatch(word) and not terms.is_half(word) for word in words)
         return self.whole.issuperset(words) and all(each)
 
@@ -84,7 +89,8 @@ class Postings:
     ) -> list[tuple[int, float]] | None:
         """Return the result of :func:`monograph.store.words.terms.bm25`; None if the length of a chunk is not stored.
 
-        :meth:`can_rank` must be true for the words. If the file is one of several, ``counts`` are those of all files.
+        :meth:`can_rank` must be true for the words. If the file is one of several, ``counts`` are the counts of all
+        files, and scores are computed from them.
         """
         if k <= 0 or not words:
             return []
@@ -110,9 +116,9 @@ class Postings:
 
 
 class Counted:
-    """Cache of one state of a file: counts and postings of words, lengths of chunks, rows that filters allow.
+    """Cache for one state of a file: counts and postings of words, lengths of chunks, and the rows that filters allow.
 
-    Safe for use by many threads. ``ahead`` asks the system to read pages before SQLite does.
+    Safe for use by many threads. ``ahead`` asks the system to read pages before SQLite reads them.
     """
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
@@ -120,15 +126,18 @@ class Counted:
         self._rows_by_filter: dict[Allowed, npt.NDArray[np.int64]] = {}
         self._tested_counts: dict[Allowed, int] = {}
         self.exact: dict[str, int] = {}
-        """Exact counts of words."""
+        """Exact number of chunks that have each word."""
         self.common: set[str] = set()
-        """Words that reached the limit of their count."""
+        """Words for which counting stopped at its limit, because too many chunks have them."""
         self._lengths: dict[int, tuple[int, bytes, int]] = {}
         self.kept = _inverted.Kept(_CACHED_BYTES)
         """Postings of recently requested words."""
 
     def lengths_of(self, connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes, int]]:
-        """Return (block, its chunks' lengths as bytes of uint16, the shortest) of the given blocks that are stored."""
+        """Return (block, lengths of its chunks as bytes of uint16, shortest length) of the given blocks.
+
+        Blocks that are not stored are left out.
+        """
         cached = self._lengths
         missing = [block for block in blocks if block not in cached]
         if len(cached) + len(missing) > _CACHED_BLOCKS:
@@ -141,9 +150,10 @@ class Counted:
         return [cached[block] for block in blocks if block in cached]
 
     def allowed_rows(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
-        """Return all allowed chunks of the ``total`` chunks, ascending; None while testing single chunks is cheaper.
+        """Return the rows of all chunks that a filter allows, ascending; None while testing single chunks is cheaper.
 
-        They are read once the tests of single chunks have taken as long as that would take.
+        ``total`` is the number of chunks in the file. The rows are read at once if an index finds them. Otherwise they
+        are read when the tests of single chunks have taken as long as reading all rows would take.
         """
         rows = self._rows_by_filter.get(allowed)
         if rows is None and (allowed.indexed or WORTH * self._tested_counts.get(allowed, 0) >= total):
@@ -156,7 +166,7 @@ class Counted:
         return rows
 
     def allowed_among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
-        """Return the given chunks that are allowed."""
+        """Return the rows of the given chunks that the filter allows. ``rows`` are row numbers of chunks."""
         if len(self._tested_counts) >= MOST and allowed not in self._tested_counts:
             self._tested_counts = {}
         self._tested_counts[allowed] = self._tested_counts.get(allowed, 0) + len(rows)
@@ -168,9 +178,9 @@ def read(
 ) -> Postings | None:
     """Return the postings of folded words; None if FTS5's pages do not have the expected format.
 
-    Call it in a read transaction. The chunks that have ``words`` are all counted, those that have ``few`` up to
-    ``most``. ``counted`` is a cache for the same state of the file and the same ``most``; words in it are not read
-    again.
+    Call it in a read transaction. For each word in ``words``, all chunks that have it are counted. For each other word
+    in ``few``, counting stops at ``most`` chunks. ``counted`` is a cache for the same state of the file and the same
+    ``most``; words that are in the cache are not read again.
     """
     cache = counted or Counted()
     version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()

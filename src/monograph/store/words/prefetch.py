@@ -1,7 +1,7 @@
 """Reading ahead: announces the pages that a search is about to read, so that the system reads them all at once.
 
-Connections read through memory maps, which is fastest for pages in memory. For each page that is not in memory, SQLite
-waits while the system reads about thirty pages around it.
+Connections read through memory maps, which is the fastest way for pages in memory. But for each page that is not in
+memory, SQLite waits while the system reads about thirty pages around it.
 """
 
 from __future__ import annotations
@@ -32,17 +32,19 @@ _BLOCK_QUERY = f"SELECT document << {BLOCK_BITS} | start / {BLOCK_CHARACTERS} FR
 _Wanted = TypeVar("_Wanted", bound=Hashable)
 
 _REMEMBERED_ITEMS = 1 << 16
-"""Most announced items that are remembered for each table, index or query; a full set is emptied."""
+"""Most announced items that are remembered for each table, index or query. A set that grows larger is emptied."""
 
 _MAX_IN_MEMORY = 32
-"""Announcing stops after this many successive announcements (a search or two) of pages that are all in memory."""
+"""Announcing stops after this number of successive announcements of pages that were all in memory. A search or two
+makes so many announcements."""
 
 
 class Prefetcher:
-    """Announcer of the pages of rows of one file, each once. Safe for use by many threads.
+    """Announcer of the pages of one file. It announces each page once. Safe for use by many threads.
 
-    To announce a page is to ask the system to read it. Nothing is announced for encrypted files, which are not mapped,
-    nor on systems other than Linux, which do not list the descriptors of open files.
+    To announce a page is to ask the system to read it before SQLite does. Pages of encrypted files are not announced,
+    because these files are not mapped into memory. On systems other than Linux no pages are announced, because these do
+    not list the descriptors of open files.
     """
 
     def __init__(self) -> None:
@@ -54,19 +56,19 @@ class Prefetcher:
         self._in_memory = 0
 
     def centroids(self, connection: Connection, space: int) -> None:
-        """Announce the centroids of a vector index."""
+        """Announce the centroids of the vector index of a space."""
         self._announce_rows(connection, "centroids", [space])
 
     def clusters(self, connection: Connection, names: Iterable[int]) -> None:
-        """Announce the contents of clusters."""
+        """Announce the contents of clusters; ``names`` are their numbers."""
         self._announce_rows(connection, "parts", (row for name in names for row in (2 * name, 2 * name + 1)))
 
     def codes(self, connection: Connection, space: int, memos: Iterable[int]) -> None:
-        """Announce the codes of the vectors in memo rows."""
+        """Announce the codes of the vectors in the given memo rows; ``space`` is the number of the vector index."""
         self._announce_rows(connection, "codes", (code_place(space, memo) for memo in memos))
 
     def memos(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce the vectors in memo rows, and the index entries of the chunks that have them."""
+        """Announce the vectors in memo rows, and the index entries of the chunks that have these vectors."""
         self._announce_rows(connection, "memo", rows, small=True)
         self._announce_keys(connection, "vectors_by_memo", rows)
 
@@ -92,24 +94,24 @@ class Prefetcher:
             self._announce_ranges(connection, "words_idx", ((key, key) for key in keys))
 
     def lengths(self, connection: Connection, blocks: Iterable[int]) -> None:
-        """Announce blocks of chunk lengths."""
+        """Announce blocks of the table ``lengths``, which has the lengths of chunks."""
         self._announce_rows(connection, "lengths", blocks, small=True)
 
     def names(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce names and their heads."""
+        """Announce the given names and the heads of these names."""
         self._announce_rows(connection, "names", rows, small=True)
         heads = self._query_new(connection, "SELECT head FROM names WHERE name = ?1 AND head IS NOT NULL", rows)
         self._announce_rows(connection, "names", heads, small=True)
 
     def keys(self, connection: Connection, keys: Collection[str]) -> None:
-        """Announce names by key, and the index entries of the documents that are about them."""
+        """Announce the names with the given keys, and the index entries of the documents that are about these names."""
         self._announce_ranges(connection, _NAMES_BY_KEY, (((key.encode(),), (key.encode(),)) for key in keys))
         rows = self._query_new(connection, "SELECT name FROM names WHERE key = ?1", keys)
         self.names(connection, rows)
         self._announce_keys(connection, "subjects", rows)
 
     def called(self, connection: Connection, first: Collection[str]) -> None:
-        """Announce the names that begin with one of the given words."""
+        """Announce the names that begin with one of the given words and a space."""
         self._announce_ranges(
             connection, _NAMES_BY_KEY, (((f"{word} ".encode(),), (f"{word}!".encode(),)) for word in first)
         )
@@ -117,7 +119,10 @@ class Prefetcher:
         self.names(connection, self._query_new(connection, query, first))
 
     def leads(self, connection: Connection, heads: Collection[int]) -> None:
-        """Announce all names of entities, the documents about them with their chunks, and their mentions."""
+        """Announce all names of entities, their mentions, the documents about them, and the chunks of these documents.
+
+        ``heads`` are the rows of the entities' heads.
+        """
         if not self._is_useful:
             return
         self._announce_keys(connection, "names_by_head", heads)
@@ -138,7 +143,7 @@ class Prefetcher:
         self._announce_rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce chunks, their documents, and their rows of ``extractions``."""
+        """Announce chunks, their documents with the titles, and their rows of ``extractions``."""
         self.chunks(connection, rows)
         self._announce_rows(connection, "extractions", rows, small=True)
         self._announce_rows(connection, "documents", self._query_new(connection, _DOCUMENT_QUERY, rows, "documents"))
@@ -156,11 +161,14 @@ class Prefetcher:
 
     @property
     def _is_useful(self) -> bool:
-        """Whether further announcements may be of use: not all of the latest were of pages in memory."""
+        """Whether further announcements may be of use.
+
+        They are of no use after ``_MAX_IN_MEMORY`` successive announcements of pages that were all in memory.
+        """
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
-        """Return the results of a one-column query for the values that are new for this query and use."""
+        """Run a one-column query for each value that is new for this query and ``use``, and return the results."""
         new_values = self._select_new(connection, query + use, values)
         try:
             results = [row for value in new_values for (row,) in connection.execute(query, (value,))]
@@ -169,21 +177,24 @@ class Prefetcher:
         return [row for row in results if isinstance(row, int)]
 
     def _announce_rows(self, connection: Connection, table: str, rows: Iterable[int], *, small: bool = False) -> None:
-        """Announce rows of a table that were not announced before."""
+        """Announce the rows of a table that were not announced before. With ``small``, the rows fit into leaves."""
         if fresh := self._select_new(connection, table, rows):
             self._announce(connection, table, lambda pages, root: pages.levels(root, fresh, small=small))
 
     def _announce_keys(self, connection: Connection, index: str, keys: Iterable[int]) -> None:
-        """Announce the entries of an index that begin with some numbers."""
+        """Announce the entries of an index whose first column is one of the given numbers."""
         self._announce_ranges(connection, index, (((key,), (key,)) for key in keys))
 
     def _announce_ranges(self, connection: Connection, index: str, ranges: Iterable[Range]) -> None:
-        """Announce entries of an index that were not announced before."""
+        """Announce the entries of an index, in the given ranges, that were not announced before."""
         if fresh := self._select_new(connection, index, ranges):
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
-        """Return the wanted items that were not announced before for ``what``; empty if nothing is to be announced."""
+        """Return the items that were not announced before for ``what``, a table, an index or a query.
+
+        The result is empty if nothing is to be announced: the file is encrypted, or announcing has stopped.
+        """
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())
@@ -196,7 +207,10 @@ class Prefetcher:
     def _announce(
         self, connection: Connection, tree: str, levels: Callable[[FilePages, int], Iterable[list[Run]]]
     ) -> None:
-        """Announce pages of a table or an index."""
+        """Announce pages of a table or an index, whose name is ``tree``.
+
+        ``levels`` is called with the file's pages and the number of the root page, and returns the pages to announce.
+        """
         with self._lock:
             try:
                 if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):

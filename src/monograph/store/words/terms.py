@@ -31,15 +31,15 @@ _TRIGRAM_LENGTH = 3
 _CHUNKS_PER_BATCH = 1_024
 """Chunks whose folded texts are in memory at the same time."""
 _EXTRA_RESULTS = 16
-"""Results requested beyond the k best: usually enough to include all that tie with the last."""
+"""Number of results requested beyond the k best. It is usually enough to include all that tie with the k-th."""
 _K1, _B = 1.2, 0.75
 """Parameters of BM25, as in FTS5."""
 _LEAST_WEIGHT = 1e-6
 """Weight of a word that occurs in half of the chunks or more, as in FTS5."""
 _CHUNKS_PER_ROW = 2_000
-"""Chunks whose lengths are in one row of ``lengths``, which fits a page."""
+"""Number of chunks whose lengths are in one row of ``lengths``. Such a row fits a page."""
 _LONGEST_LENGTH = 0xFFFF
-"""Length that is stored for chunks with this many words or more."""
+"""Length that is stored for a chunk with this number of words or more."""
 _LENGTH_TYPE = np.dtype("<u2")
 _INSERT_TRIGRAMS = "INSERT INTO trigrams (rowid, text) VALUES (?, ?)"
 _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
@@ -47,7 +47,7 @@ _BYTES_PER_ROW = _CHUNKS_PER_ROW * _LENGTH_TYPE.itemsize
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A chunk's row in the index: the title of its document, and its text."""
+    """The indexed texts of a chunk: the title of its document, and its own text. ``chunk`` is its row number."""
 
     chunk: int
     title: str
@@ -56,7 +56,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class CorpusCounts:
-    """Counts over several files: of chunks, of their words, and (``having``) of the chunks that have each word."""
+    """Counts over several files.
+
+    ``chunks`` is the number of chunks, ``words`` the number of all their words. ``having`` is the number of chunks that
+    have each word, by word.
+    """
 
     chunks: int
     words: int
@@ -64,12 +68,16 @@ class CorpusCounts:
 
 
 def fold(text: str) -> str:
-    """Return a text without case and accents, the form in which words are compared."""
+    """Return a text without case and accents. Words are compared in this form."""
     return folded_and_paired(text)[0]
 
 
 def folded_and_paired(text: str) -> tuple[str, str]:
-    """Return (folded text, folded text in which writing without spaces is split into pairs of characters)."""
+    """Return (folded text, folded text with pairs).
+
+    Folding removes case and accents. In the second text, writing without spaces, such as Chinese, is also split into
+    overlapping pairs of characters.
+    """
     if text.isascii():
         folded = text.lower().replace("\0", " ")
         return folded, folded
@@ -77,7 +85,7 @@ def folded_and_paired(text: str) -> tuple[str, str]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text as the index has them, in order, with repeats."""
+    """Return the words of a text as the index stores them, in order, with repeated words."""
     return _WORD.findall(folded_and_paired(text)[1])
 
 
@@ -87,7 +95,7 @@ def has_trigrams(connection: Connection) -> bool:
 
 
 def add(connection: Connection, entries: Iterable[Entry], *, trigrams: bool) -> None:
-    """Index chunks: their words, their lengths and, with ``trigrams``, their trigrams."""
+    """Index chunks: store their words and their lengths in words. With ``trigrams``, store their trigrams, too."""
     remaining = iter(entries)
     while batch := [(entry.chunk, *indexed(entry)) for entry in islice(remaining, _CHUNKS_PER_BATCH)]:
         connection.executemany("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (row[:3] for row in batch))
@@ -102,12 +110,12 @@ def add_trigrams(connection: Connection, entries: Iterable[Entry]) -> None:
 
 
 def with_trigrams(connection: Connection, chunks: Sequence[int]) -> set[int]:
-    """Return the given chunks whose trigrams are indexed."""
+    """Return the rows of the given chunks whose trigrams are indexed."""
     return {int(row) for (row,) in select(connection, "SELECT id FROM trigrams_docsize WHERE id IN", chunks)}
 
 
 def remove(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Delete chunks from the index; each entry must be as it was added."""
+    """Delete chunks from the index. Each entry must have the same title and text as when it was added."""
     rows = [entry.chunk for entry in entries]
     indexed_trigrams = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
     removed = [(entry.chunk, *indexed(entry)) for entry in entries]
@@ -119,22 +127,26 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
 
 
 def indexed(entry: Entry) -> tuple[str, str, str]:
-    """Return (title in pairs, text in pairs, folded text) of a chunk, as they are indexed."""
+    """Return (title, text, folded text) of a chunk, as they are indexed.
+
+    The title and the text are folded, and writing without spaces is split into pairs of characters. The folded text is
+    the text without this split; its trigrams are indexed.
+    """
     folded, paired = folded_and_paired(entry.text)
     return folded_and_paired(entry.title)[1], paired, folded
 
 
 def merge(connection: Connection) -> None:
-    """Merge all segments into one, which drops the postings of removed chunks from the bytes of the file."""
+    """Merge all segments of the index into one. This drops the postings of removed chunks from the file's bytes."""
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     connection.execute("INSERT INTO trigrams (trigrams) VALUES ('optimize')")
 
 
 def keeps_removed(connection: Connection) -> bool:
-    """Return whether words of removed chunks may remain after :func:`merge`.
+    """Return whether the index may still have words of removed chunks after :func:`merge`.
 
-    FTS5 drops deletion marks only in the highest level of its segments. An index that once was larger has empty levels
-    above the merged one: two zero bytes each at the end of the structure record.
+    FTS5 drops deletion marks only in the highest level of its segments. If the index was larger before, there are empty
+    levels above the merged one. In the structure record, each empty level is two zero bytes at the end.
     """
     tables = ("words_data", "trigrams_data")
     layouts = (scalar(connection, f"SELECT block FROM {table} WHERE id = 10") for table in tables)  # noqa: S608
@@ -142,7 +154,10 @@ def keeps_removed(connection: Connection) -> bool:
 
 
 def varints(data: bytes) -> Iterator[int]:
-    """Yield the variable-length integers of an FTS5 record, seven bits a byte; counts have at most eight bytes."""
+    """Yield the variable-length integers of an FTS5 record, which have seven bits in each byte.
+
+    Counts have at most eight bytes. The ninth byte, which has eight bits, is therefore not treated.
+    """
     value = 0
     for byte in data:
         value = value << 7 | byte & 127
@@ -152,9 +167,10 @@ def varints(data: bytes) -> Iterator[int]:
 
 
 def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
-    """Store the number of words that the index has of each given chunk; 0 for a chunk that is not indexed.
+    """Store the length of each given chunk: the number of its words in the index; 0 if it is not indexed.
 
-    FTS5 stores these numbers in a row for each chunk. Looking it up takes longer than the rest of BM25 for the chunk.
+    FTS5 stores these numbers, too, in one row for each chunk. Looking up such a row takes longer than the rest of BM25
+    for the chunk.
     """
     for block, group in groupby(sorted(set(chunks)), key=lambda chunk: chunk // _CHUNKS_PER_ROW):
         rows = list(group)
@@ -168,7 +184,11 @@ def _store_lengths(connection: Connection, chunks: Iterable[int]) -> None:
 
 
 def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: bytes | None = None) -> bytes:
-    """Return the bytes of a block of ``lengths`` with the numbers of words of some chunks set; empty if all are 0."""
+    """Return the bytes of a block of ``lengths``, with the lengths of some chunks replaced; empty if all lengths are 0.
+
+    ``sizes`` are (chunk row, FTS5's record of its number of words). ``previous`` is the stored block; None if there is
+    none.
+    """
     counts = np.frombuffer(previous or bytes(_BYTES_PER_ROW), _LENGTH_TYPE).copy()
     for row, size in sizes:
         counts[row - block * _CHUNKS_PER_ROW] = min(sum(varints(size)), _LONGEST_LENGTH)
@@ -176,13 +196,16 @@ def _pack_lengths(block: int, sizes: Iterable[tuple[int, bytes]], previous: byte
 
 
 def lengths(connection: Connection, blocks: Sequence[int]) -> list[tuple[int, bytes]]:
-    """Return (block, lengths of its chunks as bytes of uint16) of the given blocks; skip missing and damaged blocks."""
+    """Return (block, lengths of its chunks as bytes of uint16) of the given blocks.
+
+    Missing blocks, and blocks with a wrong number of bytes, are left out.
+    """
     rows = select(connection, "SELECT block, counts FROM lengths WHERE block IN", blocks)
     return [(block, packed) for block, packed in rows if isinstance(packed, bytes) and len(packed) == _BYTES_PER_ROW]
 
 
 def lengths_are_right(connection: Connection) -> bool:
-    """Return whether the stored lengths of all chunks agree with the inverted index."""
+    """Return whether the stored lengths of all chunks agree with the lengths in the inverted index."""
     sizes = groupby(
         connection.execute("SELECT id, sz FROM words_docsize ORDER BY id"), key=lambda row: row[0] // _CHUNKS_PER_ROW
     )
@@ -202,29 +225,33 @@ def totals(connection: Connection) -> tuple[int, int]:
 
 
 def totals_of(record: bytes) -> tuple[int, int]:
-    """Return (number of chunks, number of their words) from FTS5's record of averages."""
+    """Return (number of chunks, number of their words) from the bytes of FTS5's record of averages."""
     chunks, *words = [*varints(record)] or [0]
     return chunks, sum(words)
 
 
 def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str, int]:
-    """Return the number of chunks that have each folded word; words that no chunk has are left out."""
+    """Return the number of chunks that have each folded word, by word; words that no chunk has are left out."""
     query = "SELECT v.term, v.doc FROM json_each(?) AS w CROSS JOIN vocabulary AS v WHERE v.term = w.value"
     return dict(connection.execute(query, (json.dumps(sorted(set(words)), ensure_ascii=False),)))
 
 
 def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
-    """Return the number of chunks that match each word, as :func:`any_of`; words that no chunk matches are left out."""
+    """Return the number of chunks that match each word, by word; words that no chunk matches are left out.
+
+    The query of a word is that of :func:`any_of`.
+    """
     query = "SELECT count(*) FROM words WHERE words MATCH ?"
     counts = {word: integer(connection, query, any_of(word)) for word in words}
     return {word: number for word, number in counts.items() if number}
 
 
 def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
-    """Return (chunk row, score) of the k allowed chunks that rank highest by FTS5's BM25, highest first.
+    """Return (chunk row, score) of the k best allowed chunks by FTS5's BM25, highest score first.
 
-    The chunks have any of the words, which are folded words or pairs of characters, as :func:`words_of` gives them. All
-    that tie with the last of them are returned, too. Scores are above 0. Ties are in any order.
+    A chunk matches if it has any of the words. ``words`` are folded words or pairs of characters, as :func:`words_of`
+    returns them. All chunks that tie with the k-th are returned, too. Scores are above 0. Chunks with equal scores are
+    in any order.
     """
     if not words or k <= 0:
         return []
@@ -245,10 +272,11 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
 def bm25_of_all(
     connection: Connection, words: Sequence[str], k: int, counts: CorpusCounts, allowed: Allowed
 ) -> list[tuple[int, float]]:
-    """Return the chunks that :func:`bm25` would rank if all files were one, of this file, with scores equal to the bit.
+    """Return (chunk row, score) of this file's k best allowed chunks, scored with the counts of all files.
 
-    FTS5 counts only its own file. The number of times that a word occurs in a chunk is computed from FTS5's score and
-    the length of the chunk, and then scored with the counts over all files.
+    The scores are equal, to the bit, to those of :func:`bm25` if all files were one. All chunks that tie with the k-th
+    are returned, too. FTS5 scores by the counts of its own file. So the number of times that a word occurs in a chunk
+    is computed from FTS5's score and the chunk's length, and is then scored with the counts over all files.
     """
     if k <= 0:
         return []
@@ -280,15 +308,15 @@ def bm25_of_all(
 
 
 def _weight(chunks: int, having: int) -> float:
-    """Return the BM25 weight of a word that ``having`` of ``chunks`` chunks have."""
+    """Return the BM25 weight of a word. ``having`` of ``chunks`` chunks have the word."""
     value = math.log((chunks - having + 0.5) / (having + 0.5))
     return _LEAST_WEIGHT if value <= 0.0 else value
 
 
 def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Return the rows of the chunks whose title or text has the words of ``text`` as a phrase, ascending.
+    """Return the rows of the allowed chunks whose title or text has the words of ``text`` as a phrase, ascending.
 
-    At most k chunks are returned; if more match, those whose ids come first.
+    At most k chunks are returned. If more match, the k chunks with the first ids in alphabetical order are returned.
     """
     words = words_of(text)
     return _select_matching(connection, "words", _quote(" ".join(words)), k, allowed) if words else []
@@ -307,10 +335,11 @@ def _select_matching(connection: Connection, table: str, match: str, k: int, all
 
 
 def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
-    """Return the rows of the chunks that have all trigrams of ``text``, ascending. The caller checks for the text.
+    """Return the rows of the allowed chunks that have all trigrams of ``text``, ascending.
 
-    At most k chunks are returned; if more match, those whose ids come first. None are returned if the folded text is
-    shorter than three characters.
+    Such a chunk need not contain ``text``; the caller tests this. At most k chunks are returned. If more match, the k
+    chunks with the first ids in alphabetical order are returned. No chunk is returned if the folded text is shorter
+    than three characters.
     """
     folded = fold(text)
     trigrams = {folded[start : start + _TRIGRAM_LENGTH] for start in range(len(folded) - _TRIGRAM_LENGTH + 1)}
@@ -321,15 +350,18 @@ def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> l
 
 
 def is_half(word: str) -> bool:
-    """Return whether a word is half a pair: one character of writing without spaces, indexed only within pairs."""
+    """Return whether a word is one character of writing without spaces.
+
+    Such a character is indexed only within pairs.
+    """
     return len(word) == 1 and _UNSPACED.match(word) is not None
 
 
 def any_of(word: str) -> str:
-    """Return the FTS5 query for a folded word; for half a pair, for all pairs that begin with it."""
+    """Return the FTS5 query for a folded word. The query for half a pair matches all pairs that begin with it."""
     return _quote(word) + (" *" if is_half(word) else "")
 
 
 def _quote(text: str) -> str:
-    """Return an FTS5 string, in which no character acts as syntax."""
+    """Return a text as an FTS5 string, in which no character is syntax."""
     return '"' + text.replace('"', '""') + '"'

@@ -24,8 +24,8 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
     model:
         An embedding model of LlamaIndex.
     name:
-        Identifies the model and every setting that changes its vectors. The default is its class and its
-        ``model_name``. Pass a name if your model has settings that neither of them shows.
+        Text that identifies the model and every setting that changes its vectors. The default is the model's class and
+        its ``model_name``. Pass a name if your model has settings that are in neither the class nor ``model_name``.
     dimension:
         Length of its vectors. If None, it is measured by embedding one word.
     """
@@ -82,5 +82,8 @@ class MonographEmbedding(BaseEmbedding):
 
 
 def as_embedder(model: BaseEmbedding) -> Embedder:
-    """Return an embedding model of LlamaIndex as an embedder of Monograph; unwrap a :class:`MonographEmbedding`."""
+    """Return an embedding model of LlamaIndex as an embedder of Monograph.
+
+    For a :class:`MonographEmbedding`, the embedder of Monograph that it wraps is returned.
+    """
     return model.embedder if isinstance(model, MonographEmbedding) else LlamaIndexEmbedder(model)

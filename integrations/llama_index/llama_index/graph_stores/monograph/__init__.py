@@ -41,13 +41,13 @@ _TYPES: Mapping[type, str] = {
 
 
 class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
-    """A property graph of extracted entities and relations, stored in the file of the texts they come from.
+    """A property graph of extracted entities and relations, in the .mono file that has the texts they come from.
 
-    ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds them, and a chunk
-    that the file already has is not stored twice. Each entity and relation keeps the id of the chunk it was extracted
-    from (``triplet_source_id``) or of the document (``ref_doc_id``), and is deleted with it. If several sources assert
-    the same entity, their properties are merged, and the latest value of a property wins. Every addition is on disk
-    when the call returns.
+    ``PropertyGraphIndex`` stores its chunks as chunks of the file. Every search of the file finds these chunks. A chunk
+    that the file already has is not stored twice. Each entity and relation keeps the id of its source: the chunk that
+    it was extracted from (``triplet_source_id``), or that chunk's document (``ref_doc_id``). It is deleted with its
+    source. If several sources assert the same entity, their properties are merged, and the latest value of a property
+    wins. Every addition is on disk when the call returns.
 
     Parameters
     ----------
@@ -55,7 +55,8 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`. If the file has no graph, the graph is
         built here. A shelf can only be read.
     collection:
-        Read only what the chunks of this collection assert, and add new nodes to this collection.
+        Name of a collection. Only entities and relations that its chunks assert are read, and new nodes are added to
+        it.
 
     Raises
     ------
@@ -82,9 +83,10 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         return self.monograph
 
     def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
-        """Return entities and chunks that have all ``properties`` and one of ``ids``; all of them if neither is given.
+        """Return entities and chunks: those that have all the given ``properties`` and one of the given ``ids``.
 
-        An empty list of ids matches nothing. An entity that only relations mention is returned with its name alone.
+        If neither is given, all entities and chunks are returned. An empty list of ids matches nothing. An entity that
+        was never stored itself, but is an end of a relation, is returned with its name alone.
         """
         chunks = self._chunks(ids, properties or {})
         nodes = self.monograph.graph.assertions(ids).nodes
@@ -103,10 +105,11 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         properties: dict[str, Any] | None = None,
         ids: list[str] | None = None,
     ) -> list[Triplet]:
-        """Return the relations that meet all given conditions, with their end nodes; nothing if no condition is given.
+        """Return the relations that meet all given conditions, as (source node, relation, target node).
 
-        At least one end must be among ``entity_names``, and one among ``ids``. The label must be one of
-        ``relation_names``. Each property must occur in the relation or in one of its end nodes.
+        At least one end node must be among ``entity_names``, and at least one among ``ids``. The label of the relation
+        must be one of ``relation_names``. Each of ``properties`` must occur in the relation or in one of its end nodes.
+        If no condition is given, the result is empty.
         """
         if not (entity_names or relation_names or properties or ids):
             return []
@@ -163,7 +166,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         return [as_node(chunk) for chunk in self.monograph.fetch(node_ids)]
 
     def upsert_nodes(self, nodes: Sequence[LabelledNode]) -> None:
-        """Store entities and chunks; a source's new assertion of a node replaces its previous one.
+        """Store entities and chunks. If a source asserts a node again, the new assertion replaces its previous one.
 
         Raises InputError if a node is neither an entity nor a chunk, and InvalidDocument if properties are not JSON, or
         a chunk's vector has another dimension than the file's.
@@ -181,7 +184,10 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             to_write(self.monograph).graph.add((), asserted, missing_ok=True)
 
     def upsert_llama_nodes(self, llama_nodes: list[BaseNode]) -> None:
-        """Store LlamaIndex's nodes as chunks; skip a node if a chunk of another source has its id and text."""
+        """Store LlamaIndex's nodes as chunks.
+
+        A node is skipped if the file has a chunk with the same id and text that was not stored from LlamaIndex.
+        """
         if not llama_nodes:
             return
         file = to_write(self.monograph)
@@ -199,8 +205,8 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     ) -> None:
         """Delete entities by name, relations by label, nodes and relations by property, and nodes by id.
 
-        The four arguments are independent of each other. Deleting a node deletes its relations, and deleting a chunk
-        deletes everything that it asserts.
+        An item is deleted if it matches any of the four arguments. Deleting a node deletes its relations. Deleting a
+        chunk deletes the entities and relations that only this chunk asserts.
         """
         file = to_write(self.monograph)
         names = [*(EntityNode(name=name).id for name in entity_names or ()), *(ids or ())]
@@ -223,7 +229,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             file.graph.remove(names, relations)
 
     def delete_llama_nodes(self, node_ids: list[str] | None = None, ref_doc_ids: list[str] | None = None) -> None:
-        """Delete chunks by their ids or by the ids of their documents, with everything that they assert.
+        """Delete chunks by their ids, or by the ids of their documents, with all assertions that come from them.
 
         Assertions of other sources about the same entities stay.
         """
@@ -246,10 +252,11 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         )
 
     def vector_query(self, query: VectorStoreQuery, **kwargs: Any) -> tuple[list[LabelledNode], list[float]]:
-        """Return the entities whose embeddings are nearest to a query's, and their cosines (0 for a negative cosine).
+        """Return the entities whose embeddings are nearest to the query's, and their cosines (0 for a negative cosine).
 
-        Every embedding is compared. ``filters`` are compared with the entities' properties. ``node_ids`` (ids of
-        entities) and ``doc_ids`` (documents that assert an entity) restrict the result if they are not empty.
+        Every embedding is compared. The query's ``filters`` are applied to the entities' properties. If its
+        ``node_ids`` are not empty, only entities with these ids are returned. If its ``doc_ids`` are not empty, only
+        entities that these documents assert are returned.
 
         Raises InputError if the mode is not ``default``, or there is neither an embedding nor a text; and InvalidFilter
         if a filter cannot be understood.
@@ -336,12 +343,12 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
 
 
 def _ends(relations: Iterable[AssertedRelation]) -> list[str]:
-    """Return the ids of the nodes that relations join, each once."""
+    """Return the ids of the nodes at the ends of relations, each once."""
     return list(dict.fromkeys(end for relation in relations for end in (relation.source, relation.target)))
 
 
 def _properties_by_label(items: Iterable[AssertedNode | AssertedRelation]) -> dict[str, list[dict[str, str]]]:
-    """Return the names of the properties of each label, with their JSON types."""
+    """Return for each label the names of the properties that its items have, with the JSON types of their values."""
     types: dict[str, dict[str, set[str]]] = {}
     for item in items:
         of_label = types.setdefault(item.label, {})
@@ -358,10 +365,13 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:
-    """Whether a stored chunk came from LlamaIndex, or its text differs from the text of the node with the same id."""
+    """Whether a stored chunk may be replaced by the node with the same id.
+
+    It may if the chunk was stored from LlamaIndex, or if its text differs from the node's.
+    """
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 
 def _is_stray(item: AssertedNode | AssertedRelation, sources: Sequence[str]) -> bool:
-    """Whether an assertion without a stored source names one of ``sources`` in its properties."""
+    """Whether an assertion has no stored source, but its properties name one of ``sources`` as the source."""
     return not item.origins and any(item.properties.get(key) in sources for key in ("triplet_source_id", "ref_doc_id"))

@@ -21,7 +21,7 @@ CHUNK_LABEL = ChunkNode(text="").label
 
 _CONTENT = "_node_content"
 _LABEL = "monograph_graph_label"
-"""Metadata key of a chunk's label. It is set on chunks added as graph nodes, not on LlamaIndex's own nodes."""
+"""Metadata key of a chunk's label. Only chunks that were added as graph nodes have it, not LlamaIndex's own nodes."""
 
 
 def as_asserted_node(node: LabelledNode) -> AssertedNode:
@@ -40,7 +40,10 @@ def as_asserted_relation(relation: Relation) -> AssertedRelation:
 
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the id of the node, or else of the document, that the properties name as the source; empty if none."""
+    """Return a tuple with the id of the source that properties name, or an empty tuple if they name none.
+
+    The source is a node (``triplet_source_id``), or if none is named, a document (``ref_doc_id``).
+    """
     source = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
     return (source,) if isinstance(source, str) else ()
 

@@ -57,10 +57,11 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     nodes:
         First nodes of the index; None or empty for none.
     monograph, embed_model:
-        As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`, but no shelf or view. Not needed to load an
-        index.
+        As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`, but a shelf or a view is refused. Not
+        needed to load an index.
     key:
-        Key of an encrypted file; only with a path. It is not persisted: ``load_index_from_storage(..., key=...)``.
+        Key of an encrypted file. Give it only with a path. It is not persisted: give it again to
+        ``load_index_from_storage(..., key=...)``.
     options:
         Options of LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
 
@@ -133,9 +134,10 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         self.docstore.delete_document(ref_doc_id, raise_error=False)
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Insert new documents and update changed ones; return for each document whether it was stored.
+        """Insert new documents, update changed documents, and return for each document whether it was stored.
 
-        The hashes in the file are compared, so this works after any deletion and without a persisted docstore.
+        A document has changed if its hash differs from the hash in the file. So no persisted docstore is needed, and
+        deleted documents are inserted again.
         """
         changed = []
         for document in documents:

@@ -24,15 +24,15 @@ dispatcher = instrument.get_dispatcher(__name__)
 class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """Reduces nodes to the sentences that a question needs, and ranks the nodes that answer it best first.
 
-    The nodes can come from any retriever. Each keeps its id, its remaining sentences are verbatim, and the given nodes
-    are not modified. Nodes without text come last. The given scores are reassigned in descending order: the first node
-    gets the highest one. No model is called.
+    The nodes can come from any retriever. Each returned node has the id of the given node, and its sentences are
+    verbatim. The given nodes are not modified. Nodes without text come last. The scores of the given nodes are assigned
+    anew in descending order: the first returned node gets the highest score. No model is called.
 
     Parameters
     ----------
     monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. The first question opens a path. It is read for
-        the frequencies of words.
+        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened by the first question. The file is
+        read only to get the frequencies of words.
     cut:
         Approximate share of the tokens to remove, 0 to 1.
     """
@@ -78,10 +78,11 @@ def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> N
 
 
 class LlamaIndexReranker(BorrowedReranker):
-    """A postprocessor that scores nodes: ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``.
+    """A postprocessor of LlamaIndex as the reranker of a file.
 
-    The postprocessor must return every node it is given, with a score. ``name`` and ``weight`` are the ``key`` and
-    ``weight`` of :class:`monograph_tools.BorrowedReranker`.
+    Use it as ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``. The postprocessor must
+    return every given node, with a score. ``name`` and ``weight`` are the ``key`` and ``weight`` of
+    :class:`monograph_tools.BorrowedReranker`.
     """
 
     def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:

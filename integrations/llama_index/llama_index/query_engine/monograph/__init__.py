@@ -36,11 +36,12 @@ dispatcher = instrument.get_dispatcher(__name__)
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
 
-    ``llm`` answers, or else the file's own model (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``).
-    Without a model the answer is the passages themselves. ``source_nodes`` are the cited passages in the order of their
-    numbers; ``monograph_spans`` has their spans in the documents. Their scores, from 0 to 1, are relative to the best
-    passage of the context. The metadata of the response have ``abstained``, the model, its tokens and the relevance,
-    and in ``unknown`` the cited numbers that do not exist.
+    The model that answers is ``llm``; if it is None, the file's own model
+    (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``). If there is no model, the answer consists of
+    passages. ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The
+    metadata key ``monograph_spans`` of such a node has the spans of the passage in its document. The score of a node,
+    from 0 to 1, is relative to the best passage of the context. The metadata of the response have ``abstained``, the
+    model, its tokens and the relevance. In ``unknown`` they have the citation numbers in the answer that do not exist.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
 
 
 async def _in_threads(pieces: Iterator[str]) -> AsyncGenerator[str, None]:
-    """Yield the pieces; wait for each in a thread, so that the event loop is not blocked."""
+    """Yield the pieces of an answer. A thread waits for each piece, so that the event loop is not blocked."""
     while (piece := await asyncio.to_thread(next, pieces, None)) is not None:
         yield piece
 

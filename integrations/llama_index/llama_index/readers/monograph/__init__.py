@@ -19,8 +19,8 @@ __all__ = ["MonographReader"]
 class MonographReader(BaseReader):
     """Reads whole documents from a .mono file, with their ids.
 
-    The metadata have the title and uri as ``monograph_title`` and ``monograph_uri``, unless a document has these keys
-    itself.
+    Two keys are added to the metadata of each document, unless the document has these keys itself: ``monograph_title``
+    (its title) and ``monograph_uri`` (its uri).
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class MonographReader(BaseReader):
         self._file = FileHandle(monograph, key=key)
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
-        """Yield all documents one by one, ordered by uri, then id; or those of ``names``, ids or uris.
+        """Yield documents one by one: all, ordered by uri, then id, or those whose ids or uris are in ``names``.
 
         Raises NotFound if a name matches no document, or more than one.
         """

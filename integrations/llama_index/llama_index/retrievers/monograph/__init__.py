@@ -43,9 +43,10 @@ class RetrieverOptions(TypedDict, total=False):
 class FileRetriever(ClosesFile, BaseRetriever):
     """Base of retrievers that return chunks of a file or shelf.
 
-    Each node has the chunk's id, text and offsets, the document's metadata, and the document as its source. A chunk
-    that was stored from LlamaIndex is returned as its original node. Results are ``HitNode`` objects: ``score`` is the
-    hit's relevance (0 to 1, never rising), ``own_score`` its own score, and ``explanation`` says how it was found.
+    Each returned node has the chunk's id, text and offsets, the document's metadata, and the document as its source. A
+    chunk that was stored from LlamaIndex is returned as its original node. Results are ``HitNode`` objects. ``score``
+    is the hit's relevance, from 0 to 1, which never rises from one result to the next. ``own_score`` is the score that
+    the search mode gave the hit. ``explanation`` says how the hit was found.
 
     Parameters
     ----------
@@ -58,7 +59,8 @@ class FileRetriever(ClosesFile, BaseRetriever):
     filters:
         Return only chunks whose metadata match these filters.
     embed_model:
-        The model that computed the file's vectors, for queries that have none, unless the file has an embedder.
+        The model that computed the file's vectors. It computes the vector of a query that has none. Not needed if the
+        file has an embedder of its own.
     as_of:
         Search the file as it was at the end of this moment, if it keeps history: see :meth:`monograph.Monograph.as_of`.
     collection:
@@ -125,8 +127,9 @@ class FileRetriever(ClosesFile, BaseRetriever):
 
 
 class HybridRetriever(FileRetriever):
-    """Finds chunks by lexical and dense search, or by any other search mode; parameters as of :class:`FileRetriever`.
+    """Finds chunks by lexical and dense search, or by any other search mode.
 
+    The parameters are those of :class:`FileRetriever`.
     ``how`` is the name of a search mode, or a value such as ``Hybrid(alpha=0.3)``.
     """
 

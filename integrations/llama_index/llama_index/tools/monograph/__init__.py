@@ -18,15 +18,17 @@ __all__ = ["MonographToolSpec"]
 class MonographToolSpec(ClosesFile, BaseToolSpec):
     """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
-    Errors are returned to the agent as text, with their hint. The agent's question is passed to the file unchanged.
-    ``outline`` is offered only if the file has a tree of summaries. After :meth:`close` the tools reply with an error.
+    Errors are returned to the agent as text, with a hint. The agent's question is passed to the file unchanged. The
+    tool ``outline`` is offered only if the file has a tree of summaries. After :meth:`close` every tool replies with an
+    error.
 
     Parameters
     ----------
     monograph, key:
         The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened here.
     notes:
-        Offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note`` for notes of ``add_note``.
+        Whether to offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note``, which work only on
+        notes that ``add_note`` stored.
     """
 
     def __init__(self, monograph: AnyArchive, *, notes: bool = False, key: str | None = None) -> None:

@@ -22,8 +22,9 @@ class MonographEvent(BaseEvent):
 class SearchEvent(MonographEvent):
     """End of a search: its query, the retrievers that found hits, and the effort of the vector index.
 
-    ``loads`` are the clusters that were read, ``compared`` the vectors that were compared. ``stopped`` says why the
-    vector index stopped (``enough``, ``short``, ``all`` or ``exact``); it is empty if no vectors were compared.
+    ``loads`` is the number of clusters that were read, and ``compared`` the number of vectors that were compared.
+    ``stopped`` says why the search of the vector index stopped (``enough``, ``short``, ``all`` or ``exact``: see
+    ``monograph.values.Effort``). It is empty if no vectors were compared.
     """
 
     query: str
@@ -49,7 +50,10 @@ class SearchEvent(MonographEvent):
 
 
 class ReductionEvent(MonographEvent):
-    """Reduction of nodes to the needed sentences: their characters before (``characters``) and after it (``kept``)."""
+    """Reduction of nodes to the sentences that a question needs.
+
+    ``characters`` is the number of characters of the nodes before the reduction, and ``kept`` the number after it.
+    """
 
     query: str
     characters: int
@@ -59,7 +63,7 @@ class ReductionEvent(MonographEvent):
 class AnswerEvent(MonographEvent):
     """Answer to a question: its model, its cost, and the probability that the file contains the answer (``relevance``).
 
-    ``tokens_found`` are the tokens of the hits, ``tokens_context`` those of the context given to the model.
+    ``tokens_found`` is the number of tokens of the hits, ``tokens_context`` that of the context given to the model.
     """
 
     query: str

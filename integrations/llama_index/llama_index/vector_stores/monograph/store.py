@@ -36,44 +36,48 @@ if TYPE_CHECKING:
 dispatcher = instrument.get_dispatcher(__name__)
 
 PLACE = "query_embedding"
-"""Parameter that takes a query's vector; named in error messages."""
+"""Name of the parameter for the vector of a query, for error messages."""
 
 FILE_NAME = "vector_store.mono"
 """Name of the file that ``from_persist_dir`` opens."""
 
 
 class MissingStore(NotAMonograph, ValueError):
-    """The file of a store that is to be loaded does not exist."""
+    """Raised if a store is to be loaded and its file does not exist."""
 
 
 class ContradictoryArguments(InputError, ValueError):
-    """Arguments that exclude each other."""
+    """Raised if two arguments that exclude each other are given."""
 
 
 class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     """Nodes and their vectors in one file, with an inverted index and a graph.
 
-    Nodes are returned complete: relationships, hash, templates, nested metadata. Any string can be an id and is kept.
-    Modes: ``default``, ``mmr``, ``sparse`` and ``text_search`` (BM25), ``hybrid`` (with ``alpha``, ``sparse_top_k`` and
-    ``hybrid_top_k``). Scores are from 0 to 1 and never None: in a dense search cosines (0 for a negative cosine), in
-    lexical searches and in ``hybrid`` shares of the best score. Every addition is on disk when the call returns, so
-    there is nothing to persist. A copy shares the open file, which only the original closes. An unpickled store opens
-    the file at the same path again.
+    Nodes are returned complete, with relationships, hash, templates and nested metadata. Any string can be an id, and
+    ids are kept as given. Every addition is on disk when the call returns, so there is nothing to persist.
+
+    The query modes are ``default``, ``mmr``, ``sparse``, ``text_search`` (BM25, like ``sparse``), and ``hybrid`` (with
+    ``alpha``, ``sparse_top_k`` and ``hybrid_top_k``). Scores are from 0 to 1 and never None. In a dense search a score
+    is the cosine (0 for a negative cosine). In lexical searches and in ``hybrid`` it is the share of the best score.
+
+    A copy shares the open file, which only the original closes. An unpickled store opens the file at the same path
+    again.
 
     Parameters
     ----------
     monograph:
-        An open file, or a store over one, which the caller closes; or the path of a file. A path is opened here,
-        created if it does not exist, and closed by :meth:`close`. A shelf or its address can only be searched: methods
-        that list, store or delete nodes raise InputError.
+        An open file, or a store over an open file, which the caller closes; or the path of a file. The file at a path
+        is opened here, created if it does not exist, and closed by :meth:`close`. A shelf or its address can be given
+        too, but can only be searched: methods that list, store or delete nodes raise InputError.
     embed_model:
-        Computes the vectors of nodes and queries that have none; only with a path. If it is None, the file's own
-        embedder is used. If the first nodes of a new file have vectors, every later node must have one too.
+        Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
+        None, the file's own embedder is used. If the first nodes of a new file have vectors, every later node must have
+        a vector too.
     collection:
-        Search, list and delete only nodes of this collection, and add new nodes to it. An id is unique in the whole
-        file: adding a node with the id of a node in another collection is refused.
+        Name of a collection. Only its nodes are searched, listed and deleted, and new nodes are added to it. An id is
+        unique in the whole file: adding a node with the id of a node in another collection is refused.
     key:
-        Key of an encrypted file; only with a path. It is not a setting of the store, and is never persisted.
+        Key of an encrypted file. Give it only with a path. It is never persisted.
     vector_index:
         Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
 
@@ -200,9 +204,9 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **delete_kwargs: Any
     ) -> None:
-        """Delete nodes by id, by a filter, or by both: those of the ids that match the filter.
+        """Delete nodes by id, by a filter, or by both: then nodes that have one of the ids and match the filter.
 
-        Nothing is deleted if neither is given, or if the list of ids is empty: see :meth:`clear`.
+        If neither is given, or the list of ids is empty, nothing is deleted. To delete everything, use :meth:`clear`.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
@@ -213,7 +217,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return nodes by id, in the order of the ids, or by a filter; all nodes if neither is given.
 
-        Each has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
+        Each node has its embedding, normalized to unit length: ``[2.0, 1.0]`` is stored as ``[0.894, 0.447]``.
         """
         chunks = self.monograph.fetch(node_ids, where=as_where(filters), vectors=True)
         nodes = [as_node(chunk) for chunk in chunks]
@@ -239,7 +243,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
         Raises
         ------
         ContradictoryArguments
-            If both of the last two are given; a ValueError.
+            If ``mmr_prefetch_k`` and ``mmr_prefetch_factor`` are both given. It is a ValueError.
         InputError
             If the mode is not supported, a number is out of range, the vector's dimension is not the file's, or the
             mode needs a text or a vector that the query lacks.

@@ -21,11 +21,11 @@ class NoTextToMatch(InvalidFilter, TypeError):
 def as_where(
     filters: MetadataFilters | None, nodes: Sequence[str] | None = None, documents: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """Return metadata filters and allowed ids as a ``where`` filter; empty if there is no condition.
+    """Convert LlamaIndex's metadata filters and allowed ids to a ``where`` filter; empty if there is no condition.
 
-    ``nodes`` and ``documents`` are ids of nodes, and of their source documents. An empty list of documents matches
-    nothing. An empty list of nodes restricts nothing: LlamaIndex's retrievers pass it to mean all nodes. Raises
-    InvalidFilter if a filter cannot be understood: no filter is ever ignored.
+    ``nodes`` are the ids of allowed nodes, and ``documents`` the ids of allowed source documents. An empty list of
+    documents matches nothing. An empty list of nodes restricts nothing, because LlamaIndex's retrievers pass an empty
+    list to mean all nodes. Raises InvalidFilter if a filter cannot be understood: no filter is ignored.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidFilter(
