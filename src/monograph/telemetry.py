@@ -147,10 +147,7 @@ def _get_instrument(kind: str, name: str, unit: str, bounds: tuple[float, ...] =
 
 
 def _get_provider(part: str, maker: str) -> Any:
-    """Return OpenTelemetry's tracer or meter, or None if OpenTelemetry is not loaded.
-
-    It works with the provider that is set up now or later.
-    """
+    """Return OpenTelemetry's tracer or meter, or None if OpenTelemetry is not loaded."""
     if maker not in _created:
         # Another thread may be importing the module: the function may not be there yet.
         make = getattr(sys.modules.get(f"opentelemetry.{part}"), maker, None)

@@ -60,10 +60,7 @@ def store_documents(
 
 
 def _as_passage(document: Document, identifier: str) -> library.Document:
-    """Convert a LangChain document to a document of Monograph that consists of one passage.
-
-    ``identifier`` is the id of the document and of the passage.
-    """
+    """Convert a LangChain document to a document of Monograph that consists of one passage."""
     text, metadata = document.page_content, dict(plain(document.metadata))
     if not text.strip():
         # A chunk needs a text. A blank document gets its id as text, and is found by its metadata and its id.

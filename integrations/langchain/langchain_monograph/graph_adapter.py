@@ -105,10 +105,7 @@ class MonographAdapter(Adapter):
     def _split_filter(
         self, query_filter: Mapping[str, Any] | None
     ) -> tuple[dict[str, Any] | None, Callable[[Document], bool]]:
-        """Split a filter into a ``where`` filter for the search and a function that checks each found document.
-
-        The ``where`` filter may match more documents than the filter does. Together, the two match the same ones.
-        """
+        """Split a filter into a ``where`` filter for the search and a function that checks each found document."""
         parts: list[dict[str, Any]] = []
         values: list[tuple[str, Any]] = []
         for key, value in (query_filter or {}).items():
@@ -161,10 +158,7 @@ def _is_supported(key: str, value: Any) -> bool:
 
 
 def _matches(document: Document, key: str, value: Any) -> bool:
-    """Whether the metadata of a document have ``value`` under a key: as an equal value, or in a list.
-
-    A key with a dot, such as ``a.b``, also means the key ``b`` of a mapping under the key ``a``.
-    """
+    """Whether the metadata of a document have ``value`` under a key: as an equal value, or in a list."""
     nested: Any = document.metadata
     for part in key.split("."):
         nested = nested.get(part, _MISSING) if isinstance(nested, Mapping) else _MISSING

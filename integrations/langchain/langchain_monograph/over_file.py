@@ -34,10 +34,7 @@ class FileFields(ClosesFile, BaseModel):
     @field_validator("monograph", mode="before")
     @classmethod
     def _as_archive(cls, given: Any) -> Any:
-        """Convert the field ``monograph``: a store to its archive, and a string to a path.
-
-        A string that is the address of a bucket stays a string.
-        """
+        """Convert the field ``monograph``: a store to its archive, and a string to a path."""
         return Path(given) if isinstance(given, str) and "://" not in given else archive_of(given)
 
     @property

@@ -238,10 +238,7 @@ def excerpt(
 def _find_stretch(
     text: str, words: Sequence[tuple[int, int]], value: Float64, budget: int, count: TokenCounter
 ) -> tuple[int, int]:
-    """Return (first, last) of the run of words with the highest value that fits the budget: words[first:last].
-
-    The tokens of each word are counted separately. ``value`` has the value of each word.
-    """
+    """Return (first, last) of the run of words with the highest value that fits the budget: words[first:last]."""
     costs = np.maximum(count([text[start:end] for start, end in words]), 1)
     spent, gained = np.concatenate(([0], np.cumsum(costs))), np.concatenate(([0.0], np.cumsum(value)))
     valued = np.flatnonzero(value)

@@ -107,11 +107,7 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview:
-    """Return the overview of whole documents or of the whole file.
-
-    With ``named`` (row numbers), or if only one document matches the filter, it covers these documents and has their
-    beginnings. Otherwise it covers the whole file.
-    """
+    """Return the overview of whole documents or of the whole file."""
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(document_rows) > 1:
@@ -144,11 +140,7 @@ def _load_hits(
 
 
 def _find_documents(connection: Connection, question: str) -> dict[str, list[int]]:
-    """Return the documents that a question names, as {name: row numbers of documents}.
-
-    A name is a title, the head of a title or a file name. It is skipped if the question contains it only as a part of a
-    longer name.
-    """
+    """Return the documents that a question names, as {name: row numbers of documents}."""
     question_text = f" {' '.join(words_of(question))} "
     rows_by_name: dict[str, list[int]] = {}
     words: dict[str, str] = {}

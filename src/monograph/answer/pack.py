@@ -158,10 +158,7 @@ def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> 
 
 
 def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison.
-
-    A summary is dropped if earlier units contain all of its sentences.
-    """
+    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison."""
     seen: set[str] = set()
     result = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -179,11 +176,7 @@ def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[
 
 
 def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return all sentences in reading order.
-
-    With several pieces, the first sentence of each piece comes first, then the second sentence of each piece, and so
-    on.
-    """
+    """Return all sentences in reading order."""
     positions = []
     for number, piece in enumerate(pieces):
         parts = ((part, *span) for part, piece_part in enumerate(piece.parts) for span in split(piece_part.text))
@@ -231,10 +224,7 @@ def _fit_budget(units: Sequence[_Unit], pieces: Sequence[CitedPiece], packing: P
 def _add_summaries(
     units: Sequence[_Unit], pieces: Sequence[CitedPiece], overview: Overview, packing: Packing
 ) -> tuple[list[CitedPiece], list[_Unit]]:
-    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages.
-
-    Return all pieces, with those of the summaries last, and the chosen units.
-    """
+    """Fill the summaries' share of the budget with sentences that passages lack, and the rest with passages."""
     all_pieces = [*pieces, *gather(overview.summaries)]
     room = _Room(packing.budget, all_pieces, packing.count)
     share = int(packing.budget * overview.share)
@@ -280,10 +270,7 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return fewer units, or one shorter unit, because the chosen ones take ``excess`` times the budget.
-
-    With several units, the worst are dropped. A single unit is shortened; if it is a summary, it is dropped.
-    """
+    """Return fewer units, or one shorter unit, because the chosen ones take ``excess`` times the budget."""
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     (unit,) = chosen

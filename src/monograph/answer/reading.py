@@ -269,10 +269,7 @@ class Reading:
         )
 
     def _slice_rows(self, indices: Sequence[int]) -> tuple[Float64, Float64, Float64, Float64, Places]:
-        """Return the stored values of the sentences of passages, which are given by index.
-
-        The result is (similarities, contained words, further features, contained words of titles, positions).
-        """
+        """Return the stored values of the sentences of passages, which are given by index."""
         size, rows = len(self.question.words), self._rows[self._row_numbers(indices)]
         non_empty = [index for index in indices if self._spans[index]]
         layout = Places(np.array([len(self._spans[index]) for index in non_empty], dtype=np.int64))

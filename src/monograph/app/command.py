@@ -162,10 +162,7 @@ def command(work: Callable[..., Result | None]) -> Callable[..., None]:
 
 
 def _refuse_swapped() -> None:
-    """Raise InputError if another argument comes before the file, as in ``search comet notes.mono``.
-
-    The hint has the command in the right order.
-    """
+    """Raise InputError if another argument comes before the file, as in ``search comet notes.mono``."""
     context = get_current_context(silent=True)
     if context is None:
         return

@@ -133,11 +133,7 @@ def _sum_tokens(buffer: Sequence[Sentence]) -> int:
 
 
 def _find_border(buffer: Sequence[Sentence], room: int) -> int:
-    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk.
-
-    ``buffer`` has all sentences since the last border, and one more than fit into a chunk. ``room`` is the number of
-    tokens that the chunk may have without its overlap.
-    """
+    """Return the index in ``buffer`` of the first sentence that belongs to the next chunk."""
     filled = list(accumulate(sentence.tokens for sentence in buffer))
     candidates = [
         index for index in range(1, len(buffer)) if filled[index - 1] <= room and filled[index - 1] >= SHORTEST * room
@@ -149,10 +145,7 @@ def _find_border(buffer: Sequence[Sentence], room: int) -> int:
 
 
 def _take_overlap(buffer: Sequence[Sentence], index: int, settings: Settings) -> list[Sentence]:
-    """Return the sentences that the next chunk repeats: the last whole sentences before the border that fit.
-
-    ``index`` is that of the first sentence after the border. No sentence before a heading is repeated.
-    """
+    """Return the sentences that the next chunk repeats: the last whole sentences before the border that fit."""
     chosen: list[Sentence] = []
     # The next chunk's first own sentence must fit in addition to the overlap.
     room = min(settings.chunk_overlap, settings.chunk_tokens - buffer[index].tokens)

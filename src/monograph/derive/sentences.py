@@ -91,10 +91,7 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space.
-
-    A line end before a lower-case letter does not divide: such prose is wrapped at a fixed width.
-    """
+    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space."""
     for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():

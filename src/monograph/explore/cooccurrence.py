@@ -152,11 +152,7 @@ class CooccurrenceGraph:
         return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
     def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """Return (source, target, bond). The direction is the one in which most relations lead, by strength.
-
-        An asserted relation counts with a strength of 1. If no direction prevails, the source is the entity with the
-        smaller id.
-        """
+        """Return (source, target, bond). The direction is the one in which most relations lead, by strength."""
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
@@ -193,10 +189,7 @@ class CooccurrenceGraph:
         )
 
     def _load_relations(self, chunks: Sequence[int]) -> dict[tuple[int, EntityNode, EntityNode], list[Relation]]:
-        """Return the relations that a language model found in chunks, by (chunk row, source entity, target entity).
-
-        Relations whose ends are no names of the chunk are left out.
-        """
+        """Return the relations that a language model found in chunks, by (chunk row, source entity, target entity)."""
         values = self.nodes.state.extractions(chunks)
         by_ends: dict[tuple[int, EntityNode, EntityNode], list[Relation]] = {}
         for chunk in chunks:
@@ -213,10 +206,7 @@ class CooccurrenceGraph:
 
 
 def _pair_entities(chunk_names: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
-    """Yield the pairs of entities that share a sentence.
-
-    In a sentence with more than CROWDED entities, only entities at most NEAR places apart are paired.
-    """
+    """Yield the pairs of entities that share a sentence."""
     sentences: dict[int, dict[EntityNode, None]] = {}
     for name in chunk_names:
         for sentence in {name.first, name.second} - {NO_SENTENCE}:

@@ -246,10 +246,7 @@ def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan
 
 
 def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
-    """Return one spelling of each name of an entity, the most frequent name first.
-
-    Names that no chunk contains come last; a sense of a homonym lacks them.
-    """
+    """Return one spelling of each name of an entity, the most frequent name first."""
     ranked = []
     for name_row in nodes.members.get(node.head, ()):
         forms = written.full.get(name_row.row, Counter())

@@ -76,10 +76,7 @@ def _list_documents(documents: Sequence[str]) -> str:
 
 
 def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return the spelling of each name, by key.
-
-    It is the spelling in the first chunk that contains the name, else that in a title, else the key.
-    """
+    """Return the spelling of each name, by key."""
     key_set = set(keys)
     rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}
@@ -93,10 +90,7 @@ def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
 
 
 def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
-    """Return the merges of short forms, then the merges of spelling variants.
-
-    ``written`` has the spellings of the names in the chunks that were read.
-    """
+    """Return the merges of short forms, then the merges of spelling variants."""
     counted: dict[int, Counter[str]] = {}
     for writing in written:
         if not writing.short:
@@ -126,10 +120,7 @@ def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
 
 
 def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """Return the merges that a user has undone.
-
-    With ``keys``, only merges are returned in which one of the two names has one of these keys.
-    """
+    """Return the merges that a user has undone."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

@@ -136,10 +136,7 @@ def _build_links(
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return the names that a document is about.
-
-    These are the name in its title, the days in its title, and the name with which its text begins.
-    """
+    """Return the names that a document is about."""
     subjects = []
     key, qualifier = title_of(title)
     if key:
@@ -158,10 +155,7 @@ def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subje
 
 
 def _abbreviates(short: str, full: str) -> bool:
-    """Return whether a short name consists of the initials of a longer name, in capitals.
-
-    The initials may be those of all words, or only of the capitalised words.
-    """
+    """Return whether a short name consists of the initials of a longer name, in capitals."""
     letters = [character for character in short if character.isalpha()]
     if not 2 <= len(letters) <= 10 or not all(character.isupper() for character in letters):
         return False

@@ -116,11 +116,7 @@ def _import_networkx() -> ModuleType:
 
 
 def _make_legal(value: Any) -> Any:
-    """Return a value as GraphML allows it.
-
-    The texts of a tuple are joined by SEPARATOR. In texts, lines end in a line feed, and characters that XML does not
-    allow are left out. Other values stay the same.
-    """
+    """Return a value as GraphML allows it."""
     if isinstance(value, tuple):
         return SEPARATOR.join(_make_legal(item) for item in value)
     return _ILLEGAL.sub("", re.sub("\r\n?", "\n", value)) if isinstance(value, str) else value

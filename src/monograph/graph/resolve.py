@@ -119,11 +119,7 @@ def _initials(key: str) -> str:
 
 
 def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the singular of a plural, reason); None if no name in use is its singular.
-
-    Example: solar panels → solar panel. Names of persons have no plural: John Williams is not the plural of John
-    William.
-    """
+    """Return (the singular of a plural, reason); None if no name in use is its singular."""
     for key in _list_singulars(candidate.key):
         if key in by_key and not (candidate.person or by_key[key].person):
             return by_key[key], "plural"
@@ -138,11 +134,7 @@ def _list_singulars(key: str) -> tuple[str, ...]:
 
 
 def _fuller(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only longer name that this name shortens, reason); None if no longer name fits, or several.
-
-    Examples: J. Smith → John Smith, Arthur Lane → Arthur Francis Lane. Of several longer names that shorten each other,
-    the longest is returned.
-    """
+    """Return (the only longer name that this name shortens, reason); None if no longer name fits, or several."""
     words = candidate.key.split()
     if not _is_shortened(words):
         return None
@@ -171,10 +163,7 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``.
-
-    ``words`` and ``longer`` are the words of the two keys. The text is empty if the name is no short form.
-    """
+    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``."""
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
@@ -193,10 +182,7 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None.
-
-    Names that a document is about precede all others; then the order is that of keys.
-    """
+    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None."""
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
     place = (not candidate.subject, candidate.key)
@@ -272,10 +258,7 @@ def _ratio(first: str, second: str) -> float:
 
 
 def _cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs).
-
-    It is 1 if one of the codes is empty, or if they differ in size.
-    """
+    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs)."""
     if not first or len(first) != len(second):
         return 1.0
     differing = (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()

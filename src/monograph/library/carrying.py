@@ -105,11 +105,7 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[Taken | Problem], forgets: bool) -> Report:
-    """Store imported documents; problems in the batch are added to the report.
-
-    Vectors that come with the documents are stored in the memo, so that the file's embedder does not compute them.
-    ``forgets`` is whether removed text will be erased afterwards.
-    """
+    """Store imported documents; problems in the batch are added to the report."""
     records = [item for item in batch if isinstance(item, Taken)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector

@@ -137,10 +137,7 @@ class Pages:
 
 
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
-    """Return the path of the file that a document was read from, and the synced root that has the file.
-
-    Raises SourceMissing if the document was not read from a file, or, in a view, if the file is gone or has changed.
-    """
+    """Return the path of the file that a document was read from, and the synced root that has the file."""
     with file.database.read() as connection:
         stored = _find_file(connection, lookup.only(connection, name))
     if stored is not None:
@@ -151,10 +148,7 @@ def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
 
 
 def _find_file(connection: Connection, row: documents.DocumentRow) -> tuple[sources.SourceRow, int, Root, Path] | None:
-    """Return (source file of a document, number of documents read from that file, its synced root, its path).
-
-    Returns None if the document was not read from a file.
-    """
+    """Return (source file of a document, number of documents read from that file, its synced root, its path)."""
     stored = sources.of_document(connection, row.row)
     root = stored and next((root for root in sources.roots(connection) if root.name == stored[0].root), None)
     return (*stored, root, text_to_path(root.path(stored[0].uri))) if stored and root else None

@@ -432,11 +432,7 @@ class Writable(Reader):
         return self._change(lambda forgets: passages.remove(pipeline.forgetting(forgets), named, narrowed))
 
     def _change(self, work: Callable[[bool], Report], forget: bool | None = None, *, strict: bool = False) -> Report:
-        """Run a write, ``work``, and return its report.
-
-        In a view, counts that would reveal contents outside of the view are 0 in the report. ``work``, ``forget`` and
-        ``strict`` are as for :func:`monograph.write.forget.write_and_erase`.
-        """
+        """Run a write, ``work``, and return its report."""
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report

@@ -248,10 +248,7 @@ def main() -> None:
 
 
 def _run_task(task: Task[Any], answers: Connection) -> bool:
-    """Send the parts of a task's result, then the task's error if it raised one, then empty bytes as the end.
-
-    Return whether the process can run another task. It cannot after it ran out of memory; then no end is sent.
-    """
+    """Send the parts of a task's result, then the task's error if it raised one, then empty bytes as the end."""
     limit_memory(task.limits.max_memory)
     remaining = task.limits.max_seconds + GRACE_SECONDS
     failure: Exception | None = None

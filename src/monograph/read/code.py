@@ -52,10 +52,7 @@ def read_code(opened: Opened) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Yield a heading for each definition. Its level is the indentation, in characters.
-
-    The heading's section starts at the comments and decorators directly above the definition.
-    """
+    """Yield a heading for each definition. Its level is the indentation, in characters."""
     start = above = 0
     attached = False
     for line in text.split("\n"):

@@ -277,10 +277,7 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return whether an open file is in its root; False if that cannot be decided.
-
-    Raises SourceUnreadable if a link leads to the file out of the root, and the root does not follow such links.
-    """
+    """Return whether an open file is in its root; False if that cannot be decided."""
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

@@ -91,11 +91,7 @@ class Kept:
 
 
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """Return (bytes of a picture file, media type, number of pixels).
-
-    ``data`` is returned unchanged if it is a small, upright PNG or JPEG file. Otherwise the picture is rotated upright,
-    scaled down to MOST_SIDE, and encoded again.
-    """
+    """Return (bytes of a picture file, media type, number of pixels)."""
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES

@@ -54,10 +54,7 @@ def read_msg(opened: Opened) -> Items:
 
 
 def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
-    """Yield a message as one document, then the documents of each attachment, or a problem if it cannot be read.
-
-    ``html`` is used only if ``body``, the plain text, is blank.
-    """
+    """Yield a message as one document, then the documents of each attachment, or a problem if it cannot be read."""
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))
     if body.strip():

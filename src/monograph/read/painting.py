@@ -123,11 +123,7 @@ def _open_pdf(path: Path, root: Root, limits: Limits) -> pypdfium2.PdfDocument:
 
 
 def _find_stretch(text: pypdfium2.PdfTextPage, words: str, before: int) -> tuple[int, int] | None:
-    """Return (index of the first character, number of characters) of words on a page; None if they do not occur.
-
-    ``words`` are in the form of :func:`letters`. Of several matches, the nearest to ``before`` is returned: see
-    :class:`FindTask`.
-    """
+    """Return (index of the first character, number of characters) of words on a page; None if they do not occur."""
     from pypdfium2 import raw
 
     flat, indices = [], []

@@ -97,10 +97,7 @@ def _format_line(name: str, value: Any) -> str:
 
 
 def _flatten(value: dict[Any, Any] | list[Any], path: str) -> list[tuple[str, Any, str]]:
-    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``.
-
-    Items of a list have an empty name. A small flat object in an object is replaced by its items, named ``key.inner``.
-    """
+    """Return (name, value, JSON path) of each item of an object or list. ``path`` is the JSON path of ``value``."""
     if isinstance(value, list):
         return [("", item, f"{path}[{index}]") for index, item in enumerate(value)]
     items = []

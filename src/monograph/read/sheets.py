@@ -141,10 +141,7 @@ def number(value: float, code: str) -> str:
 
 
 def _plain_text(value: Any) -> str:
-    """Return the text of a cell's value without a number format.
-
-    A float has at most 15 digits and no ``.0`` at its end. A datetime at midnight is shown as a date.
-    """
+    """Return the text of a cell's value without a number format."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -151,11 +151,7 @@ def _is_menu(node: LexborNode) -> bool:
 
 
 def _add(composer: Composer, root: LexborNode, picture: Callable[[str], str] | None) -> None:
-    """Add the text below ``root`` to the composer, one paragraph per block element.
-
-    It iterates instead of recursing, so that deeply nested pages do not exhaust the stack. ``picture`` is as for
-    :func:`add_page`.
-    """
+    """Add the text below ``root`` to the composer, one paragraph per block element."""
     gathered: list[str] = []
     for node, entering in _walk(root):
         tag = node.tag or ""

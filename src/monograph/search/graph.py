@@ -103,11 +103,7 @@ def _rank_hits(
     matches: Sequence[Ranking],
     first: rerank.Reordered,
 ) -> list[Hit]:
-    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches.
-
-    ``ordered`` has (chunk, value) in the order of the walk. ``rankings`` give the hits their origins. ``matches`` are
-    the rankings of word-for-word matches. ``first`` has the chunks that a reranker put in order.
-    """
+    """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
     matched = {row for ranked in matches for row in ranked.rows}
     values = fusion.lifted(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
@@ -134,10 +130,7 @@ def _rank_hits(
 
 
 def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
-    """Return (loaded chunks by row, paths by row of the chunk that they lead to).
-
-    The path of a chunk is the most probable one. Chunks that were found by themselves have no path.
-    """
+    """Return (loaded chunks by row, paths by row of the chunk that they lead to)."""
     ways = {row: way for row in best if (way := _find_way(walk_state, row)) is not None}
     where: dict[int, int] = {}
     for way in ways.values():
@@ -177,10 +170,7 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk.
-
-    Return None if the chunk was found by itself and its document is not about a name of the question.
-    """
+    """Return the most probable path to a chunk."""
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}

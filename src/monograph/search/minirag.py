@@ -117,11 +117,7 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the starting entities: the similarity of each to a name of the question, by row.
-
-    The similarity is 1 if a name of the entity is in the question. Otherwise it is the highest cosine of the entity's
-    names to names and unknown capitalised words of the question, at least LEAST_COSINE.
-    """
+    """Return the starting entities: the similarity of each to a name of the question, by row."""
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -140,11 +136,7 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
-    """Return the shortest path to each favoured chunk, by the chunk's row.
-
-    A path leads to a chunk if the chunk names the last entity of the path. The beginnings of ``paths`` are paths as
-    well. Of equally short paths, the one with the highest score is returned. Chunks without a path are left out.
-    """
+    """Return the shortest path to each favoured chunk, by the chunk's row."""
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:
@@ -158,11 +150,7 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dic
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the cosine of each chunk with its descriptions to the query, by row.
-
-    The document's title, the chunk's text and the descriptions that a language model wrote of its entities are embedded
-    as one text. Chunks without descriptions are left out.
-    """
+    """Return the cosine of each chunk with its descriptions to the query, by row."""
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         if text := "\n".join(dict.fromkeys(filter(None, descriptions))):

@@ -132,11 +132,7 @@ def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
 
 
 def _reorder(found: Sequence[Hit], order: Sequence[int], new_origins: Mapping[int, Origin]) -> list[Hit]:
-    """Return the hits in a new order. The scores and relevances stay at their places, the highest first.
-
-    ``order`` has the former positions of the hits. ``new_origins`` has an origin to add to a hit, by its former
-    position.
-    """
+    """Return the hits in a new order. The scores and relevances stay at their places, the highest first."""
     scores = sorted([hit.score for hit in found], reverse=True)
     relevance = sorted([hit.relevance for hit in found], reverse=True)
     return [

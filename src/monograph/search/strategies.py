@@ -237,11 +237,7 @@ class Tree(BuiltIn):
 
 
 def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, counts: Counts | None = None) -> list[Hit]:
-    """Return hits by words (``alpha`` 0), by vectors (1) or by both, with ``alpha`` as the weight of the vectors.
-
-    With ``alpha`` None, the default weights are used. ``counts`` are the counts of the query's words, if the caller
-    already has them.
-    """
+    """Return hits by words (``alpha`` 0), by vectors (1) or by both, with ``alpha`` as the weight of the vectors."""
     from monograph.search import fusion, rerank, words
 
     k = query.k if query.reranker is None else rerank.most(query)

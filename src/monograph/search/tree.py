@@ -36,11 +36,7 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
 
 
 def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[tuple[int, int]]:
-    """Return (kind, position in the ranking of that kind) of at most k hits, best first.
-
-    The kind is 0 for a chunk and 1 for a summary. ``rankings`` has the ranking of the chunks, then that of the
-    summaries.
-    """
+    """Return (kind, position in the ranking of that kind) of at most k hits, best first."""
     counts = [k, k]
     if detail is not None:
         counts = [round(detail * k), k - round(detail * k)]
@@ -76,11 +72,7 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 
 
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """Return the hits that fit into ``budget`` tokens, in the same order.
-
-    With ``detail``, chunks and summaries first fill their own share of the tokens; then hits of both kinds fill what is
-    left.
-    """
+    """Return the hits that fit into ``budget`` tokens, in the same order."""
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]

@@ -42,11 +42,7 @@ class ShelfGraphState(GraphState):
         read: Callable[[Connection, Mapping[int, int], *Arguments], R],
         *arguments: *Arguments,
     ) -> list[R]:
-        """Call ``read``, a function of the store, on each shard, and return the results in the order of the shards.
-
-        ``members`` is {row of name: row of its entity}, rows of the catalogue. ``arguments`` are passed on to ``read``.
-        Without members no shard is called.
-        """
+        """Call ``read``, a function of the store, on each shard, and return the results in the order of the shards."""
         if not members:
             return []
         _, keys = self.snapshot.names.entities(members)

@@ -191,11 +191,7 @@ def make(recipe: Recipe, work: Work) -> Made:
 
 
 def _create_start_file(path: Path, recipe: Recipe, work: Work, storage: Storage) -> None:
-    """Create at ``path`` the file that a new shard starts as, atomically.
-
-    It is a copy of ``work.file`` or ``work.before``, or else a file without documents that has the settings and models
-    of ``recipe.origin``. Does nothing if all three are None: a new shelf needs no such file.
-    """
+    """Create at ``path`` the file that a new shard starts as, atomically."""
     with replacing.temporary_name(path) as target:
         if work.file is not None:
             with Monograph.open(work.file, read_only=True) as archive:

@@ -248,10 +248,7 @@ def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
 
 
 def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
-    """Whether the object ``name`` in storage has exactly these bytes.
-
-    If a storage client repeats a request after a lost answer, it finds the object that its first request put.
-    """
+    """Whether the object ``name`` in storage has exactly these bytes."""
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):

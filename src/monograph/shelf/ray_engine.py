@@ -118,11 +118,7 @@ class Lost(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Decorate a function so that it returns its result as pickled bytes.
-
-    If it raises MonographError or Lost, the exception is pickled and returned instead. If it were raised, Ray would
-    wrap it in an exception of its own.
-    """
+    """Decorate a function so that it returns its result as pickled bytes."""
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
@@ -136,11 +132,7 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for a Ray call of a shard, and return its result or raise the exception that it returned.
-
-    ``ref`` is Ray's reference to the result of a function decorated with :func:`_pickle_outcome`, and ``shard`` the
-    number of the shard. Raises Lost if the process died and Ray did not restart it.
-    """
+    """Wait for a Ray call of a shard, and return its result or raise the exception that it returned."""
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -288,11 +280,7 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Run calls on shards, and return the results by shard.
-
-        One replica of each group is called. After PATIENCE seconds without an answer of a group, its next replica is
-        called as well. Raises ShardLost if a group has not answered after ``seconds``.
-        """
+        """Run calls on shards, and return the results by shard."""
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
         pending: dict[Any, int] = {}  # The group of each pending call.

@@ -106,11 +106,7 @@ class ShelfReader:
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
-        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases.
-
-        ``function_words`` are counted only until they are common. ``texts`` are the codes and phrases. Returns {text:
-        (row, worth) of the allowed chunks that contain it}.
-        """
+        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases."""
         cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
         missing = [word for word in words if word not in cached]
         small = [word for word in function_words if word not in cached and word not in common]
@@ -156,10 +152,7 @@ class ShelfReader:
         return pools.merge_pools(parts, replace(request, walk=walk), self.rows, names, records)
 
     def _join_records(self, parts: Sequence[tuple[int, bytes]], kind: np.dtype[np.void]) -> Records:
-        """Join the records that shards sent, and cache the first 8 bytes of the chunks' ids.
-
-        ``parts`` and ``kind`` are as for :func:`monograph.shelf.pools.join_records`.
-        """
+        """Join the records that shards sent, and cache the first 8 bytes of the chunks' ids."""
         records = pools.join_records(parts, kind, self.rows)
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
@@ -216,10 +209,7 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each key of a name, in order.
-
-        The row of an unknown key is 0. A key is unknown only if a shard does not belong to this catalogue.
-        """
+        """Return the catalogue's row of each key of a name, in order."""
         rows_by_key = stored_names.rows(self.names.connection, keys)
         return [rows_by_key.get(key, 0) for key in keys]
 

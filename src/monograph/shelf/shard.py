@@ -151,10 +151,7 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
     ) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them.
-
-        ``of_all`` has the counts of words over all shards.
-        """
+        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them."""
         connection = self.connection
         loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if loaded is not None:
@@ -188,12 +185,7 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return the bytes of one record for each chunk; the rows must be distinct.
-
-        With ``words``, hashes of the question's words, the records are full (:func:`monograph.shelf.pools.full`), else
-        short (:data:`monograph.shelf.pools.SHORT`). ``clauses`` are vectors of the question's clauses, to which the
-        full records have cosines.
-        """
+        """Return the bytes of one record for each chunk; the rows must be distinct."""
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
@@ -260,10 +252,7 @@ class ShardReader(GraphState):
         return keys, {row: (replace_names(named, positions), links) for row, (named, links) in linked.items()}
 
     def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
-        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index).
-
-        The key of a name that the shard does not have is "".
-        """
+        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index)."""
         distinct = dict.fromkeys(row for part in rows for row in part)
         loaded = names.load(self.connection, distinct)
         keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])

@@ -144,10 +144,7 @@ class Storage:
             return False
 
     def _put_durably(self, folder: Path, name: str, source: Path | bytes) -> bool:
-        """Put an object into a folder: write a staged file, sync it to disk, and link it to the object's name.
-
-        Returns False, and leaves the folder as it was, if the name is taken.
-        """
+        """Put an object into a folder: write a staged file, sync it to disk, and link it to the object's name."""
         target, staged = folder / name, folder / _STAGING / secrets.token_hex(16)
         if target.exists():
             return False

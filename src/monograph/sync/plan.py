@@ -140,11 +140,7 @@ class _PlanDraft:
 
 
 def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_links: bool | None) -> _SeenPath:
-    """Return the files at a path, and its root. ``named`` has the new roots of the same plan, by name.
-
-    The path is scanned with the link setting of its root. If the scan shows that the path is a moved root, and that
-    root follows links, the path is scanned again.
-    """
+    """Return the files at a path, and its root. ``named`` has the new roots of the same plan, by name."""
     others = tuple(named.values())
     found_root = roots.find(database, path, (), others)
     follow = found_root.root.follow_links if follow_links is None else follow_links

@@ -244,10 +244,7 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeOvertaken if the stored tree has changed since the draft was begun.
-
-    A draft with new planes replaces the whole tree, so it is not checked.
-    """
+    """Raise TreeOvertaken if the stored tree has changed since the draft was begun."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken_error(connection)
 
@@ -296,12 +293,7 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function that returns the row of the chunk nearest to a summary.
-
-    The function is called with a segment and the vector of its summary. It takes the node of the segment that is
-    nearest to the vector: if the node is a chunk, its row, else the row of the chunk nearest to the node. ``nodes`` are
-    all nodes of the segments for which it will be called.
-    """
+    """Return a function that returns the row of the chunk nearest to a summary."""
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
@@ -355,10 +347,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Replace the stored tree by the lowest layer of a draft with new planes.
-
-    Return the stored row of each node of that layer, by its row in the draft.
-    """
+    """Replace the stored tree by the lowest layer of a draft with new planes."""
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)

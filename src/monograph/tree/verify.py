@@ -71,11 +71,7 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
 def _count_wrong_summaries(
     connection: Connection, planes: Planes, recipe: TreeRecipe | None, embedder: str, passed_over: Collection[int]
 ) -> Counter[str]:
-    """Return the number of summaries with each fault, by the text of the fault.
-
-    The faults are a wrong place in the layer, a wrong nearest chunk, and a text or vector that does not belong to the
-    nodes below.
-    """
+    """Return the number of summaries with each fault, by the text of the fault."""
     wrong: Counter[str] = Counter()
     nodes = store.above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
@@ -109,10 +105,7 @@ def _count_wrong_summaries(
 
 
 def _compare_segments(connection: Connection, recipe: TreeRecipe) -> Iterator[str]:
-    """Yield a message if a layer's summaries do not fit the segments that the layer below implies.
-
-    Layers are compared from the lowest up. The comparison stops at the first layer that does not fit.
-    """
+    """Yield a message if a layer's summaries do not fit the segments that the layer below implies."""
     layer = 0
     while True:
         nodes = [TreeNode(*row) for row in store.nodes(connection, layer)]

@@ -203,10 +203,7 @@ class Document:
                 _check(arguments.vector, passage.vector, f"the vector of {name}")
 
     def _text_of_passages(self, owner: str) -> str:
-        """Return the text of a document with passages.
-
-        If the passages have a ``start``, it is the given text. Otherwise it is the joined passages.
-        """
+        """Return the text of a document with passages."""
         if any(passage.start is not None for passage in self.passages):
             for passage in self.passages:
                 start = -1 if passage.start is None else passage.start

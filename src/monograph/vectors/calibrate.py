@@ -109,11 +109,7 @@ def _read_all_codes(connection: Connection, space: Space, centroids: Centroids) 
 def _trace_graphs(
     search: GraphSearch, clusters: Iterator[tuple[bytes, bytes] | None], truth: Int64, recalls: Recalls
 ) -> list[Trace]:
-    """Trace one search for all k at once, and return one trace for each k of ``recalls``.
-
-    One search suffices, because the best k results do not depend on the results after them. ``clusters`` yields each
-    cluster as (body, graph), nearest first. ``truth`` has the ids of the true results, best first.
-    """
+    """Trace one search for all k at once, and return one trace for each k of ``recalls``."""
     useful: list[list[bool]] = [[] for _ in recalls.ks]
     truth_ranks: list[Int32] = []
     for cluster in islice(clusters, _MOST_LOADS["graph"]):

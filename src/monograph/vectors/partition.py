@@ -118,10 +118,7 @@ def closest(centroids: Float32, vector: Float32, count: int) -> Int64:
 
 
 def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice, Float32]]:
-    """Yield (slice of the vectors, scores of these vectors with all centroids), in batches.
-
-    The scores are float32 (vectors in the slice, clusters).
-    """
+    """Yield (slice of the vectors, scores of these vectors with all centroids), in batches."""
     step = max(1, min(_AT_ONCE // max(1, len(centroids)), 4096))
     for start in range(0, len(vectors), step):
         part = slice(start, start + step)

@@ -144,10 +144,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _with_precomputed(
     pipeline: Pipeline, batches: Iterator[list[Parcel]], expected: int
 ) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Return batches with values that other processes precompute.
-
-    If ``expected``, the amount of text, is below WORTHWHILE, no process is started and nothing is precomputed.
-    """
+    """Return batches with values that other processes precompute."""
     if expected < WORTHWHILE:
         return ((batch, NOTHING_PRECOMPUTED) for batch in batches)
     from monograph.write.parallel import with_precomputed
@@ -206,10 +203,7 @@ def store(
 
 @telemetry.traced("monograph.derive.chunks")
 def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[Ready]:
-    """Cut the changed documents of a batch into chunks, and return each parcel with them.
-
-    All parcels are cut in one call.
-    """
+    """Cut the changed documents of a batch into chunks, and return each parcel with them."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
     missing = [
@@ -295,10 +289,7 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
 
 
 def _prepare_versions(pipeline: Pipeline, previous: Sequence[Former]) -> list[Prepared]:
-    """Prepare previous versions with their stored chunks.
-
-    They are not cut again, because another version of the package might cut them differently.
-    """
+    """Prepare previous versions with their stored chunks."""
     return [
         with_keys(version.document, version.sha256, version.chunks, version.given, pipeline.embedder)
         for version in previous

@@ -67,11 +67,7 @@ VECTORS = Rule(
 
 
 def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield at most two findings about the graph.
-
-    One is for chunks that have the extraction of another text, and one for documents whose part of the graph does not
-    match their texts.
-    """
+    """Yield at most two findings about the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)
@@ -104,11 +100,7 @@ def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the rows of names whose stored merge is not the one that the rules give.
-
-    The head of a name is the name that it is merged into. A row is wrong if its head or the reason of the merge is
-    wrong.
-    """
+    """Yield the rows of names whose stored merge is not the one that the rules give."""
     if is_marked(checked.connection, "unresolved"):
         return
     cannot_link = names.cannot_link(checked.connection)
@@ -122,10 +114,7 @@ def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
 
 
 def _find_wrong_signatures(checked: Checked) -> list[tuple[int, int]]:
-    """Return (correct signature, row) of each name with a wrong signature.
-
-    See :func:`monograph.graph.names.signature`.
-    """
+    """Return (correct signature, row) of each name with a wrong signature."""
     rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
 

@@ -146,10 +146,7 @@ def _caption_documents(
     captions: Mapping[bytes, Caption],
     problems: list[Problem],
 ) -> tuple[Document, ...]:
-    """Return the documents of a part of a file with captions in place of picture marks.
-
-    A document without text is left out and becomes a problem.
-    """
+    """Return the documents of a part of a file with captions in place of picture marks."""
     if not part.pictures:
         return part.documents
     by_mark = {picture.mark: captions[derivation.key(picture)] for picture in part.pictures}

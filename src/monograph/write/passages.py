@@ -78,11 +78,7 @@ def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChang
 
 
 def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
-    """Merge given documents with the same id, and give every passage an id.
-
-    If several passages have the same id, the last is kept. A document that has lost all its passages in this way is
-    left out. Raises InvalidDocument for one without passages.
-    """
+    """Merge given documents with the same id, and give every passage an id."""
     merged: dict[str, Document] = {}
     owner: dict[str, str] = {}
     for document in given:
@@ -108,10 +104,7 @@ def _merge_given(given: Iterable[Document]) -> Iterator[Document]:
 
 
 def _overlay(below: Document, above: Document) -> Document:
-    """Return document ``below`` with the passages and metadata of its newer state ``above`` added.
-
-    Where both have a value, the value of ``above`` is used.
-    """
+    """Return document ``below`` with the passages and metadata of its newer state ``above`` added."""
     return replace(
         below,
         text="",
@@ -127,10 +120,7 @@ def _drop_passages(document: Document, ids: set[str]) -> Document:
 
 
 def _compose_addition(connection: Connection, given: Sequence[Document], guard: WriteGuard | None) -> _PassageChange:
-    """Return the change that adds the passages of given documents to the stored documents.
-
-    A passage with the id of a chunk of another stored document is removed from that document.
-    """
+    """Return the change that adds the passages of given documents to the stored documents."""
     if guard is not None:
         guard.seen(connection, given)
     target = {passage.id: document.id for document in given for passage in document.passages}
@@ -156,10 +146,7 @@ def _compose_addition(connection: Connection, given: Sequence[Document], guard: 
 
 
 def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
-    """Return the change that removes chunks. ``leaving`` has the chunk ids to remove, by document id.
-
-    A document is removed with the last of its chunks. Documents that the file does not contain are skipped.
-    """
+    """Return the change that removes chunks. ``leaving`` has the chunk ids to remove, by document id."""
     hashes: dict[str, bytes | None] = {}
     removed, results = [], []
     for name, ids in leaving.items():

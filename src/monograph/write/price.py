@@ -58,10 +58,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _price_batch(
     connection: Connection, pipeline: Pipeline, batch: list[Parcel], priced: set[bytes]
 ) -> tuple[Cost, int]:
-    """Return the cost of a batch without summaries, and the number of chunks that it would remove.
-
-    ``priced`` has the memo keys of values that are counted already. The keys of this batch are added.
-    """
+    """Return the cost of a batch without summaries, and the number of chunks that it would remove."""
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
     work = [result for result in results if isinstance(result, Prepared)]

@@ -93,11 +93,7 @@ def _prepare_tree(
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Replace vectors, codes and tree by the derived ones.
-
-    Values that are missing, because documents were stored meanwhile, are derived here. Raises MissingValue
-    if more than MADE_INSIDE vectors, or more than MADE_INSIDE codes, are missing.
-    """
+    """Replace vectors, codes and tree by the derived ones."""
     other = _has_other_embedder(connection, pipeline)
     inside = 0
     changed = documents.sound_with_given(connection)
@@ -190,10 +186,7 @@ def _derive_inside(
     inputs: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive the values that the memo lacks, within a write transaction; return their number.
-
-    Raises MissingValue if more than ``most`` are missing (None for no limit).
-    """
+    """Derive the values that the memo lacks, within a write transaction; return their number."""
     missing = derivation.missing(connection, inputs)
     if most is not None and len(missing) > most:
         raise MissingValue

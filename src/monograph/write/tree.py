@@ -171,10 +171,7 @@ def _require_same_models(pipeline: Pipeline, *, anew: bool) -> None:
 
 
 def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
-    """Return a draft of the tree, and its planes: the stored planes, or new ones if new ones are due.
-
-    With new planes, the draft contains all leaves, placed by these planes.
-    """
+    """Return a draft of the tree, and its planes: the stored planes, or new ones if new ones are due."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
     if stale:
@@ -212,11 +209,7 @@ def _make_summaries(
     spent: TreeUpdate,
     on_stored: Callable[[int], None],
 ) -> list[build.MadeSummary]:
-    """Return the summary of each segment and its vector, in the order of the segments.
-
-    ``cuts`` are the segments, and ``sources`` the texts of each segment. Summaries that the memo lacks are derived.
-    ``on_stored`` is called after each group of summaries with the number of summaries that exist so far.
-    """
+    """Return the summary of each segment and its vector, in the order of the segments."""
     summarizing = summaries(summarizer, pipeline.settings.summary_tokens)
     embedding = vectors(pipeline.embedder)
     keys = [summarizing.key(texts) for texts in sources]

@@ -139,10 +139,7 @@ def _entities(
 def _chunks(
     neighbourhood: Neighbourhood, stations: Sequence[PathNode], documents: Mapping[str, Document]
 ) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Return (chunks as JSON objects, {chunk id: index}). Chunks of ``stations``, the nodes of paths, come first.
-
-    So their texts are the last to be cut.
-    """
+    """Return (chunks as JSON objects, {chunk id: index}). Chunks of ``stations``, the nodes of paths, come first."""
     chunks_by_id = {chunk.id: chunk for chunk in neighbourhood.chunks}
     names = {node.id: node.name for node in stations if node.kind == "chunk"}
     ids = [*names, *(chunk.id for chunk in neighbourhood.chunks[:CHUNKS] if chunk.id not in names)]

@@ -144,10 +144,7 @@ def blocks(text: str, start: int, end: int, sections: Sequence[Section], marks: 
 
 
 def _table_of_rows(text: str, paragraphs: Sequence[Span], first: int, marks: Marks) -> Block | None:
-    """Return the table whose rows are the paragraphs from number ``first`` on, such as "name: Ann; price: 3".
-
-    Return None if fewer than two of these paragraphs in a row are rows of one table.
-    """
+    """Return the table whose rows are the paragraphs from number ``first`` on, such as "name: Ann; price: 3"."""
     names: dict[str, Span] = {}
     rows: list[dict[str, Span]] = []
     for number in range(first, len(paragraphs)):
@@ -272,10 +269,7 @@ class Words:
         return self._word_cache[word]
 
     def _pairs(self, run: str, start: int) -> list[Span]:
-        """Return the spans in ``run``, writing without spaces, whose pairs of characters occur in the question.
-
-        Adjacent pairs are joined to one span. ``start`` is the offset of ``run``.
-        """
+        """Return the spans in ``run``, writing without spaces, whose pairs of characters occur in the question."""
         pairs: list[Span] = []
         for index in range(max(1, len(run) - 1)):
             pair = run[index : index + _PAIR]

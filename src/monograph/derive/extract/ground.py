@@ -43,10 +43,7 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
 
 
 def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
-    """Return an entity with its name replaced by ``written``, the spelling of the text.
-
-    If the text has only a part of the name, the entity is returned unchanged.
-    """
+    """Return an entity with its name replaced by ``written``, the spelling of the text."""
     is_whole = fold(written).letters == fold(thing.name).letters
     return replace(thing, name=" ".join(written.split())) if is_whole else thing
 
@@ -79,10 +76,7 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Return the entities without their spans inside the span of a longer name: York loses the one in New York.
-
-    An entity all of whose spans are inside longer names keeps them all.
-    """
+    """Return the entities without their spans inside the span of a longer name: York loses the one in New York."""
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

@@ -118,10 +118,7 @@ def han_terms(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _count_repeated(parts: list[str]) -> dict[str, int]:
-    """Return {run of characters: count} for runs that occur more than once and more often than any longer run.
-
-    ``parts`` are the Chinese texts between particles.
-    """
+    """Return {run of characters: count} for runs that occur more than once and more often than any longer run."""
     repeated: dict[str, int] = {}
     shorter = {character for part in parts for character in part}
     for length in range(2, LONGEST_TERM + 1):

@@ -133,10 +133,6 @@ def _read_kinds(words: list[str]) -> set[str]:
 
 
 def _widen(kinds: set[str]) -> frozenset[str]:
-    """Return the kinds and their related kinds.
-
-    ``date`` adds ``time``, and ``time`` adds ``date``. A kind of proper names, such as ``person``, adds ``name``, the
-    kind of names whose kind is unknown.
-    """
+    """Return the kinds and their related kinds."""
     more = {"name"} if _PROPER & kinds else set()
     return frozenset(kinds | more | ({"date", "time"} if kinds & {"date", "time"} else set()))

@@ -82,10 +82,7 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 
 
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
-    """Return (key, value) of a line such as ``Name: Ada``; None for other lines.
-
-    A word before fields with bars or arrows, such as ``entity: Ada | person``, is a tag and no key.
-    """
+    """Return (key, value) of a line such as ``Name: Ada``; None for other lines."""
     match = _KEYED.match(line)
     if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
         return None
@@ -96,10 +93,7 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return whether a line begins a section of entities or of relations; None if it begins none.
-
-    Such a line is a title or the header of a table.
-    """
+    """Return whether a line begins a section of entities or of relations; None if it begins none."""
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
         meanings = {meaning_of(cell) for cell in cells}
@@ -170,10 +164,7 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields after a tag: they are separated by bars.
-
-    Without bars, the texts in quotation marks are the fields. Without both, commas or semicolons separate the fields.
-    """
+    """Return the fields after a tag: they are separated by bars."""
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

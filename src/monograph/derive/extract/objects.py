@@ -53,10 +53,7 @@ def read_objects(answer: str) -> list[Record]:
 
 
 def _walk(value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records in a JSON value, nested ``depth`` levels deep, of a section of entities or of relations.
-
-    ``section`` is None if it is unknown which of the two the value lists.
-    """
+    """Yield the records in a JSON value, nested ``depth`` levels deep, of a section of entities or of relations."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
@@ -93,10 +90,7 @@ def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records of one member of an object.
-
-    The key may be the title of a section, a kind whose value lists names, or a name whose value describes it.
-    """
+    """Yield the records of one member of an object."""
     inner = section_of(key) or section
     if isinstance(value, str):
         if section == "entity" and not meaning_of(key):

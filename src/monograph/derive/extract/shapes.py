@@ -100,11 +100,7 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of the word, or of the currency sign, that a digit belongs to.
-
-    ``digit`` is the digit's offset, ``end`` the end of the match before it. If that match ends inside the word, return
-    ``digit``.
-    """
+    """Return the start of the word, or of the currency sign, that a digit belongs to."""
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1

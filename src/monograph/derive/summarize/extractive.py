@@ -85,11 +85,7 @@ def _embed_sentences(sentences: Sequence[str]) -> tuple[Float32, list[int]]:
 
 
 def _choose_sentences(vectors: Float32, tokens: Sequence[int], max_tokens: int) -> list[int]:
-    """Return the indices of the chosen sentences, in the order of choice: see :class:`ExtractiveSummarizer`.
-
-    ``vectors`` and ``tokens`` are those of the sentences to choose from. The chosen sentences have at most
-    ``max_tokens`` tokens together, with one token for each line break.
-    """
+    """Return the indices of the chosen sentences, in the order of choice: see :class:`ExtractiveSummarizer`."""
     indices = np.arange(len(vectors))
     if len(vectors) > MAX_SENTENCES:
         similarity = vectors @ vectors.mean(axis=0)
@@ -116,10 +112,7 @@ def _choose_sentences(vectors: Float32, tokens: Sequence[int], max_tokens: int) 
 
 
 def _fit_summary(best: list[_SummarySentence], max_tokens: int) -> SummaryText:
-    """Return a summary of as many sentences from the start of ``best`` as fit into ``max_tokens``.
-
-    Tokens are counted for the joined text, not for each sentence.
-    """
+    """Return a summary of as many sentences from the start of ``best`` as fit into ``max_tokens``."""
     while True:
         summary = _join_sentences(sorted(best, key=lambda sentence: (sentence.source, sentence.start)))
         if count_tokens([summary.text])[0] <= max_tokens:

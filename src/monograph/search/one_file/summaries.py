@@ -84,11 +84,7 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, children that it quotes), both by node.
-
-    The children are by their position among all children of the node. The summaries below ``gists`` that are quoted are
-    included, down to chunks.
-    """
+    """Return (quotes of each summary, children that it quotes), both by node."""
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}
@@ -106,10 +102,7 @@ def _load_quotes(
 
 
 def _move_sources(quote: Quote, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources of the part of a text that is quoted, with offsets in the text that quotes it.
-
-    Sources outside the quoted part are left out; sources across its boundary are cut there.
-    """
+    """Return the sources of the part of a text that is quoted, with offsets in the text that quotes it."""
     carried, shift = [], quote.start - quote.source_start
     for source in sources:
         start, end = max(source.start, quote.source_start), min(source.end, quote.source_end)

@@ -106,10 +106,7 @@ def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tup
 
 
 def _find_wrong_lengths(checked: Checked) -> Iterator[tuple[int]]:
-    """Yield the rows of the damaged documents whose text has another length than the stored one.
-
-    The length is not counted by SQLite's length(), which ends at U+0000.
-    """
+    """Yield the rows of the damaged documents whose text has another length than the stored one."""
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
             yield (row,)

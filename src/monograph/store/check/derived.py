@@ -105,10 +105,7 @@ NAMES = (
 
 
 def _compare_edges(checked: Checked) -> Iterator[Finding]:
-    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass.
-
-    Both tables hold the same edges: which chunk mentions which name.
-    """
+    """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0
     for chunk, words, names, links in connection.execute(

@@ -160,10 +160,7 @@ def barred(allowed: Allowed) -> str:
 
 
 def _join_comparisons(condition: Condition) -> Condition:
-    """Return an equivalent condition in which alternatives of one key are joined into one comparison.
-
-    Exclusions of one key are joined into one comparison in the same way.
-    """
+    """Return an equivalent condition in which alternatives of one key are joined into one comparison."""
     if isinstance(condition, Comparison):
         return condition
     list_operator: Operator = "nin" if condition.combiner == "and" else "in"
@@ -221,10 +218,7 @@ def _depth(condition: Condition) -> int:
 
 
 def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Return (SQL, parameters) of a comparison.
-
-    In the SQL, ``m(value, type)`` is the key's metadata value, if there is one.
-    """
+    """Return (SQL, parameters) of a comparison."""
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:

@@ -368,10 +368,7 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return a description of a fault of the rows; None if there is none.
-
-        Returns None, too, if it is called during its own search for faults.
-        """
+        """Return a description of a fault of the rows; None if there is none."""
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True

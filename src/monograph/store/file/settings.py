@@ -166,10 +166,7 @@ def save_always_forget(connection: Connection, on: bool) -> None:
 
 
 def _load(connection: Connection, name: str, decode: Callable[[str], T], default: T) -> T:
-    """Return the decoded value of a setting, or the default if it is not stored.
-
-    Raises DamagedFile if the value cannot be decoded.
-    """
+    """Return the decoded value of a setting, or the default if it is not stored."""
     text = _get(connection, name)
     with decoding(connection, f"the setting {name!r}"):
         return default if text is None else decode(text)

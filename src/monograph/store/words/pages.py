@@ -177,11 +177,7 @@ class FilePages:
                 return
 
     def _follow_chain(self, page: int, remaining: int, guess: int) -> tuple[int, int, int] | None:
-        """Return (next page, pages left, pages assumed next) after one jump of a chain; None if the chain ends.
-
-        ``remaining`` is the number of pages left before the jump, ``guess`` the number of pages assumed to be
-        consecutive.
-        """
+        """Return (next page, pages left, pages assumed next) after one jump of a chain; None if the chain ends."""
         for passed in range(1, min(remaining, guess + 1)):
             following = int.from_bytes(self._read(page, 4), "big")
             if following <= 1:
@@ -192,10 +188,7 @@ class FilePages:
         return None
 
     def _overflow_runs(self, body: bytes, rows: Sequence[int]) -> Iterator[Run]:
-        """Yield the overflow pages of the rows of a leaf; the pages of each row are assumed to be consecutive.
-
-        ``body`` is the leaf's bytes.
-        """
+        """Yield the overflow pages of the rows of a leaf; the pages of each row are assumed to be consecutive."""
         offsets = _cell_offsets(body, 8)
         for row in rows:
             index = bisect_left(offsets, row, key=lambda offset: _read_varint(body, _read_varint(body, offset)[1])[0])
@@ -226,10 +219,7 @@ def _children(body: bytes, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
 
 
 def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int, Range]]:
-    """Yield (child page, range) for each child of an inner index page that may have entries of a range.
-
-    ``body`` is the page's bytes. A child may be yielded once for each of several ranges.
-    """
+    """Yield (child page, range) for each child of an inner index page that may have entries of a range."""
     offsets = _cell_offsets(body, 12)
     pages = [int.from_bytes(body[offset : offset + 4], "big") for offset in offsets]
     pages.append(int.from_bytes(body[8:12], "big"))
@@ -245,10 +235,7 @@ def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _read_key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first values of the record at ``begin``, one for each of ``columns`` columns.
-
-    A text that continues on another page is cut off.
-    """
+    """Return the first values of the record at ``begin``, one for each of ``columns`` columns."""
     size, cursor = _read_varint(body, begin)
     value_start = begin + size
     values: list[int | bytes] = []

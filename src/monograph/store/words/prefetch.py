@@ -161,10 +161,7 @@ class Prefetcher:
 
     @property
     def _is_useful(self) -> bool:
-        """Whether further announcements may be of use.
-
-        They are of no use after ``_MAX_IN_MEMORY`` successive announcements of pages that were all in memory.
-        """
+        """Whether further announcements may be of use."""
         return self._in_memory < _MAX_IN_MEMORY
 
     def _query_new(self, connection: Connection, query: str, values: Iterable[int | str], use: str = "") -> list[int]:
@@ -191,10 +188,7 @@ class Prefetcher:
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
-        """Return the items that were not announced before for ``what``, a table, an index or a query.
-
-        The result is empty if nothing is to be announced: the file is encrypted, or announcing has stopped.
-        """
+        """Return the items that were not announced before for ``what``, a table, an index or a query."""
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())
@@ -207,10 +201,7 @@ class Prefetcher:
     def _announce(
         self, connection: Connection, tree: str, levels: Callable[[FilePages, int], Iterable[list[Run]]]
     ) -> None:
-        """Announce pages of a table or an index, whose name is ``tree``.
-
-        ``levels`` is called with the file's pages and the number of the root page, and returns the pages to announce.
-        """
+        """Announce pages of a table or an index, whose name is ``tree``."""
         with self._lock:
             try:
                 if self._pages is None or self._file is None or not is_of(self._pages.descriptor, self._file):

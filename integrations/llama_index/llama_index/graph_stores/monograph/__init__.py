@@ -365,10 +365,7 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
 
 
 def _is_ours(stored: Any, node: BaseNode) -> bool:
-    """Whether a stored chunk may be replaced by the node with the same id.
-
-    It may if the chunk was stored from LlamaIndex, or if its text differs from the node's.
-    """
+    """Whether a stored chunk may be replaced by the node with the same id."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 
 

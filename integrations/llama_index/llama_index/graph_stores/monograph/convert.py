@@ -40,10 +40,7 @@ def as_asserted_relation(relation: Relation) -> AssertedRelation:
 
 
 def _source(properties: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a tuple with the id of the source that properties name, or an empty tuple if they name none.
-
-    The source is a node (``triplet_source_id``), or if none is named, a document (``ref_doc_id``).
-    """
+    """Return a tuple with the id of the source that properties name, or an empty tuple if they name none."""
     source = properties.get(TRIPLET_SOURCE_KEY) or properties.get("ref_doc_id")
     return (source,) if isinstance(source, str) else ()
 
