@@ -300,7 +300,10 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 
 
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
-    """Return the two features of a question and hits for :data:`CONFIDENCE`, (coverage, wording): float64 (2,)."""
+    """Return the two features of a question and its hits that :data:`CONFIDENCE` reads: float64 (2,).
+
+    The first is how much of the question's words the hits cover, the second how many of its word sequences they have.
+    """
     passages, question = list(map(titled, hits)), reading.question
     similarity = reading.nearness(passages)
     if _YES_OR_NO.match(question.text):

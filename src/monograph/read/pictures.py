@@ -39,7 +39,9 @@ class Pictures:
         self._error: SourceError | None = None
 
     def words(self, data: bytes) -> str:
-        """Return the words of a picture, given as the bytes of its file; its mark if a model will describe pictures.
+        """Return the words recognised in a picture, which is given as the bytes of its file.
+
+        If a model will describe the pictures, return the mark that stands for the picture in the text until then.
 
         Return an empty text if the picture occurred before, is an icon, is broken or in an unknown format, or cannot
         be recognised.

@@ -325,7 +325,7 @@ class Valid:
     until: int | None = None
 
     def at(self, second: int) -> bool:
-        """Return whether this version of the document was current at the end of a second."""
+        """Return whether this version of the document was current at the end of ``second``, in seconds since 1970."""
         return self.since <= second and (self.until is None or second < self.until)
 
     def __str__(self) -> str:

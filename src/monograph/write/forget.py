@@ -75,7 +75,7 @@ def write_and_erase(
 def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
     """Erase from the bytes of the file everything that no document needs any more.
 
-    Unused memo values are deleted. Unused names are deleted, with the pairs in which they were kept apart. Deleted
+    Unused memo values are deleted. Unused names are deleted, and so are the pairs that keep such a name apart. Deleted
     entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite before 3.42
     cannot clear single postings. Then the file is rewritten. Raises BusyFile if another process still reads an older
     state.

@@ -139,7 +139,7 @@ class Prefetcher:
         self._announce_rows(connection, "chunks", rows, small=True)
 
     def graphs(self, connection: Connection, rows: Collection[int]) -> None:
-        """Announce the rows of chunks in ``chunk_graphs``."""
+        """Announce the pages that hold the rows of these chunks in ``chunk_graphs``."""
         self._announce_rows(connection, "chunk_graphs", rows, small=True)
 
     def titles(self, connection: Connection, rows: Collection[int]) -> None:

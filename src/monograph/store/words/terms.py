@@ -358,7 +358,11 @@ def is_half(word: str) -> bool:
 
 
 def any_of(word: str) -> str:
-    """Return the FTS5 query for a folded word. The query for half a pair matches all pairs that begin with it."""
+    """Return the FTS5 query for a folded word.
+
+    Writing without spaces, such as Chinese, is indexed as pairs of characters. The query for a single character of such
+    writing matches every pair that begins with it.
+    """
     return _quote(word) + (" *" if is_half(word) else "")
 
 
