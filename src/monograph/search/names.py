@@ -137,15 +137,17 @@ class LinkRequest:
             name_rows = [*own, *self.joined.get(head, ())]
             about = [subject for name in name_rows for subject in subjects_by_name.get(name.row, ())]
             chunks = [chunk for name in name_rows for chunk in naming.get(name.row, ())]
-            if about or chunks:
+            distinct = tuple(dict.fromkeys(chunks) if head in self.joined else chunks)
+            if about:
                 documents = tuple([subject.chunk for subject in about])
-                distinct = dict.fromkeys(chunks) if head in self.joined else chunks
                 links[head] = Leads(
                     documents,
                     tuple([not subject.by_title for subject in about]),
                     tuple([subject.documents**-0.5 for subject in about]),
                     tuple([chunk for chunk in distinct if chunk not in documents]),
                 )
+            elif distinct:  # So it is with nearly all entities.
+                links[head] = Leads((), (), (), distinct)
         return links
 
 
