@@ -96,7 +96,7 @@ PART = [
 ]
 
 
-@pytest.mark.parametrize("question", [*WHOLE, *PART])
+@pytest.mark.parametrize("question", [*WHOLE, *PART], ids=lambda question: question[:40])
 def test_questions_about_a_whole_are_recognised(question: str) -> None:
     assert is_about_a_whole(question) == (question in WHOLE)
 

@@ -481,6 +481,9 @@ def test_served_reranker_retries_and_recovers(vectors: VectorServer, monkeypatch
     assert load_reranker(f"rerank:{vectors.url}#m").score("one", ["one", "two"]).tolist() == [1.0, 0.0]
     vectors.fail("stall")
     assert ServedReranker(vectors.url, "m", timeout=0.3, retries=8).score("one", ["one"]).tolist() == [1.0]
+    vectors.fail(503, times=3)
+    with pytest.raises(ModelUnavailable, match="503"):
+        load_reranker(f"rerank:{vectors.url}#m").score("one", ["one"])
     ServedReranker(vectors.url, "m", ServedRerankerSettings(max_characters=3)).score("one", ["one two"])
     assert vectors.documents[-1] == "one"
     monkeypatch.setenv("MONOGRAPH_RERANKER_API_KEY", "for-rerankers")

@@ -90,6 +90,16 @@ def test_latest_query_vectors_are_cached(vectors: VectorServer, monkeypatch: pyt
     assert vectors.texts == ["b", "a", "c", "b"]
 
 
+def test_failed_embedding_requests_are_retried(vectors: VectorServer) -> None:
+    vectors.fail(503, times=4)
+    assert load_embedder(spec(vectors)).embed(["x"]).shape == (1, 16)
+    assert len(vectors.asked) == 5
+    vectors.fail(503, times=5)
+    with pytest.raises(ModelUnavailable, match="status 503"):
+        load_embedder(spec(vectors)).embed(["x"])
+    assert len(vectors.asked) == 10
+
+
 def test_slow_embedding_server_is_retried(vectors: VectorServer) -> None:
     vectors.fail("stall")
     assert OpenAIEmbedder(vectors.url, "hash", timeout=0.3, retries=8).embed(["x"]).shape == (1, 16)

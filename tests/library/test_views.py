@@ -690,6 +690,8 @@ def test_damage_in_a_view_raises_errors_of_ours(of_people: Path, damage: str) ->
 def test_view_refuses_documents_with_other_values(monograph: Monograph) -> None:
     with pytest.raises(OutsideView, match="'eve' for 'owner'"):
         monograph.within(ANN).add([Document("x", id="n", metadata={"owner": "eve"})])
+    with pytest.raises(OutsideView, match="the view adds it"):
+        monograph.within(ANN).put([Document(id="n", passages=(Passage("One.", "p", {"owner": ["ann"]}),))])
     text = "# Comets\n\nA comet was seen in Riga."
     attempts = {
         "page": Document(text, id="n", places=(Place(0, page=7),)),

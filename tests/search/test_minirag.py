@@ -310,8 +310,8 @@ def test_entity_graph_links_names_of_one_sentence(
                 small = around(snapshot, asked, hops, (), EVERYTHING)
     name_of_row = {row: name for name, row in rows.items()}
     key, small_key = (
-        {entity: name_of_row[row] for entity, (row, _) in around_starts.written.items()}
-        for around_starts in (part, small)
+        {entity: name_of_row[row] for entity, (row, _) in surroundings.written.items()}
+        for surroundings in (part, small)
     )
     distance: dict[str, int] = {}
     for one in starts:
@@ -410,6 +410,9 @@ def test_answer_type_of_a_model_is_asked_once(tmp_path: Path) -> None:
             monograph.search("Transit was written by?")
             assert server.calls == 1
             assert "Transit was written by?" in server.asked[-1].prompt
+            with pytest.raises(InputError, match="no parameter 'faithful'"):
+                monograph.search("Who wrote it?", how="hybrid:faithful=true")
+            assert server.calls == 1
             memory = AnswerCache(monograph._file.database)
             assert answer_types(model, memory, "Transit was written by?") == ("Person", "work")
     assert kinds_of.answer_kinds("Transit was written by?", ("Person", "work")) == {"person", "work", "name"}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from monograph.shelf.storage import Storage
+from monograph.shelf.storage import Storage, StoredObject
 from support.forks import Forks
 from support.paths import TESTS
 
@@ -53,16 +52,37 @@ class Between(Storage):
     """A storage that calls a function before its n-th step, from 0; never before a step below 0."""
 
     def __init__(self, storage: Storage, step: int, then: Callable[[], object]) -> None:
-        vars(self).update(vars(storage))
-        self._objects, self._step, self._then, self.steps = storage, step, then, 0
+        self._objects, self._step, self._then = storage, step, then
+        self.address, self.steps = storage.address, 0
 
-    def __getattribute__(self, name: str) -> Any:
-        # Each step begins by asking for its method; no method of a storage calls another one of these.
-        if name in ("put_new", "get", "read", "listed", "remove", "remove_staged"):
-            self.steps += 1
-            if self.steps - 1 == self._step:
-                self._then()
-        return super().__getattribute__(name)
+    def put_new(self, name: str, source: Path | bytes) -> bool:
+        self._count()
+        return self._objects.put_new(name, source)
+
+    def get(self, name: str, target: Path) -> None:
+        self._count()
+        self._objects.get(name, target)
+
+    def read(self, name: str, most: int) -> bytes:
+        self._count()
+        return self._objects.read(name, most)
+
+    def listed(self, folder: str) -> list[StoredObject]:
+        self._count()
+        return self._objects.listed(folder)
+
+    def remove(self, names: Iterable[str]) -> None:
+        self._count()
+        self._objects.remove(names)
+
+    def remove_staged(self, age: float = 0.0) -> None:
+        self._count()
+        self._objects.remove_staged(age)
+
+    def _count(self) -> None:
+        is_due, self.steps = self.steps == self._step, self.steps + 1
+        if is_due:
+            self._then()
 
 
 def shard(folder: Path, name: str, contents: str) -> Path:

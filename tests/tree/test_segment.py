@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from pathlib import Path
+from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph.errors import InputError
@@ -54,6 +55,7 @@ def by_the_book(nodes: list[TreeNode], bounds: Bounds, low: int = 0, bits: int =
 
 @settings(max_examples=examples(120))
 @given(sets_of_ranks, all_bounds, st.randoms(use_true_random=False))
+@example([(77, number) for number in range(100)], Bounds(6, 12), Random(0))  # Many nodes of one rank.
 def test_segments_keep_their_bounds_and_hang_on_the_set_alone(placed, bounds, random) -> None:  # type: ignore[no-untyped-def]
     nodes = nodes_of(placed)
     found = segments(NodeList(nodes), bounds)

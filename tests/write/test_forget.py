@@ -101,7 +101,7 @@ def test_forgetting_waits_for_checkpoints_of_other_writers(path: Path, monograph
         database.close()
 
     monograph.add([*(Document(f"{SECRET} {n}", id=f"s{n}") for n in range(20)), *filler(20)])
-    with ThreadPoolExecutor(10) as pool:
+    with ThreadPoolExecutor(2) as pool:
         done = [pool.submit(copy_back) for _ in range(2)]
         try:
             for n in range(20):
@@ -288,6 +288,7 @@ def test_summary_begun_before_forgetting_leaves_no_bytes(path: Path, monkeypatch
 
 
 def test_failed_removal_leaves_nothing_to_forget(monograph: Monograph) -> None:
+    monograph.add([Document(SECRET, id="secret")])
     with pytest.raises(NotFound):
         monograph.remove(["nobody"], forget=True)
     assert monograph.check() == []

@@ -9,6 +9,7 @@ import time
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -147,8 +148,8 @@ def test_workers_end_with_a_killed_writer(
         pytest.skip("one core: no other process is asked")
     monkeypatch.setattr(parallel, "PROCESSES", 2)
     monkeypatch.syspath_prepend(marker)
-    start = multiprocessing.get_context("fork").Process if forked else multiprocessing.get_context("spawn").Process
-    child = start(target=sync_file, args=(path, folder))
+    context: Any = multiprocessing.get_context("fork" if forked else "spawn")
+    child = context.Process(target=sync_file, args=(path, folder))
     child.start()
     while not processes(marker):
         assert child.is_alive(), "it came to its end and asked no other process"

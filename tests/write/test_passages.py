@@ -119,6 +119,8 @@ def test_given_vectors_are_stored_and_searched(tmp_path: Path) -> None:
         monograph.put([laid("d", 0, 1)])
         assert monograph.stats().embedder_spec == "given:8"
         assert not np.any(monograph.embedder.embed(["anvil"]))
+    made = load_embedder("given:12")
+    assert (made.key, made.dimension) == ("given/12", 12)
     with pytest.raises(ModelUnavailable):
         load_embedder("given:x")
     with pytest.raises(InputError):

@@ -241,18 +241,21 @@ def test_forgetting_in_a_half_built_graph_leaves_no_bytes(tmp_path: Path) -> Non
 def framework(request: pytest.FixtureRequest) -> tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]]:
     """A framework's vector store, graph store, and search of a file along the graph."""
     if request.param == "langchain":
-        langchain = pytest.importorskip("langchain_monograph")
+        pytest.importorskip("langchain_core")
+        import langchain_monograph as langchain
+
         store = langchain.EcoVectorStore
         graph_store = partial(store, how="graph")
         return store, graph_store, lambda one: langchain.MiniRAGRetriever(monograph=one).invoke("Anna Calder")
-    retrievers = pytest.importorskip("llama_index.retrievers.monograph")
+    pytest.importorskip("llama_index.core")
     from llama_index.graph_stores.monograph import MonographPropertyGraphStore
+    from llama_index.retrievers.monograph import MiniRAGRetriever
     from llama_index.vector_stores.monograph import EcoVectorStore
 
     return (
         EcoVectorStore,
         MonographPropertyGraphStore,
-        lambda one: retrievers.MiniRAGRetriever(one).retrieve("Anna Calder"),
+        lambda one: MiniRAGRetriever(one).retrieve("Anna Calder"),
     )
 
 

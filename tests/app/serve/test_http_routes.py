@@ -205,3 +205,15 @@ def test_disconnected_client_ends_the_answer(path: Path) -> None:
         assert client.get("/search", q="comet").status == 200
         let.set()
         model.left.wait()
+
+
+def test_matched_words_are_marked(tmp_path: Path) -> None:
+    text = "The rain fell on a roof. " * 200 + "It was Ines Calder that found the comet."
+    with Monograph.open(tmp_path / "rain.mono") as archive, serving({"rain": archive}) as client:
+        archive.add([Document(text, id="rain")])
+        (hit,) = client.get("/search", q="the comets that Ines Calder found", k=1).json["files"][0]["hits"]
+    pieces, chunk = hit["pieces"], hit["hit"]["chunk"]
+    assert chunk["start"] > 0
+    assert "".join(piece["text"] for piece in pieces) == chunk["text"]
+    assert all(text[piece["start"] : piece["end"]] == piece["text"] for piece in pieces)
+    assert [piece["text"] for piece in pieces if piece["word"]] == ["Ines", "Calder", "found", "comet"]

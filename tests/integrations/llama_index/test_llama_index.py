@@ -103,13 +103,16 @@ def test_llama_index_retriever_does_not_block_the_event_loop(
     filled: Monograph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = note_threads(monkeypatch, HybridRetriever, "_retrieve")
+    retriever = HybridRetriever(filled, how="dense")
 
     async def ask() -> None:
-        await HybridRetriever(filled).aretrieve("anvil")
-        HybridRetriever(filled).retrieve("anvil")  # where a loop runs already, as in a notebook
+        found = await asyncio.gather(*(retriever.aretrieve("engine and drill") for _ in range(6)))
+        alone = retriever.retrieve("engine and drill")  # where a loop runs already, as in a notebook
+        assert alone
+        assert found == [alone] * 6
 
     asyncio.run(ask())
-    assert [thread == get_ident() for thread in threads] == [False, True]
+    assert [thread == get_ident() for thread in threads] == [False] * 6 + [True]
 
 
 def test_llama_index_retriever_applies_its_filter_and_top_k(filled: Monograph) -> None:
@@ -206,6 +209,11 @@ def test_llama_index_callbacks_see_a_retrieval(filled: Monograph) -> None:
     debug = LlamaDebugHandler(print_trace_on_end=False)
     HybridRetriever(filled, callback_manager=CallbackManager([debug])).retrieve("anvil")
     assert len(debug.get_event_pairs(CBEventType.RETRIEVE)) == 1
+
+
+def test_llama_index_namespaces_have_no_init_module() -> None:
+    for name in ("llama_index", *(f"llama_index.{path.parent.name}" for path in SPACE.glob("*/monograph"))):
+        assert getattr(importlib.import_module(name), "__file__", None) is None, name
 
 
 def test_llamahub_metadata_match_the_classes() -> None:

@@ -275,6 +275,7 @@ def test_citing_engine_returns_the_cited_spans(filled: Monograph) -> None:
 def test_llama_index_tools_pass_the_question_on_unchanged(grown: Monograph) -> None:
     """Trap 6: the framework's own retriever tool would put words around the question."""
     tools = {one.metadata.name: one for one in MonographToolSpec(grown).to_tool_list()}
+    assert set(tools) == {"search", "read", "outline", "entity", "paths", "stats"}
     found = json.loads(tools["search"](query="comet plates", k=1).content)
     assert found["hits"][0]["citation"]["document"] == "d2"
     assert found["hits"][0]["score"] == grown.search("comet plates", 1)[0].relevance

@@ -124,6 +124,13 @@ def test_mcp_replies_keep_to_their_token_limit(opened: Monograph) -> None:
                 assert reply["left_out"] > 0
     short = call(server, "search", query="the telescope in its dome", max_tokens=200)
     assert short["hits"] == [] or short["hits"][0]["cut"]
+    hits = call(server, "search", query="the telescope in its dome", k=50, max_tokens=700)["hits"]
+    assert any(hit["cut"] for hit in hits)
+    for hit in hits:
+        cited = hit["citation"]
+        whole = opened.document(cited["document"]).text[cited["start"] : cited["end"]]
+        assert hit["cut"] == hit["text"].endswith(" […]")
+        assert whole.startswith(hit["text"].removesuffix(" […]"))
     assert "200" in refused(server, "read", document="long", max_tokens=10)
     assert refused(server, "search", query="x", k=1_000)
 

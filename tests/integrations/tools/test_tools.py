@@ -295,6 +295,7 @@ def test_nothing_but_notes_is_changed_or_forgotten(archive: Monograph) -> None:
     call = by_mcp(archive)
     note = json.loads(call("add_note", **NOTE)[1])["document"]
     assert "blank" in call("change_note", note=note, text="  ")[1]
+    assert archive.document(note).text == NOTE["text"]
     (synced,) = [one.id for one in archive.documents() if one.id not in ("given", note)]
     archive.add(
         [
@@ -347,3 +348,4 @@ def test_writing_tools_are_annotated_as_writing(archive: Monograph) -> None:
     said = {one.name: one.annotations for one in listed(archive)}
     assert {name for name, one in said.items() if not one.read_only_hint} == {"add_note", "change_note", "forget_note"}
     assert {name for name, one in said.items() if one.destructive_hint} == {"change_note", "forget_note"}
+    assert (said["add_note"].read_only_hint, said["add_note"].destructive_hint) == (False, False)

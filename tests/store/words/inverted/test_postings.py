@@ -204,8 +204,13 @@ def test_filter_keeps_the_order_of_hits(tmp_path: Path) -> None:
         Document(" ".join(chance.choices(VOCABULARY[:9], k=9)), id=f"{at:04}", metadata={"part": at % 7, "odd": at % 2})
         for at in range(900)
     ]
-    filters: list[dict[str, object]] = [{"part": 3}, {"odd": 1}, {"$document": "0007"}, {"part": 9}]
-    filters.append({"part": 3, "odd": 1})
+    filters: list[dict[str, object]] = [
+        {"part": 3},
+        {"odd": 1},
+        {"part": 3, "odd": 1},
+        {"$document": "0007"},
+        {"part": 9},
+    ]
     with Monograph.open(tmp_path / "some.mono") as archive:
         archive.add(documents)
 
