@@ -344,7 +344,7 @@ def _holds_list(operator: Operator, values: tuple[Scalar, ...], actual: Any) -> 
         return not isinstance(actual, list | dict) and actual in values
     if not isinstance(actual, list | str):
         return False
-    within = [value in actual if isinstance(actual, list) or isinstance(value, str) else False for value in values]
+    within = [(isinstance(actual, list) or isinstance(value, str)) and value in actual for value in values]
     return any(within) if operator == "any" else all(within)
 
 

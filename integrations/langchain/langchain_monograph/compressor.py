@@ -41,4 +41,6 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
 
     def as_runnable(self) -> Runnable[dict[str, Any], list[Document]]:
         """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""
-        return RunnableLambda(lambda given: self.compress_documents(given["documents"], given["query"]))
+        return RunnableLambda(
+            lambda given: self.compress_documents(given["documents"], given["query"]), name="compress"
+        )

@@ -20,7 +20,7 @@ _ANSWERS = "check that it answers outside of Monograph"
 
 @contextmanager
 def _failing(model: str, hint: str) -> Iterator[None]:
-    """Translate any exception that is raised within the context into ModelUnavailable, with a hint."""
+    """Translate any exception within the context into ModelUnavailable with a hint, unless it is one already."""
     try:
         yield
     except ModelUnavailable:

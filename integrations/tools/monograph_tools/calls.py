@@ -63,9 +63,9 @@ def warn_of_problems(report: Report) -> Report:
 
 
 def refuse_unknown(call: str, given: Iterable[str], known: Iterable[str] = ()) -> None:
-    """Raise InputError if one of the given arguments is not known, because an unknown argument may be a filter.
+    """Raise InputError if a given argument is not known, because ignoring it, such as a filter, may change the result.
 
-    ``call`` names the method in the message.
+    ``call`` names the method in the message. ``known`` are the arguments that the method accepts.
     """
     accepted = sorted(known)
     if unknown := sorted(set(given).difference(accepted)):

@@ -336,7 +336,10 @@ def _refuse_key(key: str | None, source: Archive | str | os.PathLike[str]) -> No
 
 
 def whole_documents(handle: FileHandle, names: Iterable[str] | None = None) -> Iterator[Document]:
-    """Yield documents, ordered by uri, then id, or those of ``names`` (ids or uris); close a path's file at the end."""
+    """Yield all documents, ordered by uri, then id, or those whose ids or uris are in ``names``.
+
+    The file of a path is closed at the end. Raises NotFound if a name matches no document, or more than one.
+    """
     # Copy the handle, so that concurrent readers do not close each other's file.
     with contextlib.closing(copy.copy(handle)) as file:
         identifiers = [document.id for document in file.monograph.documents()] if names is None else names

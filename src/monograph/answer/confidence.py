@@ -302,7 +302,8 @@ def confidence(reading: Reading, hits: Sequence[Hit]) -> float:
 def read(reading: Reading, hits: Sequence[Hit]) -> Float64:
     """Return the two features of a question and its hits that :data:`CONFIDENCE` reads: float64 (2,).
 
-    The first is how much of the question's words the hits cover, the second how many of its word sequences they have.
+    The first is how well one passage, or two together, covers the question's words. The second is how many triples of
+    consecutive words of the question one passage has, limited by MOST_RUNS, as a share of it.
     """
     passages, question = list(map(titled, hits)), reading.question
     similarity = reading.nearness(passages)

@@ -107,7 +107,10 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 def _load_whole(
     connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int
 ) -> Overview:
-    """Return the overview of whole documents or of the whole file."""
+    """Return the overview of the ``named`` documents, or of the only document, with their beginnings.
+
+    If no document is named and there are several, return the overview of the whole file.
+    """
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(document_rows) > 1:
@@ -192,8 +195,8 @@ def quotable(
                 text += "\n" if text else ""
                 moved.append(replace(source, start=len(text), end=len(text) + source.end - source.start))
                 text += gists[node].text[source.start : source.end]
-            chunk_ids = list(dict.fromkeys(source.chunk_id for source in moved))
-            result[node] = Summary(row.key.hex(), row.layer, text, tuple(chunk_ids), tuple(moved))
+            quoted = tuple(dict.fromkeys(source.chunk_id for source in moved))
+            result[node] = Summary(row.key.hex(), row.layer, text, quoted, tuple(moved))
         elif row is not None and node in own_words:
             result[node] = Summary(row.key.hex(), row.layer, gists[node].text, chunk_ids_under[node])
     return result

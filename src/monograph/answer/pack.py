@@ -158,7 +158,10 @@ def _score_units(reading: Reading, pieces: Sequence[CitedPiece], cut: float) -> 
 
 
 def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison."""
+    """Return units without the sentences that an earlier unit contains; white space is ignored in the comparison.
+
+    A summary with any new sentence stays whole.
+    """
     seen: set[str] = set()
     result = []
     for unit, spans in zip(units, spans_of_texts([unit.text for unit in units]), strict=True):
@@ -176,7 +179,7 @@ def _drop_repeats(units: Sequence[_Unit], pieces: Sequence[CitedPiece]) -> list[
 
 
 def _read_in_order(pieces: Sequence[CitedPiece]) -> list[_Unit]:
-    """Return all sentences in reading order."""
+    """Return all sentences in reading order: the first sentence of each piece, then the second of each, and so on."""
     positions = []
     for number, piece in enumerate(pieces):
         parts = ((part, *span) for part, piece_part in enumerate(piece.parts) for span in split(piece_part.text))
@@ -270,7 +273,10 @@ def _drop_included(units: Sequence[_Unit], others: Sequence[_Unit]) -> list[_Uni
 
 
 def _shrink(chosen: Sequence[_Unit], pieces: Sequence[CitedPiece], excess: float) -> list[_Unit]:
-    """Return fewer units, or one shorter unit, because the chosen ones take ``excess`` times the budget."""
+    """Return the chosen units without the worst ones, because they take ``excess`` times the budget.
+
+    A unit that is alone is shortened; a summary that is alone is dropped.
+    """
     if len(chosen) > 1:
         return list(chosen[: max(1, min(len(chosen) - 1, int(len(chosen) / excess)))])
     (unit,) = chosen
@@ -303,18 +309,27 @@ def cite(
 ) -> Citation:
     """Return the citation of a piece.
 
-    ``spans`` has, for each part of the piece, the (start, end) of its kept stretches.
+    ``spans`` has, for each part of the piece, the (start, end) of its kept stretches. Without them, nothing is kept.
     """
     hit, summary = piece.hit, piece.hit.summary
     kept_spans = tuple(
         Span(hit.chunk.document_id, part.start + start, part.start + end, part.text[start:end])
-        for part, part_spans in zip(piece.parts, spans, strict=False)
+        for part, part_spans in zip(piece.parts, spans, strict=bool(spans))
         for start, end in part_spans
     )
     if summary is None:
         page = str(hit.metadata.get("page", hit.metadata.get("page_label", "")))
         return Citation(
-            number, hit.title, hit.uri, page, piece.chunks, kept_spans, joined(kept_spans), False, value, hit.valid
+            number,
+            hit.title,
+            hit.uri,
+            page,
+            piece.chunks,
+            kept_spans,
+            joined(kept_spans),
+            summary=False,
+            value=value,
+            valid=hit.valid,
         )
     # A summary cites the spans of documents that its kept part quotes word for word.
     quoted = tuple(
@@ -322,4 +337,4 @@ def cite(
         for source in summary.sources
         if any(start <= source.start and source.end <= end for start, end in chain(*spans))
     )
-    return Citation(number, "", "", "", piece.chunks, quoted, joined(kept_spans), True, value)
+    return Citation(number, "", "", "", piece.chunks, quoted, joined(kept_spans), summary=True, value=value)

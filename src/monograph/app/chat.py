@@ -43,7 +43,7 @@ class Chat:
             if as_json and line:
                 self._answer_as_json(line)
             elif line.startswith("/"):
-                self._command(*line.partition(" ")[::2])
+                self._command(line)
             elif line:
                 self._answer(line)
 
@@ -71,7 +71,8 @@ class Chat:
     def _add_turn(self, question: str, answer: Answer) -> None:
         self._turns = [*self._turns, Turn(question, answer)][-REMEMBERED:]
 
-    def _command(self, name: str, argument: str) -> None:
+    def _command(self, entered: str) -> None:
+        name, _, argument = entered.partition(" ")
         if name not in ("/sources", "/open", "/why", "/new"):
             output.print_line(_HELP)
         elif name == "/new":

@@ -71,7 +71,7 @@ def evaluate(
     hows = how or DEFAULT_HOWS
     if file is not None:
         questions = _questions(dataset, queries, file)
-        with opened(file, create=False, reranker=reranker) as archive:
+        with opened(file, reranker=reranker) as archive:
             results = run.compare(archive, resolve(questions, archive.documents(), str(archive.path)), hows, k)
         name = dataset.resolve().name if dataset is not None else queries.name if queries is not None else ""
     elif dataset is not None:

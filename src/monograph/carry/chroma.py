@@ -60,7 +60,7 @@ def opened(folder: Path, name: str = "") -> Store:
 
 @contextmanager
 def _translate_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of Chroma that the block raises into SourceDamaged, also panics, which are BaseException only."""
+    """Turn errors of Chroma in the block into SourceDamaged, also its panics, which are no subclass of Exception."""
     try:
         yield
     except (MonographError, KeyboardInterrupt, SystemExit, GeneratorExit, MemoryError):

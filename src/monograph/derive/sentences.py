@@ -91,7 +91,7 @@ def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of ``sentences``, divided at line ends. No span begins or ends with white space."""
+    """Yield the spans of ``sentences``, divided at line ends that end a sentence, without white space around."""
     for begin, end in sentences:
         start = begin
         for newline in _NEWLINE.finditer(text, begin, end) if text.find("\n", begin, end) >= 0 else ():

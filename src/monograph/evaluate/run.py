@@ -19,8 +19,8 @@ CURVE = 10
 """Recall is computed for each k from 1 to this value."""
 
 CHUNKS_A_DOCUMENT = 4
-"""Number of chunks that are requested at first for each wanted document. If the chunks are of too few documents, the
-number is doubled, and again."""
+"""Number of chunks that are requested at first for each wanted document. While the chunks are of too few documents,
+the number is doubled."""
 
 MOST_CHUNKS = 400
 

@@ -152,7 +152,10 @@ class CooccurrenceGraph:
         return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
     def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
-        """Return (source, target, bond). The direction is the one in which most relations lead, by strength."""
+        """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
+
+        Relations that a language model found count by their strength, asserted relations count 1.
+        """
         small, big = sorted((node, other), key=self.nodes.id)
         forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
         forward += sum(1 if ahead else -1 for ahead in bond.told.values())
@@ -206,7 +209,7 @@ class CooccurrenceGraph:
 
 
 def _pair_entities(chunk_names: Sequence[ChunkName]) -> Iterator[tuple[EntityNode, EntityNode]]:
-    """Yield the pairs of entities that share a sentence."""
+    """Yield the pairs of entities that share a sentence; in a crowded sentence, only those near each other."""
     sentences: dict[int, dict[EntityNode, None]] = {}
     for name in chunk_names:
         for sentence in {name.first, name.second} - {NO_SENTENCE}:

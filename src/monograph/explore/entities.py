@@ -246,7 +246,7 @@ def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan
 
 
 def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
-    """Return one spelling of each name of an entity, the most frequent name first."""
+    """Return one spelling of each name of an entity, the most frequent name first; names that no chunk has are last."""
     ranked = []
     for name_row in nodes.members.get(node.head, ()):
         forms = written.full.get(name_row.row, Counter())

@@ -76,7 +76,7 @@ def _list_documents(documents: Sequence[str]) -> str:
 
 
 def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
-    """Return the spelling of each name, by key."""
+    """Return the spelling of each name, by key: that of its first chunk, else that of a title, else the key."""
     key_set = set(keys)
     rows = names.rows(state.names, key_set)
     itself = {row: row for row in rows.values()}
@@ -120,7 +120,7 @@ def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
 
 
 def _load_undone(state: GraphState, keys: Sequence[str] | None) -> list[Merge]:
-    """Return the merges that a user has undone."""
+    """Return the merges that a user has undone: all, or those in which a name of ``keys`` takes part."""
     pairs = {
         tuple(sorted(pair, key=lambda key: (-len(key.split()), -len(key), key)))
         for pair in names.cannot_link(state.names)

@@ -75,7 +75,7 @@ def whole(state: GraphState) -> Neighbourhood:
 def _expand(
     graph: CooccurrenceGraph, centre: Sequence[EntityNode], hops: int, most: int
 ) -> tuple[list[list[EntityNode]], int]:
-    """Return (entities of each hop, number of linked entities that were left out)."""
+    """Return (entities of each hop, the centre first; number of linked entities that were left out)."""
     levels, visited, remaining, cut = [list(centre)], set(centre), most, 0
     hops = min(hops, most)  # So that each hop has room for at least one entity.
     for hop in range(hops):
@@ -99,7 +99,10 @@ def _rank_chunks(
     shown: Sequence[EntityNode],
     links: Sequence[tuple[EntityNode, EntityNode, Link]],
 ) -> list[int]:
-    """Return the rows of the chunks that name any of the entities ``shown``, best first."""
+    """Return the rows of the chunks that name any of the entities ``shown``: first those that name the centre.
+
+    Otherwise they are ordered by the sum of the surprises of their links; links of the centre count twice.
+    """
     nodes, shown_set, centre_set = graph.nodes, set(shown), set(centre)
     named = {chunk: {name.node for name in chunk_names} & shown_set for chunk, chunk_names in nodes.seen.items()}
     scores = {chunk: 0.0 for chunk, named_nodes in named.items() if named_nodes}

@@ -25,7 +25,8 @@ def routes(parts: Sequence[Neighbourhood], starts: set[str], ends: set[str], hop
             neighbours[target].append(source)
     # The number of links from each entity to the nearest end, for the entities that reach one.
     distances = dict.fromkeys(sorted(ends & set(entities)), 0)
-    for name in (waiting := list(distances)):
+    waiting = list(distances)
+    for name in waiting:  # It grows as the entities are visited.
         for other in neighbours[name]:
             if other not in distances:
                 distances[other] = distances[name] + 1

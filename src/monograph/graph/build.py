@@ -24,7 +24,7 @@ from monograph.values import Extraction, Mention
 
 MOST_LINKS = 1_024
 _LEAD = 12
-"""Largest offset, in characters, at which the name may start with which a document is said to begin."""
+"""Largest offset, in characters, of a name with which a document is said to begin."""
 
 _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "code"))
 
@@ -100,8 +100,11 @@ def document_part(
         # Add the days that the text gives relative to the document's own day.
         days = [] if own_date is None else days_near(text, own_date)
         near = [Mention(day, "date", offset, offset) for offset, day in days]
-        mentions = sorted((*extraction.mentions, *near), key=lambda mention: mention.start) if near else ()
-        dated.append(replace(extraction, mentions=tuple(mentions)) if near else extraction)
+        if near:
+            mentions = sorted((*extraction.mentions, *near), key=lambda mention: mention.start)
+            dated.append(replace(extraction, mentions=tuple(mentions)))
+        else:
+            dated.append(extraction)
     named = chunk_names(texts, [extraction.mentions for extraction in dated], cannot_link)
     related = any(extraction.relations for extraction in extractions)
     persons = full_names([extraction.mentions for extraction in extractions], cannot_link) if related else {}
@@ -136,7 +139,7 @@ def _build_links(
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:
-    """Return the names that a document is about."""
+    """Return the names that a document is about: the name and days in its title, the name that its text begins with."""
     subjects = []
     key, qualifier = title_of(title)
     if key:
@@ -155,7 +158,7 @@ def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subje
 
 
 def _abbreviates(short: str, full: str) -> bool:
-    """Return whether a short name consists of the initials of a longer name, in capitals."""
+    """Return whether a short name is the initials of a longer name's words, or of its capitalised words."""
     letters = [character for character in short if character.isalpha()]
     if not 2 <= len(letters) <= 10 or not all(character.isupper() for character in letters):
         return False

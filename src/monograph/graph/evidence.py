@@ -108,8 +108,8 @@ def read_in_context(chances: Float64, cosines: Float64) -> Float64:
     """Return the probabilities of chunks, updated by their cosines to the question in context, float64 (n,).
 
     ``chances`` has the probabilities before, and ``cosines`` the cosines; both are float64 (n,), with n above 0. The
-    odds of the chunk with the highest cosine stay the same. The odds of each other chunk fall, by how much lower its
-    cosine is. So a probability near 1 changes little, and one near 0.5 changes much.
+    odds of the chunk with the highest cosine stay the same. The lower the cosine of another chunk, the more its odds
+    fall. So a probability near 1 changes little, and one near 0.5 changes much.
     """
     certain = np.clip(chances, LOWEST, _HIGHEST)
     logarithms = np.log(certain) - np.log1p(-certain) + IN_CONTEXT * (cosines - cosines.max())

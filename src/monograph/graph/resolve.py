@@ -119,7 +119,10 @@ def _initials(key: str) -> str:
 
 
 def _singular(candidate: Candidate, by_key: dict[str, Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the singular of a plural, reason); None if no name in use is its singular."""
+    """Return (the singular of a plural, reason): solar panels → solar panel, but not John Williams → John William.
+
+    Return None if no name in use is its singular.
+    """
     for key in _list_singulars(candidate.key):
         if key in by_key and not (candidate.person or by_key[key].person):
             return by_key[key], "plural"
@@ -134,7 +137,10 @@ def _list_singulars(key: str) -> tuple[str, ...]:
 
 
 def _fuller(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only longer name that this name shortens, reason); None if no longer name fits, or several."""
+    """Return (the only longer name that this name shortens, reason): J. Smith → John Smith.
+
+    Return None if no longer name fits, or several do.
+    """
     words = candidate.key.split()
     if not _is_shortened(words):
         return None
@@ -163,7 +169,10 @@ def is_plain(words: Sequence[str]) -> bool:
 
 
 def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
-    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``."""
+    """Return the reason why a name may be a short form of a longer name: ``initials`` or ``middle name``.
+
+    It is empty if the name is no short form.
+    """
     if list(words) == list(longer) or words[-1] != longer[-1] or not is_plain(longer) or len(longer) > 5:
         return ""
     given, full = words[:-1], longer[:-1]
@@ -182,7 +191,10 @@ def _shortens(words: Sequence[str], longer: Sequence[str]) -> str:
 
 
 def _respelt(candidate: Candidate, group: Sequence[Candidate]) -> tuple[Candidate, str] | None:
-    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None."""
+    """Return (the only name of almost the same spelling and meaning that precedes this name, reason); else None.
+
+    Names that a document is about precede the others; both are in order of key.
+    """
     if len(candidate.key) < _SHORTEST_SPELLING or has_digit(candidate.key):
         return None
     place = (not candidate.subject, candidate.key)
@@ -258,7 +270,10 @@ def _ratio(first: str, second: str) -> float:
 
 
 def _cosine(first: bytes, second: bytes) -> float:
-    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs)."""
+    """Return the cosine of two vectors from their signs, estimated as cos(pi x share of differing signs).
+
+    It is 1 if a vector is empty, or if their sizes differ: then the spelling alone decides.
+    """
     if not first or len(first) != len(second):
         return 1.0
     differing = (int.from_bytes(first, "big") ^ int.from_bytes(second, "big")).bit_count()

@@ -105,7 +105,10 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
 
 
 def _store(pipeline: Pipeline, batch: Sequence[Taken | Problem], forgets: bool) -> Report:
-    """Store imported documents; problems in the batch are added to the report."""
+    """Store imported documents; problems in the batch are added to the report.
+
+    Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
+    """
     records = [item for item in batch if isinstance(item, Taken)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector

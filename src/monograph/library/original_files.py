@@ -137,7 +137,10 @@ class Pages:
 
 
 def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
-    """Return the path of the file that a document was read from, and the synced root that has the file."""
+    """Return the path of the file that a document was read from, and the synced root that has the file.
+
+    Raises SourceMissing if the document was not read from a file, or, in a view, if the file has changed since.
+    """
     with file.database.read() as connection:
         stored = _find_file(connection, lookup.only(connection, name))
     if stored is not None:
@@ -150,8 +153,11 @@ def _locate(file: OpenFile, name: str) -> tuple[Path, Root]:
 def _find_file(connection: Connection, row: documents.DocumentRow) -> tuple[sources.SourceRow, int, Root, Path] | None:
     """Return (source file of a document, number of documents read from that file, its synced root, its path)."""
     stored = sources.of_document(connection, row.row)
-    root = stored and next((root for root in sources.roots(connection) if root.name == stored[0].root), None)
-    return (*stored, root, text_to_path(root.path(stored[0].uri))) if stored and root else None
+    if stored is None:
+        return None
+    source, count = stored
+    root = next((root for root in sources.roots(connection) if root.name == source.root), None)
+    return None if root is None else (source, count, root, text_to_path(root.path(source.uri)))
 
 
 def _compare_state(path: Path, source: sources.SourceRow) -> tuple[OriginalState, int]:

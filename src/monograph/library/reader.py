@@ -436,6 +436,7 @@ class Writable(Reader):
         report = self._file.whole.forgetting(work, forget, strict=strict)
         if self._file.guard is None:
             return report
+        # In a view, these counts would reveal contents outside of the view.
         return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
 
 

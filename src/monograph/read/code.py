@@ -52,7 +52,7 @@ def read_code(opened: Opened) -> Items:
 
 
 def _definitions(text: str) -> Iterator[Heading]:
-    """Yield a heading for each definition. Its level is the indentation, in characters."""
+    """Yield a heading for each definition, from the comments and decorators above it. Its level is the indentation."""
     start = above = 0
     attached = False
     for line in text.split("\n"):

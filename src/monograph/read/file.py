@@ -277,7 +277,7 @@ def _path_if_outside(real: str, home: str) -> str | None:
 
 
 def _is_inside(path: Path, root: Root, descriptor: int) -> bool:
-    """Return whether an open file is in its root; False if that cannot be decided."""
+    """Return whether an open file is in its root; False if unknown. Raises SourceUnreadable if a link led out of it."""
     folder = text_to_path(root.place)
     if root.follow_links or path == folder:
         return True

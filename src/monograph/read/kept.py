@@ -91,7 +91,10 @@ class Kept:
 
 
 def _encode(image: Image, data: bytes) -> tuple[bytes, str, int]:
-    """Return (bytes of a picture file, media type, number of pixels)."""
+    """Return (bytes of a picture file, media type, number of pixels).
+
+    The file is ``data``, the picture's own, if it fits; else an upright, smaller PNG or JPEG.
+    """
     from PIL import ImageOps
 
     fits = max(image.size) <= MOST_SIDE and 0 < len(data) <= MOST_BYTES

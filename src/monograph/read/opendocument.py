@@ -34,32 +34,32 @@ def read_odp(opened: Opened) -> Items:
 
 def _read(opened: Opened, form: str) -> Items:
     composer, pictures = Composer(), Pictures(opened)
-    archive = unpacked(opened)
     slides = 0
-    stack = [xml_of(archive, "content.xml")]
-    while stack:
-        opened.check_time()
-        element = stack.pop()
-        if element.tag in _SKIPPED:
-            continue
-        if element.tag == _TEXT + "h":
-            level = element.get(_TEXT + "outline-level", "1")
-            composer.heading(int(level) if level.isdigit() else 1, _paragraph_text(element))
-        elif element.tag == _TEXT + "p":
-            composer.add(_paragraph_text(element))
-        elif element.tag == _TABLE + "table":
-            rows = (row.findall(_TABLE + "table-cell") for row in element.iter(_TABLE + "table-row"))
-            add_table(
-                composer, ([" ".join(map(_paragraph_text, cell.iter(_TEXT + "p"))) for cell in row] for row in rows)
-            )
-        else:
-            if element.tag == _DRAW + "page":
-                slides += 1
-                composer.place(Place(0, slide=slides, boundary=True))
-            stack.extend(reversed(element))
-        if element.tag in _SHOWING:
-            for image in element.iter(_DRAW + "image"):
-                composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
+    with unpacked(opened) as archive:
+        stack = [xml_of(archive, "content.xml")]
+        while stack:
+            opened.check_time()
+            element = stack.pop()
+            if element.tag in _SKIPPED:
+                continue
+            if element.tag == _TEXT + "h":
+                level = element.get(_TEXT + "outline-level", "1")
+                composer.heading(int(level) if level.isdigit() else 1, _paragraph_text(element))
+            elif element.tag == _TEXT + "p":
+                composer.add(_paragraph_text(element))
+            elif element.tag == _TABLE + "table":
+                rows = (row.findall(_TABLE + "table-cell") for row in element.iter(_TABLE + "table-row"))
+                add_table(
+                    composer, ([" ".join(map(_paragraph_text, cell.iter(_TEXT + "p"))) for cell in row] for row in rows)
+                )
+            else:
+                if element.tag == _DRAW + "page":
+                    slides += 1
+                    composer.place(Place(0, slide=slides, boundary=True))
+                stack.extend(reversed(element))
+            if element.tag in _SHOWING:
+                for image in element.iter(_DRAW + "image"):
+                    composer.add(pictures.words(part_of(archive, image.get(_LINK, ""))))
     document = composer.document(opened, opened.metadata(form))
     yield from pictures.after(document)
 

@@ -125,7 +125,7 @@ def _read_page(
 
 
 def _page_marks(page: pypdfium2.PdfPage, images: Iterator[Any], opened: Opened, pictures: Pictures) -> Iterator[str]:
-    """Yield for each picture on a page that has text the mark that stands for it; "" for a skipped picture.
+    """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
     A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that
     cannot be drawn is skipped too.

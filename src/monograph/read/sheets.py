@@ -141,7 +141,10 @@ def number(value: float, code: str) -> str:
 
 
 def _plain_text(value: Any) -> str:
-    """Return the text of a cell's value without a number format."""
+    """Return the text of a cell's value without a number format.
+
+    A float has at most 15 digits and no ``.0``. A point in time at midnight is a date only.
+    """
     if value is None:
         return ""
     if isinstance(value, bool):

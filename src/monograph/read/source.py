@@ -1,4 +1,4 @@
-"""Input and output types of readers. The input is a file's bytes with address, limits and clock."""
+"""Input and output types of readers: a file's bytes with address, limits and clock, and the items found in them."""
 
 from __future__ import annotations
 

@@ -67,7 +67,10 @@ def _paragraph_text(paragraph: Any) -> str:
 
 
 def _table_rows(table: Any) -> Iterator[list[str]]:
-    """Yield the cells of each row of a table. The text of a nested table is part of the cell that contains it."""
+    """Yield the cells of each row of a table. Empty cells follow a cell over several columns.
+
+    The text of a nested table is part of the cell that contains it.
+    """
     from docx.oxml.ns import qn
 
     for row in table._tbl.iterchildren(qn("w:tr")):

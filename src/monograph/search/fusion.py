@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from monograph.values import Effort, Float32, Path
 
 POOL = 100
-"""Number of candidates that each retriever passes to a fusion; k, if k is larger. It does not grow with smaller k
-because scores are relative to the candidates, and a request for more hits must not change the first hits."""
+"""Number of candidates that each retriever passes to a fusion; k, if k is larger. It is the same for every smaller
+k, because scores are relative to the candidates, and a request for more hits must not change the first hits."""
 
 LIFTS = {"exact": 1000.0, "phrase": 2.0}
 """Value added to the score of a chunk that contains all codes of the query (``exact``), or all its quoted phrases

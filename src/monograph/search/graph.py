@@ -130,7 +130,7 @@ def _rank_hits(
 
 
 def _load_paths(walk_state: Walk, best: Sequence[int]) -> tuple[dict[int, LoadedChunk], dict[int, Path]]:
-    """Return (loaded chunks by row, paths by row of the chunk that they lead to)."""
+    """Return (loaded chunks, most probable path to each chunk that was reached over the graph), both by chunk row."""
     ways = {row: way for row in best if (way := _find_way(walk_state, row)) is not None}
     where: dict[int, int] = {}
     for way in ways.values():
@@ -170,7 +170,7 @@ class _Way:
 
 
 def _find_way(walk_state: Walk, row: int) -> _Way | None:
-    """Return the most probable path to a chunk."""
+    """Return the most probable path to a chunk; None for a chunk found by itself."""
     links: list[tuple[int, int]] = []
     current, chance = row, walk_state.scores.own(row)
     passed = {row}

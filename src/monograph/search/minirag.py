@@ -117,7 +117,10 @@ def search(reader: Reader, query: Query) -> list[Hit]:
 
 
 def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Question) -> dict[int, float]:
-    """Return the starting entities: the similarity of each to a name of the question, by row."""
+    """Return the starting entities: the similarity of each to a name of the question, by row.
+
+    It is 1 for an entity that has a name of the question.
+    """
     asked_names = [named.name for named in question.names[:MOST_ASKED]]
     similarities = {name.head: 1.0 for name in asked_names}
     texts = list(dict.fromkeys([*(name.key for name in asked_names), *map(key_of, question.unknown)]))[:MOST_ASKED]
@@ -136,7 +139,10 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
 
 
 def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
-    """Return the shortest path to each favoured chunk, by the chunk's row."""
+    """Return the shortest path to each favoured chunk, by the chunk's row; of equally short ones, the highest score.
+
+    A path ends at the first entity on it that the chunk names.
+    """
     naming: dict[int, list[int]] = {}
     for chunk, entities in part.named.items():
         for entity in entities:
@@ -150,7 +156,7 @@ def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dic
 
 
 def _score_descriptions(snapshot: Reader, embedder: Embedder, rows: Iterable[int], vector: Float32) -> dict[int, float]:
-    """Return the cosine of each chunk with its descriptions to the query, by row."""
+    """Return the cosine of each chunk that has descriptions, embedded with them, to the query, by row."""
     described = {}
     for row, descriptions in snapshot.descriptions(rows).items():
         if text := "\n".join(dict.fromkeys(filter(None, descriptions))):
@@ -214,9 +220,10 @@ def best_paths(
     for _ in range(beam.length):
         longer: list[tuple[int, tuple[int, ...]]] = []
         for value, nodes in nsmallest(beam.width, level):
-            for other in graph.neighbours[nodes[-1]]:
+            last = nodes[-1]
+            for other in graph.neighbours[last]:
                 if other not in nodes:
-                    gain = key.get((min(nodes[-1], other), max(nodes[-1], other)), 0) + (other in answers)
+                    gain = key.get((last, other) if last < other else (other, last), 0) + (other in answers)
                     longer.append((value - gain, (*nodes, other)))
         level = nsmallest(max(beam.width, beam.kept), longer)
         extended += level

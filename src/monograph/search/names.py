@@ -146,7 +146,7 @@ class LinkRequest:
                     tuple([subject.documents**-0.5 for subject in about]),
                     tuple([chunk for chunk in distinct if chunk not in documents]),
                 )
-            elif distinct:  # So it is with nearly all entities.
+            elif distinct:  # The case of nearly all entities.
                 links[head] = Leads((), (), (), distinct)
         return links
 

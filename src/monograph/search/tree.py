@@ -36,7 +36,10 @@ def search(reader: Reader, query: Query, detail: float | None, budget: int | Non
 
 
 def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[tuple[int, int]]:
-    """Return (kind, position in the ranking of that kind) of at most k hits, best first."""
+    """Return (kind, position in ``rankings[kind]``) of at most k hits, best first.
+
+    Kind 0 is a chunk, 1 a summary. At equal scores the chunk comes before the summary.
+    """
     counts = [k, k]
     if detail is not None:
         counts = [round(detail * k), k - round(detail * k)]
@@ -54,8 +57,9 @@ def _choose(rankings: Sequence[Ranking], k: int, detail: float | None) -> list[t
 def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tuple[int, int]]) -> list[Hit]:
     rows = [(kind, rankings[kind].rows[index]) for kind, index in chosen]
     summaries = reader.summaries([row for kind, row in rows if kind])
+    nearest_chunks = {node: chunk for node, (_, chunk) in summaries.items()}
     # The chunk that each hit shows: itself, or the one nearest to the summary.
-    shown = [row if not kind else summaries[row][1] if row in summaries else None for kind, row in rows]
+    shown = [nearest_chunks.get(row) if kind else row for kind, row in rows]
     loaded, _ = reader.show(dict.fromkeys(row for row in shown if row is not None))
     hits: list[Hit] = []
     for (kind, index), (_, row), chunk_row in zip(chosen, rows, shown, strict=True):
@@ -72,7 +76,10 @@ def _load_hits(reader: Reader, rankings: Sequence[Ranking], chosen: Sequence[tup
 
 
 def _fit_budget(hits: list[Hit], budget: int, detail: float | None) -> list[Hit]:
-    """Return the hits that fit into ``budget`` tokens, in the same order."""
+    """Return the hits that fit into ``budget`` tokens, in the same order.
+
+    With ``detail``, chunks and summaries first get their own shares of the tokens; the rest then goes to any hit.
+    """
     tokens = count_tokens([hit.text for hit in hits])
     kept: set[int] = set()
     shares: list[tuple[bool | None, int]] = [(None, budget)]

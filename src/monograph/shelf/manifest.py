@@ -248,7 +248,7 @@ def missing(storage: Storage, names: Iterable[ObjectName]) -> list[str]:
 
 
 def _is_stored(storage: Storage, name: str, data: bytes) -> bool:
-    """Whether the object ``name`` in storage has exactly these bytes."""
+    """Whether the object ``name`` has exactly these bytes: a client that retries may find the object that it put."""
     try:
         return storage.read(name, len(data)) == data
     except (ObjectDamaged, ObjectMissing):

@@ -27,10 +27,11 @@ def full(clauses: int) -> np.dtype[np.void]:
     """Return the dtype of a chunk's full record, for a graph search; ``clauses`` is the question's number of clauses.
 
     Fields:
-    those of :data:`monograph.search.reader.EVIDENCE`;
-    ``first``: the first 8 bytes of the chunk's id, which are enough to order nearly all chunks;
-    ``vector``: whether the chunk has a vector;
-    ``cosines``: cosines of this vector to the vectors of the clauses, float32 (clauses,).
+
+    - those of :data:`monograph.search.reader.EVIDENCE`;
+    - ``first``: the first 8 bytes of the chunk's id, which are enough to order nearly all chunks;
+    - ``vector``: whether the chunk has a vector;
+    - ``cosines``: cosines of this vector to the vectors of the clauses, float32 (clauses,).
     """
     return np.dtype([*EVIDENCE.descr, ("first", "S8"), ("vector", "?"), ("cosines", "<f4", (clauses,))])
 

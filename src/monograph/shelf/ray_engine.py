@@ -118,7 +118,10 @@ class Lost(Exception):
 
 
 def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
-    """Decorate a function so that it returns its result as pickled bytes."""
+    """Decorate a function so that it returns its result, or the MonographError or Lost that it raised, pickled.
+
+    Ray would wrap an error in an error of its own.
+    """
 
     @wraps(work)
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
@@ -132,7 +135,7 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
 
 
 def _wait_for_result(ref: Any, shard: int) -> Any:
-    """Wait for a Ray call of a shard, and return its result or raise the exception that it returned."""
+    """Wait for a Ray call of a shard, and return its result or raise its error; Lost if its process died for good."""
     ray = ray_module()
     try:
         result = pickle.loads(ray.get(ref))  # noqa: S301 - of our own processes
@@ -280,7 +283,10 @@ class OnRay:
             self._actors.clear()
 
     def _collect_answers(self, calls_by_shard: Mapping[int, Call], seconds: float) -> dict[int, Any]:
-        """Run calls on shards, and return the results by shard."""
+        """Run calls on shards, and return the results by shard.
+
+        One replica of each group is called, and after each PATIENCE seconds without an answer the next one as well.
+        """
         deadline, first = time.monotonic() + seconds, next(self._turn)
         groups = self._group_calls(calls_by_shard)  # Groups without an answer yet.
         pending: dict[Any, int] = {}  # The group of each pending call.

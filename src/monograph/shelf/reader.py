@@ -106,7 +106,11 @@ class ShelfReader:
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: Allowed
     ) -> dict[str, list[tuple[int, float]]]:
-        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases."""
+        """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases.
+
+        Returns for each code or phrase (row, worth) of the CANDIDATES chunks with the lowest ids that contain it,
+        ascending by row.
+        """
         cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
         missing = [word for word in words if word not in cached]
         small = [word for word in function_words if word not in cached and word not in common]
@@ -209,7 +213,7 @@ class ShelfReader:
         return dict(zip(named_texts, self.names.starts(list(named_texts.values())), strict=True))
 
     def _find_name_rows(self, keys: Sequence[str]) -> list[int]:
-        """Return the catalogue's row of each key of a name, in order."""
+        """Return the catalogue's row of each key, in order; 0 for an unknown key, which only a wrong shard has."""
         rows_by_key = stored_names.rows(self.names.connection, keys)
         return [rows_by_key.get(key, 0) for key in keys]
 

@@ -151,7 +151,10 @@ class ShardReader(GraphState):
     def _bm25(
         self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
     ) -> list[tuple[int, float]]:
-        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them."""
+        """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them.
+
+        ``of_all`` has the counts of words over all shards.
+        """
         connection = self.connection
         loaded = postings.read(connection, words, (), of_all.chunks + 1, self.snapshot.cache.counted)
         if loaded is not None:
@@ -185,7 +188,10 @@ class ShardReader(GraphState):
         return ShardPool(lexical, dense, subjects, named, records)
 
     def _pack_records(self, rows: Sequence[int], words: Words | None = None, clauses: Float32 | None = None) -> bytes:
-        """Return the bytes of one record for each chunk; the rows must be distinct."""
+        """Return the bytes of one record for each chunk: full with the question's words, otherwise short.
+
+        The rows must be distinct.
+        """
         ids = self.snapshot.ids(rows)
         names = [ids.get(row, "") for row in rows]
         if words is None:
@@ -252,7 +258,10 @@ class ShardReader(GraphState):
         return keys, {row: (replace_names(named, positions), links) for row, (named, links) in linked.items()}
 
     def _index_names(self, rows: Sequence[Sequence[int]]) -> tuple[dict[int, int], tuple[str, ...]]:
-        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index)."""
+        """Number the distinct names in lists of name rows: return ({row of name: index}, keys in order of index).
+
+        The key of a missing name is "".
+        """
         distinct = dict.fromkeys(row for part in rows for row in part)
         loaded = names.load(self.connection, distinct)
         keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])

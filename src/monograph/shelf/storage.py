@@ -261,9 +261,10 @@ def storage_at(url: str | os.PathLike[str], create: bool = False) -> Storage:
     """Return the storage at an address. If ``create`` is True, a missing folder is created.
 
     The address of a folder is its path or ``file:///path``. The address of a bucket is ``s3://bucket/path``, ``gs://``
-    or ``az://``.
-    Credentials for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on). Raises InputError if the
-    address is invalid, or the folder is missing or cannot be created, and MissingExtra without obstore.
+    or ``az://``. Credentials for a bucket come from the environment (``AWS_ACCESS_KEY_ID`` and so on).
+
+    Raises InputError if the address is invalid, or the folder is missing or cannot be created, and MissingExtra if
+    obstore is not installed.
     """
     text = os.fspath(url)
     parts = _split_address(text) if "://" in text else None

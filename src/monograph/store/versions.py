@@ -263,7 +263,7 @@ def drop_extractions(connection: Connection) -> None:
 
 
 def _compute_checksum(connection: Connection, number: int) -> int:
-    """Compute the content checksum of a previous version."""
+    """Compute the content checksum of a previous version. It is the same as the one that its document had."""
     query = f"SELECT {documents.SEALED}, CAST(text AS BLOB) FROM versions WHERE version = ?"  # noqa: S608
     *fields, text = connection.execute(query, (number,)).fetchone()
     chunks_query = f"""SELECT {documents.SEALED_CHUNK} FROM version_chunks AS c LEFT JOIN memo AS m ON m.memo = c.vector

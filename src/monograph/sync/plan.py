@@ -147,7 +147,7 @@ def _scan_path(database: Database, path: str, named: Mapping[str, Root], follow_
     walk = _FolderWalk(replace(found_root.root, follow_links=follow))
     files = walk.all(text_to_path(path))
     found_root = roots.find(database, path, files, others)
-    if follow_links is None and found_root.root.follow_links and not follow:
+    if follow_links is None and found_root.root.follow_links and not follow:  # It is a moved root.
         follow = True
         walk = _FolderWalk(found_root.root)
         files = walk.all(text_to_path(path))

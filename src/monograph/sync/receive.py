@@ -145,7 +145,7 @@ def _make_write_error(path: Path, error: OSError) -> Exception:
 
 
 def _resolve_folder(root: Root, below: str) -> Path:
-    """Return the path of the folder ``below``, which is relative to a root."""
+    """Return the path of the folder ``below`` a root. Raises InputError if it is invalid, missing or outside."""
     root_path = text_to_path(root.place)
     parts = arguments.text(below, "the folder").split("/") if below else []
     if any(not part or part in (".", "..") or "\0" in part or "\\" in part for part in parts):

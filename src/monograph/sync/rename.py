@@ -45,7 +45,10 @@ def same_vectors(database: Database, embedder: str, plan: Plan) -> dict[bytes, i
 
 
 def _pair_keys(connection: Connection, embedder: str, old: str, new: str) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the memo keys (under the new name, under the old name) of the vectors of a renamed file's chunks."""
+    """Yield the memo keys (under the new name, under the old name) of the vectors of a renamed file's chunks.
+
+    Documents whose title is not the file's name are left out: their keys stay the same.
+    """
     before, after = PurePosixPath(old).stem, PurePosixPath(new).stem
     source = sources.rows(connection, [old]).get(old)
     for row in documents.of_source(connection, source) if source is not None else ():

@@ -244,7 +244,7 @@ def node_texts(connection: Connection, rows: Collection[store.NodeRow]) -> dict[
 
 
 def _require_unchanged(connection: Connection, draft: TreeDraft) -> None:
-    """Raise TreeOvertaken if the stored tree has changed since the draft was begun."""
+    """Raise TreeOvertaken if the stored tree has changed since the draft was begun, unless the draft replaces it."""
     if draft.planes is None and (store.version(connection) != draft.version or store.stale_leaves(connection)):
         raise _overtaken_error(connection)
 
@@ -293,7 +293,7 @@ def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Se
 def _make_finder(
     connection: Connection, draft: TreeDraft, dimension: int, nodes: Sequence[TreeNode]
 ) -> Callable[[Segment, Float32], int]:
-    """Return a function that returns the row of the chunk nearest to a summary."""
+    """Return a function of a segment and its summary's vector that returns the row of the nearest node's chunk."""
     draft_nodes = {draft_node.node.row: draft_node for draft_node in draft.fresh[draft.layer]}
     rows = store.load(connection, [node.row for node in nodes if node.row > 0])
     chunk_rows = {node: row.chunk for node, row in rows.items() if row.chunk is not None}
@@ -347,7 +347,10 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
 
 
 def _replace_leaves(connection: Connection, draft: TreeDraft, planes: Planes) -> dict[int, int]:
-    """Replace the stored tree by the lowest layer of a draft with new planes."""
+    """Replace the stored tree by the lowest layer of a draft with new planes.
+
+    Return the stored row of each of its nodes, by the node's row in the draft.
+    """
     memos_by_chunk = {draft_node.nearest: draft_node.made.vector.row for draft_node in draft.fresh[0]}
     store.begin(connection, planes.to_bytes())
     update_leaves(connection)

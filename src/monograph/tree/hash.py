@@ -146,7 +146,7 @@ def _find_direction(vectors: Float64) -> Float64:
 
 
 def _find_principal(vectors: Float64, count: int) -> Float64:
-    """Return ``count`` principal directions of vectors, the largest variance first."""
+    """Return ``count`` principal directions, the largest variance first; repeated if there are fewer dimensions."""
     dimension = vectors.shape[1]
     centred = vectors - vectors.mean(axis=0) if len(vectors) else np.zeros((1, dimension))
     _, eigenvectors = np.linalg.eigh(centred.T @ centred)
@@ -163,7 +163,7 @@ def _round_directions(directions: Float64) -> Int16:
 
 
 def _round_vectors(vectors: Float32) -> Float64:
-    """Return unit vectors rounded to integers."""
+    """Return unit vectors rounded to integers, so that products with planes are exact in any order of summation."""
     return np.round(np.clip(vectors.astype(np.float64), -1.0, 1.0) * _SCALE)
 
 

@@ -25,9 +25,9 @@ _ROUNDING = 2e-6
 def faults(
     connection: Connection, recipe: TreeRecipe | None, embedder: str = "", passed_over: Collection[int] = ()
 ) -> Iterator[str]:
-    """Yield a message for each fault of the tree. Segments that wait for a summary are no fault.
+    """Yield a message for each fault of the first kind that is found. Segments that wait for a summary are no fault.
 
-    Faults are looked for kind by kind, from the planes to the segments. Only the first kind that is found is reported.
+    Faults are looked for kind by kind, from the planes of the tree to the segments.
     ``recipe`` has the settings of the tree; None if the file has no summarizer yet.
     ``embedder`` is the key of the file's embedder.
     ``passed_over`` are rows of chunks whose texts are damaged. Their nodes, and the texts of the summaries directly
@@ -93,7 +93,7 @@ def _count_wrong_summaries(
                 cosines = [float(np.dot(vectors[child.node], vectors[node])) for child in children]
             least = max(cosines, default=0.0) - _ROUNDING
             nearest = (child for child, cosine in zip(children, cosines, strict=False) if cosine >= least)
-            if all(row.nearest != (child.nearest if child.chunk is None else child.chunk) for child in nearest):
+            if not any(row.nearest == (child.nearest if child.chunk is None else child.chunk) for child in nearest):
                 wrong["do not point to the nearest chunk"] += 1
             if recipe is None or any(child.chunk in passed_over for child in children):
                 continue

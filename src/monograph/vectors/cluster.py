@@ -115,8 +115,8 @@ def joined(parts: Sequence[Entries]) -> Entries:
 def encode(ids: Int64, vectors: Float32) -> Entries:
     """Encode vectors as 8-bit codes.
 
-    ``vectors`` are finite float32 (n, dimension), ``ids`` int64 (n,), 0 or more. The code of a vector is round(vector /
-    scale) + 128, with scale = max |value| / 127.
+    ``vectors`` are finite float32 (n, dimension), ``ids`` int64 (n,), 0 or more. The code of a vector is
+    round(vector / scale) + 128, with scale = max |value| / 127.
     """
     largest = np.abs(vectors).max(axis=1, initial=0)
     scales = (largest / np.float32(127)).astype(np.float32)
@@ -156,7 +156,8 @@ def pack(entries: Entries) -> bytes:
 def unpack(*bodies: bytes) -> Entries:
     """Return the entries of one or more rows of the same cluster, joined in order. Deleted entries have id -1.
 
-    Raises DamagedBytes if a checksum or the layout of a row is wrong, or if the rows have different layouts.
+    Raises DamagedBytes if a checksum or the layout of a row is wrong, or if the rows have different dimensions or
+    different centres.
     """
     (dimension,) = struct.unpack_from("<I", bodies[0], 12) if len(bodies[0]) >= HEADER else (0,)
     if dimension > MOST_DIMENSIONS:

@@ -112,7 +112,7 @@ DESIGNS: dict[str, Design] = {"codes": Design(), "graph": Design("graph", cluste
 
 def design_of(kind: str) -> Design:
     """Return the default design of a kind, by its name. Raises InputError for an unknown name."""
-    if kind not in DESIGNS:
+    if kind not in KINDS:  # A tuple: a value that cannot be hashed is refused, too.
         raise InputError(f"vector_index is {arguments.shown(kind)}", f"give one of {', '.join(KINDS)}")
     return DESIGNS[kind]
 

@@ -82,7 +82,7 @@ class Items:
 class ClusterEdit:
     """Changes to one cluster, gathered in memory. Nothing is written before :meth:`write`.
 
-    ``size`` are the stored numbers of valid and deleted entries of the cluster.
+    ``size`` has the stored numbers of valid and deleted entries of the cluster.
     """
 
     def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:

@@ -112,7 +112,7 @@ class EcoVectorIndex:
             return search.finish(connection, self._memory, effort.stopped if is_enough else "all")
 
     def _effort(self, state: IndexState, query: VectorQuery) -> SearchEffort:
-        """Return the stop condition of a query, from the calibration."""
+        """Return the stop condition and the width of a search, from the query or else from the calibration."""
         calibration, allowed = state.calibration, query.count_allowed()
         key = (state.structure, query.k)
         if key not in self._points:

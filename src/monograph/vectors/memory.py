@@ -25,7 +25,7 @@ from monograph.vectors.search import Bits, Int64, MemoVectors, VectorQuery
 from monograph.vectors.stop import Calibration
 
 EXACT_BELOW = 400
-"""Most vectors that are all compared, without reading a cluster, if a filter allows no more than these."""
+"""If a filter allows at most this number of vectors, all of them are compared, and no cluster is read."""
 WALKED = 64
 """Least ef (number of candidates) of a walk along the graph of the centroids."""
 _FILTERS = 16

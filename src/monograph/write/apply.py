@@ -144,7 +144,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
 def _with_precomputed(
     pipeline: Pipeline, batches: Iterator[list[Parcel]], expected: int
 ) -> Iterator[tuple[list[Parcel], Precomputed]]:
-    """Return batches with values that other processes precompute."""
+    """Return batches, with values that other processes precompute if ``expected`` is at least WORTHWHILE."""
     if expected < WORTHWHILE:
         return ((batch, NOTHING_PRECOMPUTED) for batch in batches)
     from monograph.write.parallel import with_precomputed
@@ -289,7 +289,7 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
 
 
 def _prepare_versions(pipeline: Pipeline, previous: Sequence[Former]) -> list[Prepared]:
-    """Prepare previous versions with their stored chunks."""
+    """Prepare previous versions with their stored chunks: another version of the package might cut them differently."""
     return [
         with_keys(version.document, version.sha256, version.chunks, version.given, pipeline.embedder)
         for version in previous

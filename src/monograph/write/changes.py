@@ -51,7 +51,7 @@ class Tally:
         return Report(**values, seconds=time.perf_counter() - self.started)
 
 
-_COUNTED = [attribute.name for attribute in fields(Tally) if attribute.compare]
+_COUNTED = [attribute.name for attribute in fields(Tally) if attribute.name != "started"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ VECTORS = Rule(
 
 
 def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
-    """Yield at most two findings about the graph."""
+    """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
     cannot_link = names.cannot_link(connection)

@@ -226,13 +226,18 @@ def adopt_embedder(database: Database, embedder: Embedder) -> None:
 
     Raises ModelMismatch if the file has another embedder, and InputError if no vector index can hold its vectors.
     """
-    if EMBEDDER.known(database) is None and not 0 < embedder.dimension <= MOST_DIMENSIONS:
-        raise InputError(
-            f"the vectors have {embedder.dimension:,} dimensions",
-            f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions",
-        )
+    if EMBEDDER.known(database) is None:
+        _require_dimension(embedder.dimension)
     EMBEDDER.adopt(database, embedder)
     pass_dimension(database, embedder)
+
+
+def _require_dimension(dimension: int) -> None:
+    """Raise InputError if a vector index cannot hold vectors of this dimension."""
+    if not 0 < dimension <= MOST_DIMENSIONS:
+        raise InputError(
+            f"the vectors have {dimension:,} dimensions", f"give vectors of 1 to {MOST_DIMENSIONS:,} dimensions"
+        )
 
 
 NOBODY = "none"
@@ -290,6 +295,7 @@ class FileModels:
         if all_given and EMBEDDER.known(self._database) is None:
             from monograph.derive.embed.given import GivenVectors
 
+            _require_dimension(len(vectors[0]))
             embedder: Embedder = GivenVectors(len(vectors[0]))
             adopt_embedder(self._database, embedder)
             self.given_embedder = embedder

@@ -77,8 +77,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
 
     Unused memo values are deleted. Unused names are deleted, and so are the pairs that keep such a name apart. Deleted
     entries of the vector indexes are dropped. The inverted index is merged into one segment, because SQLite before 3.42
-    cannot clear single postings. Then the file is rewritten. Raises BusyFile if another process still reads an older
-    state.
+    cannot clear single postings. Then the file is rewritten without free space, and the write-ahead log is emptied.
+    Raises BusyFile if another process still reads an older state.
     """
     with database.write() as connection:
         tokens = settings.pending_erasures(connection)

@@ -69,7 +69,7 @@ class WriteGuard:
     def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
         """Return the state of the stored documents that have the ids of given documents: their hashes.
 
-        Raises OutsideView if such a document is outside of the view, or a chunk that has the id of a given passage.
+        Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
         """
         ids = [document.id for document in given]
         passages = [passage.id for document in given for passage in document.passages if passage.id]

@@ -93,7 +93,7 @@ def _prepare_tree(
 
 
 def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None, spent: tree.TreeUpdate) -> None:
-    """Replace vectors, codes and tree by the derived ones."""
+    """Replace vectors, codes and tree by the derived ones; derive the few that documents stored meanwhile lack."""
     other = _has_other_embedder(connection, pipeline)
     inside = 0
     changed = documents.sound_with_given(connection)
@@ -186,7 +186,10 @@ def _derive_inside(
     inputs: Mapping[bytes, str],
     most: int | None,
 ) -> int:
-    """Derive the values that the memo lacks, within a write transaction; return their number."""
+    """Derive the values that the memo lacks, within a write transaction; return their number.
+
+    Raises MissingValue, and derives none, if more than ``most`` are missing (None for no limit).
+    """
     missing = derivation.missing(connection, inputs)
     if most is not None and len(missing) > most:
         raise MissingValue

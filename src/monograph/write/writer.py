@@ -34,8 +34,8 @@ def store(
 ) -> Tally:
     """Compare a batch with the stored documents, write the changes, and return their tally.
 
-    Raises Overtaken and MissingValue as :func:`monograph.write.apply.store` does. With ``strict``, raises the error of
-    the first document that cannot be stored.
+    Raises Overtaken if a stored document is not in the state of ``seen``, and MissingValue if a derived value has been
+    deleted from the memo. With ``strict``, raises the error of the first document that cannot be stored.
     """
     changes = decide(batch, read(connection, batch, seen), seen)
     if strict and changes.refuse:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Literal, TypeAlias
 
 from monograph.answer.reading import telling_words
@@ -222,14 +222,12 @@ def _text_block(text: str, start: int, end: int, marks: Marks) -> Iterator[Block
 
 
 def _table_lines(text: str, lines: Sequence[Span], first: int) -> list[Span]:
-    """Return the lines of the Markdown table that begins with the first line; empty if there is none."""
-    rows = []
-    for number in range(first, len(lines)):
-        line = text[slice(*lines[number])]
-        if not _TABLE_LINE.match(line) or (number == first + 1 and not _RULE.match(line)):
-            break
-        rows.append(lines[number])
-    return rows if len(rows) >= _MIN_COUNT else []
+    """Return the lines of the Markdown table that begins at line number ``first``; empty if there is none."""
+    if not _TABLE_LINE.match(text[slice(*lines[first])]):
+        return []
+    if first + 1 == len(lines) or not _RULE.match(text[slice(*lines[first + 1])]):
+        return []
+    return list(takewhile(lambda line: _TABLE_LINE.match(text[slice(*line)]), lines[first:]))
 
 
 def _cell_pieces(text: str, start: int, end: int, marks: Marks) -> tuple[tuple[Piece, ...], ...]:

@@ -100,7 +100,7 @@ class Served:
         return chosen, self.files[chosen]
 
     def writable(self, name: str) -> tuple[str, Monograph | View]:
-        """Return (name, file or view) with a name, to change it.
+        """Return (name, archive) of the file or view with a name, to change it.
 
         Raises NotWritable for a shelf, and if the server was started without ``--write``. Raises OutsideView for a
         snapshot.
@@ -113,7 +113,7 @@ class Served:
         return chosen, to_write(archive)
 
     def writable_file(self, name: str, call: str) -> tuple[str, Monograph]:
-        """Return (name, file) with a name, to call its method ``call``, which needs the whole file.
+        """Return (name, file) of the file with a name, to call its method ``call``, which needs the whole file.
 
         Raises as :meth:`writable` does, and OutsideView also for a view.
         """

@@ -72,9 +72,9 @@ async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -
     the generator are raised here, and TooMany as by :meth:`Threads.submit`.
     """
     loop, closed = asyncio.get_running_loop(), threading.Event()
-    received: asyncio.Queue[Result | Exception | None] = asyncio.Queue()
+    received: asyncio.Queue[Result | BaseException | None] = asyncio.Queue()
 
-    def deliver(item: Result | Exception | None) -> None:
+    def deliver(item: Result | BaseException | None) -> None:
         loop.call_soon_threadsafe(received.put_nowait, item)
 
     def work() -> None:
@@ -84,7 +84,7 @@ async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -
                     if closed.is_set():
                         return
                     deliver(item)
-        except Exception as error:
+        except BaseException as error:
             deliver(error)
         else:
             deliver(None)
@@ -92,7 +92,7 @@ async def iterate_on(threads: Threads, items: Callable[[], Generator[Result]]) -
     threads.submit(work)
     try:
         while (item := await received.get()) is not None:
-            if isinstance(item, Exception):
+            if isinstance(item, BaseException):
                 raise item
             yield item
     finally:

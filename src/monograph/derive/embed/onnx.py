@@ -132,7 +132,10 @@ def _download(name: str) -> Path:
 
 
 def _read_pooling(folder: Path) -> str:
-    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file."""
+    """Return the pooling that the folder's ``1_Pooling/config.json`` names; ``mean`` if there is no such file.
+
+    Raises ModelUnavailable if the file cannot be read, or names a pooling that is not in POOLINGS.
+    """
     for path in (folder / "1_Pooling" / "config.json", folder.parent / "1_Pooling" / "config.json"):
         if not path.is_file():
             continue

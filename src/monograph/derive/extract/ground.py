@@ -43,7 +43,7 @@ def ground(answer: ParsedAnswer, text: str) -> Extraction:
 
 
 def _use_written_name(thing: NamedThing, written: str) -> NamedThing:
-    """Return an entity with its name replaced by ``written``, the spelling of the text."""
+    """Return an entity with the text's spelling, ``written``, as its name, unless that is only a part of the name."""
     is_whole = fold(written).letters == fold(thing.name).letters
     return replace(thing, name=" ".join(written.split())) if is_whole else thing
 
@@ -76,7 +76,7 @@ def _resolve_end(
 
 
 def _drop_nested(entities: Iterable[tuple[NamedThing, list[Span]]]) -> list[tuple[NamedThing, list[Span]]]:
-    """Return the entities without their spans inside the span of a longer name: York loses the one in New York."""
+    """Return the entities without their spans inside a longer name, if they have others: York, not New York."""
     entities = list(entities)
     all_spans = [span for _, spans in entities for span in spans]
     kept = []

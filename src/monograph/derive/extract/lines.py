@@ -93,7 +93,7 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 
 
 def _read_title(line: str) -> Tag | None:
-    """Return whether a line begins a section of entities or of relations; None if it begins none."""
+    """Return the tag of the section that a line begins, as a title or as a table's header; None for other lines."""
     cells = [cell for cell in _split_cells(line) if cell]
     if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
         meanings = {meaning_of(cell) for cell in cells}
@@ -164,7 +164,7 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_fields(rest: str, mark: str) -> list[str]:
-    """Return the fields after a tag: they are separated by bars."""
+    """Return the fields after a tag: between bars, else between semicolons, else in quotes, else between commas."""
     if "|" in rest:
         return _split_cells(rest)
     if mark == ";" or ";" in rest:

@@ -102,22 +102,20 @@ class LLMExtractor:
         """
         silent = 0
 
-        def ask(chunk: Chunk) -> Extraction:
-            nonlocal silent
+        def ask(chunk: Chunk) -> tuple[Extraction, bool]:
+            """Return the extraction of a chunk, and whether the model answered."""
             try:
                 if silent >= MAX_SILENT:
                     raise ModelUnavailable(
                         f"the model was not asked: it gave no answer for {MAX_SILENT} chunks in a row"
                     )
-                extraction = self._ask(chunk)
-                silent = 0
+                return self._ask(chunk), True
             except ModelUnavailable as error:
-                extraction = Extraction(failure=str(error))
-                silent += 1
-            return extraction
+                return Extraction(failure=str(error)), False
 
         with closing(in_order(ask, chunks, self._workers)) as extractions:
-            for chunk, extraction in zip(chunks, extractions, strict=True):
+            for chunk, (extraction, has_answered) in zip(chunks, extractions, strict=True):
+                silent = 0 if has_answered else silent + 1
                 if extraction.failure:
                     (instead,) = self._fallback.extract([chunk])
                     tokens = instead.tokens + extraction.tokens

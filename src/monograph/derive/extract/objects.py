@@ -90,7 +90,10 @@ def _read_texts(texts: list[str], section: Tag | None) -> Iterator[Record]:
 
 
 def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Iterator[Record]:
-    """Yield the records of one member of an object."""
+    """Yield the records of one member of an object.
+
+    Its key is the title of a section, a kind (its value has names), or a name (its value is the description).
+    """
     inner = section_of(key) or section
     if isinstance(value, str):
         if section == "entity" and not meaning_of(key):

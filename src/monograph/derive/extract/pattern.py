@@ -185,7 +185,10 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
 
 
 def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[int, int]]) -> bool:
-    """Return whether ``text[start:end]``, a word, also occurs in lower case within NEAR characters."""
+    """Return whether ``text[start:end]``, a word, also occurs in lower case within NEAR characters.
+
+    A genitive ``'s`` after the word is compared with it.
+    """
     stop = next((first for first, _ in occupied if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])

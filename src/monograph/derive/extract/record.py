@@ -64,7 +64,7 @@ def section_of(title: str) -> Tag | None:
     return "relation" if words & _RELATIONS else None
 
 
-def as_field(value: Any) -> str:
+def _as_field(value: Any) -> str:
     """Return a JSON value as the text of one field.
 
     The texts of a list are joined by commas. An object, a boolean and null become an empty text.
@@ -82,7 +82,7 @@ def from_keys(values_by_key: Mapping[str, Any]) -> Record | None:
     :func:`meaning_of` says which field each key means. If several keys mean the same field, the most specific key with
     a value counts: ``entity_type`` before ``type``. A value such as ``entity`` is never taken for a kind.
     """
-    plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := as_field(value))}
+    plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := _as_field(value))}
     fields = {}
     for meaning, words in _KEYS.items():
         values = [plain[word] for word in words.split() if word in plain]

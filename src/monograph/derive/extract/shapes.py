@@ -100,7 +100,10 @@ def numbers(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def _find_start(text: str, digit: int, end: int) -> int:
-    """Return the start of the word, or of the currency sign, that a digit belongs to."""
+    """Return the start of the word or currency sign that a digit belongs to; ``digit`` itself if ``end`` is there.
+
+    ``end`` is the end of the previous match.
+    """
     start, least = digit, max(end, digit - _LONGEST_CODE)
     while start > least and text[start - 1] in _BEFORE_DIGIT:
         start -= 1

@@ -84,7 +84,10 @@ def sources_of(connection: Connection, gists: Mapping[int, SummaryText]) -> dict
 def _load_quotes(
     connection: Connection, gists: Mapping[int, SummaryText]
 ) -> tuple[dict[int, Sequence[Quote]], dict[int, dict[int, store.NodeRow]]]:
-    """Return (quotes of each summary, children that it quotes), both by node."""
+    """Return (quotes of each summary, children that it quotes by their position), both by node.
+
+    Summaries that quote other summaries are followed down to the chunks.
+    """
     quotes: dict[int, Sequence[Quote]] = {}
     quoted_children: dict[int, dict[int, store.NodeRow]] = {}
     waiting = {node: gist for node, gist in gists.items() if gist.quotes}

@@ -82,4 +82,7 @@ class WalkScores:
     def in_order(
         self, rows: Sequence[int], logarithms: list[float], most: int | None = None
     ) -> list[tuple[int, float]]:
-        """Return (chunk, value), each the chunk that adds most to those before it. Values never rise."""
+        """Return (chunk, value), each the chunk that adds most to those before it. Values never rise.
+
+        Of chunks that add as much, the first is taken.
+        """

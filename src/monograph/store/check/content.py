@@ -186,7 +186,7 @@ VERSIONS = (
 
 _TEXTS = ("id", "label", "name", "key", "properties", "source", "target")
 
-# Texts are compared as bytes.
+# Checksums are computed from the bytes of texts, because a damaged text may be no UTF-8.
 _FAILS_CHECKSUM = {
     table: "checksum IS NOT checksum({})".format(
         ", ".join(f"CAST({column} AS BLOB)" if column in _TEXTS else column for column in columns.split(", "))

@@ -38,7 +38,10 @@ totals."""
 
 
 def _compute_sums(connection: Connection, table: str, *, looked_up: bool) -> Sums:
-    """Return the sums of an index; ``table`` is its name."""
+    """Return the sums of an index; ``table`` is its name.
+
+    With ``looked_up``, each term is looked up as a search does it, which reads other rows than a scan of all terms.
+    """
     connection.execute(f"CREATE VIRTUAL TABLE temp.places USING fts5vocab(main, {table}, instance)")
     try:
         columns = f"count(*), COALESCE(sum({_POSITION}), 0) FROM temp.places"
@@ -96,7 +99,10 @@ def _find_faults(checked: Checked) -> Iterator[Finding]:
 
 
 def _table_rules(table: str, indexed: str) -> tuple[Rule, Rule]:
-    """Return the rules for one table of the inverted index."""
+    """Return the rules for one table of the inverted index.
+
+    ``indexed`` is the SQL condition for the chunks that belong in the table.
+    """
     return (
         Rule(table, f"{{}} chunks that are not in the index of {table}",
              f"SELECT 1 FROM chunks WHERE chunk NOT IN (SELECT id FROM {table}_docsize) AND {indexed}", DERIVE),

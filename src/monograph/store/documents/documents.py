@@ -88,7 +88,7 @@ def of_source(connection: Connection, source: int) -> list[DocumentRow]:
 def begun_after(connection: Connection, second: int) -> list[DocumentRow]:
     """Return the documents whose present version began after ``second``.
 
-    None do if the file keeps no previous versions.
+    There are none if the file keeps no previous versions.
     """
     return _load_rows(connection, "WHERE valid_from > ? ORDER BY document", second)
 

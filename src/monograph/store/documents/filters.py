@@ -160,7 +160,7 @@ def barred(allowed: Allowed) -> str:
 
 
 def _join_comparisons(condition: Condition) -> Condition:
-    """Return an equivalent condition in which alternatives of one key are joined into one comparison."""
+    """Return an equivalent condition in which alternatives, or exclusions, of one key are joined."""
     if isinstance(condition, Comparison):
         return condition
     list_operator: Operator = "nin" if condition.combiner == "and" else "in"
@@ -218,7 +218,10 @@ def _depth(condition: Condition) -> int:
 
 
 def _compile_comparison(comparison: Comparison) -> tuple[str, _Bound]:
-    """Return (SQL, parameters) of a comparison."""
+    """Return (SQL, parameters) of a comparison.
+
+    In the SQL, the row ``m`` (value, type) is the metadata value of the key, if there is one.
+    """
     key, operator, value = comparison.key, comparison.operator, comparison.value
     parameter = json.dumps(value) if isinstance(value, tuple) else value
     if key == DATE:

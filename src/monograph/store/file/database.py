@@ -89,7 +89,7 @@ class OpenedFile:
     """Open file that detects when another program deletes, replaces or truncates it.
 
     If a mapped file is truncated, SQLite reads zeros, and the process is not ended by SIGBUS. So every read is checked
-    here after it. Only Linux has this protection (see :mod:`monograph.store.file.mapped`).
+    here afterwards. Only Linux has this protection (see :mod:`monograph.store.file.mapped`).
     """
 
     def __init__(self, path: Path) -> None:
@@ -368,7 +368,10 @@ class Database:
             return [LedgerEntry(*row) for row in connection.execute(query)]
 
     def _find_fault(self) -> str | None:
-        """Return a description of a fault of the rows; None if there is none."""
+        """Return a description of a fault of the rows; None if there is none.
+
+        Within the search for faults itself, return None, too.
+        """
         if self.diagnose is None or getattr(self._local, "diagnosing", False):
             return None
         self._local.diagnosing = True

@@ -225,7 +225,7 @@ def _fill_names(connection: Connection) -> None:
 
 
 def _fill_nodes(connection: Connection) -> None:
-    """Store the view's part of the tree."""
+    """Store the view's part of the tree: up-to-date nodes of its chunks, and summaries of only these chunks."""
     connection.execute(
         """INSERT INTO temp.nodes SELECT n.* FROM temp.view_chunks AS v CROSS JOIN main.nodes AS n
         WHERE n.chunk = v.chunk AND NOT EXISTS (SELECT 1 FROM main.unplanted AS u WHERE u.chunk = v.chunk)"""

@@ -235,7 +235,10 @@ def _index_children(body: bytes, ranges: Sequence[Range]) -> Iterator[tuple[int,
 
 
 def _read_key(body: bytes, begin: int, columns: int) -> Key:
-    """Return the first values of the record at ``begin``, one for each of ``columns`` columns."""
+    """Return the first values of the record at ``begin``, one for each of ``columns`` columns.
+
+    A text or blob that continues on another page is cut off.
+    """
     size, cursor = _read_varint(body, begin)
     value_start = begin + size
     values: list[int | bytes] = []

@@ -188,7 +188,10 @@ class Prefetcher:
             self._announce(connection, index, lambda pages, root: pages.levels_of_index(root, fresh))
 
     def _select_new(self, connection: Connection, what: str, items: Iterable[_Wanted]) -> list[_Wanted]:
-        """Return the items that were not announced before for ``what``, a table, an index or a query."""
+        """Return the items that were not announced before for ``what``, a table, an index or a query.
+
+        Return none if further announcements are of no use.
+        """
         if not self._is_useful:
             return []
         announced = self._announced.setdefault(what, set())

@@ -118,11 +118,12 @@ def remove(connection: Connection, entries: Sequence[Entry]) -> None:
     """Delete chunks from the index. Each entry must have the same title and text as when it was added."""
     rows = [entry.chunk for entry in entries]
     indexed_trigrams = set(rows) if has_trigrams(connection) else with_trigrams(connection, rows)
-    removed = [(entry.chunk, *indexed(entry)) for entry in entries]
     delete = "INSERT INTO words (words, rowid, title, text) VALUES ('delete', ?, ?, ?)"
-    connection.executemany(delete, (row[:3] for row in removed))
-    trigrams = ((chunk, folded) for chunk, _, _, folded in removed if chunk in indexed_trigrams)
-    connection.executemany("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", trigrams)
+    remaining = iter(entries)
+    while batch := [(entry.chunk, *indexed(entry)) for entry in islice(remaining, _CHUNKS_PER_BATCH)]:
+        connection.executemany(delete, (row[:3] for row in batch))
+        trigrams = ((chunk, folded) for chunk, _, _, folded in batch if chunk in indexed_trigrams)
+        connection.executemany("INSERT INTO trigrams (trigrams, rowid, text) VALUES ('delete', ?, ?)", trigrams)
     _store_lengths(connection, rows)
 
 

@@ -192,7 +192,11 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
             return
         file = to_write(self.monograph)
         existing = {chunk.chunk.id: chunk for chunk in file.fetch([node.node_id for node in llama_nodes])}
-        fresh = [node for node in llama_nodes if node.node_id not in existing or _is_ours(existing[node.node_id], node)]
+        fresh = [
+            node
+            for node in llama_nodes
+            if node.node_id not in existing or _is_replaceable(existing[node.node_id], node)
+        ]
         if fresh:
             warn_of_problems(file.put(as_documents(fresh)))
 
@@ -364,7 +368,7 @@ def _triple(relation: AssertedRelation) -> tuple[str, str, str]:
     return relation.source, relation.label, relation.target
 
 
-def _is_ours(stored: Any, node: BaseNode) -> bool:
+def _is_replaceable(stored: Any, node: BaseNode) -> bool:
     """Whether a stored chunk may be replaced by the node with the same id."""
     return "_node_content" in stored.metadata or stored.chunk.text != node.get_content()
 

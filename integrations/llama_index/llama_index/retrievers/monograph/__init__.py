@@ -129,8 +129,8 @@ class FileRetriever(ClosesFile, BaseRetriever):
 class HybridRetriever(FileRetriever):
     """Finds chunks by lexical and dense search, or by any other search mode.
 
-    The parameters are those of :class:`FileRetriever`.
-    ``how`` is the name of a search mode, or a value such as ``Hybrid(alpha=0.3)``.
+    The parameters are those of :class:`FileRetriever`. ``how`` is the name of a search mode, or a value such as
+    ``Hybrid(alpha=0.3)``.
     """
 
     def __init__(
@@ -147,10 +147,10 @@ class MiniRAGRetriever(FileRetriever):
     3) instead. See ``docs/explanation/graph.md`` for both, and ``docs/how-to/which-mode.md`` for what each finds.
 
     ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
-    graphs, which keep only one source of each entity. The other parameters are those of :class:`FileRetriever`.
+    graphs, which keep only one source of each entity.
 
-    If the file has no graph, the graph is built here. Raises InputError if the archive is a view of such a file, and
-    ReadOnlyFile if the file cannot be written.
+    The other parameters are those of :class:`FileRetriever`. If the file has no graph, the graph is built here. Raises
+    InputError if the archive is a view of a file without a graph, and ReadOnlyFile if such a file cannot be written.
     """
 
     def __init__(self, monograph: AnyArchive, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:

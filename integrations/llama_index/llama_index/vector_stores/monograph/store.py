@@ -288,7 +288,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     def _dense(self, query: VectorStoreQuery, k: int, where: dict[str, Any]) -> list[Hit]:
         if query.query_embedding is None and not where:
-            _words(query)
+            _words(query)  # Refuses a query that has no text either.
             tools.require_query_vector(self.monograph, "dense", PLACE)
         return tools.dense_hits(self.monograph, query.query_str, k, where, query.query_embedding)
 
