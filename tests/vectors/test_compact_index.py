@@ -90,12 +90,14 @@ def one_by_one(connection: sqlite3.Connection, index: EcoVectorIndex, query: Vec
     state = index._must(connection)
     vector = prepare(query, DIMENSION)
     search = Search(asked, index._effort(state, asked), vector)
+    loads: list[Ranks] = []
     stopped = "all"
     for cluster in state.centroids.nearest(vector, len(state.centroids)).tolist():
         ranks, compared = kernel.scan(store.bodies(connection, cluster), vector, search.pool, asked.k, asked.allowed)
+        loads.append(ranks)
         search.loaded += 1
         search.compared += compared
-        if search.is_enough(ranks):
+        if search.pool.filled >= asked.k and search.how.stop.after(loads):
             stopped = "enough"
             break
     best = kernel.Pool(asked.pool)

@@ -128,9 +128,13 @@ class ClusterEdit:
             parts.insert(0, base.take(~self._mask_deleted(base)))
         return joined(parts) if parts else None
 
+    @property
+    def _deleted_ids(self) -> Int64:
+        return np.array(list(self._deleted), dtype=np.int64)
+
     def _mask_deleted(self, base: Entries) -> npt.NDArray[np.bool_]:
         """Return a mask of the entries of the folded part, ``base``: which are deleted."""
-        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, np.array(list(self._deleted), dtype=np.int64))
+        dead: npt.NDArray[np.bool_] = (base.ids < 0) | among(base.ids, self._deleted_ids)
         return dead
 
     def write(self, *, fold: bool = False) -> None:
@@ -148,7 +152,7 @@ class ClusterEdit:
             return
         if self._deleted:
             with store.open_folded(self._connection, self._cluster) as body:
-                strike(body, np.array(list(self._deleted), dtype=np.int64))
+                strike(body, self._deleted_ids)
         if self._recent_changed:
             store.put_part(self._connection, self._cluster, RECENT, pack(joined(self._recent)) if recent else None)
         store.resize(self._connection, self._cluster, Size(self.size, dead))
