@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -96,6 +96,22 @@ def traces(monograph: Monograph) -> dict[str, Any]:
         "tree": tree_of(monograph),
         "faults": monograph.check(),
     }
+
+
+def assert_deletion_leaves_no_trace(
+    monograph: Monograph, add: Callable[[], object], delete: Callable[[], object]
+) -> None:
+    """Add texts about Mary Poole, delete them, and compare all that the file has with what it had before."""
+    before = traces(monograph)
+    assert before["tree"]
+    add()
+    between = traces(monograph)
+    for part in ("chunks", "vectors", "terms", "graph", "tree"):
+        assert between[part] != before[part], part
+    assert monograph.graph.entities(like="Mary Poole")
+    delete()
+    assert traces(monograph) == before
+    assert monograph.graph.entities(like="Mary Poole") == []
 
 
 def documents_without_graph(monograph: Monograph) -> tuple[int, int]:

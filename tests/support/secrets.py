@@ -37,6 +37,11 @@ def has_traces(path: Path) -> list[bytes]:
     return [trace for trace in TRACES if trace in left and not trace.isdigit()]
 
 
+def long_traces(path: Path) -> list[bytes]:
+    """Return the traces of more than four letters in a file; shorter ones occur by chance in encrypted bytes."""
+    return [trace for trace in has_traces(path) if len(trace) > 4]
+
+
 def write_secrets(folder: Path) -> None:
     """Write twenty ordinary notes and two texts with the secret."""
     folder.mkdir(exist_ok=True)

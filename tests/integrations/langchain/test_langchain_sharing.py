@@ -35,9 +35,9 @@ from monograph.derive.loading import load_extractor, load_summarizer
 from monograph.errors import ClosedFile, InputError, InvalidDocument, ModelUntrusted, NotAMonograph, WrongKey
 from monograph.shelf import whole_file
 from support.cancelling import cancel_at_every_await
-from support.contents import traces
+from support.contents import assert_deletion_leaves_no_trace
 from support.letter_corpus import FACTS, STRANGERS
-from support.secrets import KEY, SECRET, assert_not_pickled, bytes_of
+from support.secrets import KEY, SECRET, assert_not_pickled, long_traces
 
 pytestmark = pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 
@@ -73,17 +73,12 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGRetriever], Any]] = {
 
 @pytest.mark.parametrize("way", DELETIONS)
 def test_langchain_deletion_removes_from_every_index(opened: Monograph, way: str) -> None:
-    before = traces(opened)
-    assert before["tree"]
     store, retriever = EcoVectorStore(opened), EraRAGRetriever(monograph=opened)
-    retriever.add_documents(documents(STRANGERS, "gone"))
-    between = traces(opened)
-    for part in ("chunks", "vectors", "terms", "graph", "tree"):
-        assert between[part] != before[part], part
-    assert opened.graph.entities(like="Mary Poole")
-    DELETIONS[way](store, retriever)
-    assert traces(opened) == before
-    assert opened.graph.entities(like="Mary Poole") == []
+    assert_deletion_leaves_no_trace(
+        opened,
+        lambda: retriever.add_documents(documents(STRANGERS, "gone")),
+        lambda: DELETIONS[way](store, retriever),
+    )
 
 
 def test_two_stores_and_a_retriever_of_one_path_see_each_others_writes(path: Path) -> None:
@@ -291,7 +286,7 @@ def test_langchain_components_open_an_encrypted_file(tmp_path: Path) -> None:
     path = tmp_path / "chain.mono"
     with EcoVectorStore(path, key=KEY) as store:
         store.add_texts(["Anna Calder saw the comet.", SECRET], ids=["a", "b"])
-    assert b"kumquat" not in bytes_of(path)
+    assert long_traces(path) == []
     for kind in (*RETRIEVERS, SCRCompressor):
         with kind(monograph=path, key=KEY) as component:
             forms = (repr(component), component, dumps(component), dumpd(component), component.model_dump())

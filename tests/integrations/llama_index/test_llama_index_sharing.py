@@ -31,11 +31,11 @@ from monograph.derive.loading import load_summarizer
 from monograph.errors import ClosedFile, NotAMonograph
 from support.answering import Whole
 from support.cancelling import cancel_at_every_await
-from support.contents import traces
+from support.contents import assert_deletion_leaves_no_trace
 from support.letter_corpus import FACTS, STRANGERS
 from support.llama_index_values import node
 from support.models import HashEmbedder
-from support.secrets import KEY, SECRET, assert_not_pickled, bytes_of
+from support.secrets import KEY, SECRET, assert_not_pickled, long_traces
 
 
 def nodes(texts: list[str], kind: str) -> list[TextNode]:
@@ -69,17 +69,10 @@ DELETIONS: dict[str, Callable[[EcoVectorStore, EraRAGIndex], Any]] = {
 
 @pytest.mark.parametrize("way", DELETIONS)
 def test_llama_index_deletion_removes_from_every_index(opened: Monograph, way: str) -> None:
-    before = traces(opened)
-    assert before["tree"]
     store, index = EcoVectorStore(opened), EraRAGIndex([], opened)
-    store.add(nodes(STRANGERS, "gone"))
-    between = traces(opened)
-    for part in ("chunks", "vectors", "terms", "graph", "tree"):
-        assert between[part] != before[part], part
-    assert opened.graph.entities(like="Mary Poole")
-    DELETIONS[way](store, index)
-    assert traces(opened) == before
-    assert opened.graph.entities(like="Mary Poole") == []
+    assert_deletion_leaves_no_trace(
+        opened, lambda: store.add(nodes(STRANGERS, "gone")), lambda: DELETIONS[way](store, index)
+    )
 
 
 def test_llama_index_components_of_one_file_see_each_others_writes(path: Path, opened: Monograph) -> None:
@@ -214,7 +207,7 @@ def test_llama_index_components_open_an_encrypted_file(tmp_path: Path) -> None:
     with EcoVectorStore(path, key=KEY) as store:
         store.add([TextNode(id_="a", text="Anna Calder saw the comet."), TextNode(id_="b", text=SECRET)])
         assert KEY not in repr(store) + str(store.to_dict()) + store.to_json()
-    assert b"kumquat" not in bytes_of(path)
+    assert long_traces(path) == []
     store, reader = EcoVectorStore.from_persist_dir(str(tmp_path), key=KEY), MonographReader(path, key=KEY)
     retriever = HybridRetriever(path, key=KEY, similarity_top_k=1)
     assert_not_pickled([store, reader, retriever])
