@@ -48,9 +48,9 @@ CORE = Environment("", ("-m=core", "tests/store", "tests/write"), ("sqlcipher3",
 LANGCHAIN = Environment(
     "langchain",
     ("tests/integrations/langchain",),
-    ("langchain-tests", "langchain-classic", "langchain", "langchain-graph-retriever", "lark"),
+    ("langchain-tests", "langchain-classic", "langchain", "langchain-graph-retriever", "lark", "sqlcipher3"),
 )
-LLAMA_INDEX = Environment("llama-index", ("tests/integrations/llama_index",))
+LLAMA_INDEX = Environment("llama-index", ("tests/integrations/llama_index",), ("sqlcipher3",))
 
 
 def run(command: Sequence[object], what: str) -> str:
