@@ -1,7 +1,8 @@
 """Benchmark of search latency: every mode, contexts, two threads at once, and the first question of a process.
 
-``make bench-search`` measures 10,000, 100,000 and a million passages (an hour, most of it to write the million) and
-writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Its files stay in build/search.
+``make bench-search`` measures 10,000, 100,000 and a million passages (an hour, most of it to write the million; ``make
+bench-writing`` leaves that file) and writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Its files
+stay in build/search.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from monograph import Document, Graph, Monograph
 from page import NOISE, write_page
 from vector_report import table
 from vector_rivals import drop, memory
-from writing_files import shuffled
+from writing_files import memory as private_memory
+from writing_files import processor, shuffled
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / "build" / "search"
@@ -61,20 +63,37 @@ def passages(count: int) -> Iterator[Document]:
     yield from (Document(text, id=f"{number:07}") for number, text in enumerate(more))
 
 
-def made(count: int) -> Path:
-    """Return a file of so many passages with all derived data."""
+def write(count: int) -> dict[str, float]:
+    """Write a file of so many passages with all derived data, and return what that took."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    path = CACHE / f"{count}.mono"
-    if not path.exists():
-        making = path.with_suffix(".making")
-        for end in ("", "-wal", "-shm"):
-            Path(f"{making}{end}").unlink(missing_ok=True)
-        every = passages(count)
-        with Monograph.open(making) as archive:
-            while some := list(islice(every, AT_ONCE)):
-                archive.add(some)
-        making.rename(path)
-    return path
+    making = CACHE / f"{count}.making"
+    for end in ("", "-wal", "-shm"):
+        Path(f"{making}{end}").unlink(missing_ok=True)
+    every = passages(count)
+    before, started, most = processor(), time.perf_counter(), 0.0
+    with Monograph.open(making) as archive:
+        while some := list(islice(every, AT_ONCE)):
+            archive.add(some)
+            most = max(most, private_memory())
+    size = making.rename(file_of(count)).stat().st_size
+    return {
+        "passages": float(count),
+        "minutes": (time.perf_counter() - started) / 60,
+        "processor, µs a passage": (processor() - before) / count * 1e6,
+        "memory, MB": most,
+        "file, bytes a passage": size / count,
+    }
+
+
+def file_of(count: int) -> Path:
+    return CACHE / f"{count}.mono"
+
+
+def made(count: int) -> Path:
+    """Return a file of so many passages, and write it if it is missing."""
+    if not file_of(count).exists():
+        write(count)
+    return file_of(count)
 
 
 def waits(path: Path) -> Results:
@@ -186,16 +205,12 @@ def told(found: Results) -> list[str]:
     ]
     return [
         f"The file has {found['passages']:,} passages and {found['bytes'] / 1e6:,.0f} MB. For each mode, the file is "
-        "opened "
-        f"and {len(questions())} questions of three sets are asked for {K} hits. Each of these questions is new; as "
-        "many "
-        f"other questions are asked before the measurement. Less is better. The process has {found['memory']:,.0f} MB "
-        "more "
-        "private memory at the end than at its start.",
+        f"opened and {len(questions())} questions of three sets are asked for {K} hits. Each of these questions is "
+        "new; as many other questions are asked before the measurement. Less is better. The process has "
+        f"{found['memory']:,.0f} MB more private memory at the end than at its start.",
         table(["mode", "p50, ms", "p95, ms"], rows),
         "Time to open the file and answer the first question of a process, when no page of the file is cached. "
-        "Imports of "
-        "modules during this time are included; less is better:",
+        "Imports of modules during this time are included; less is better:",
         table(["mode", "ms"], first_rows),
         "Questions answered per second by one thread and by two threads, each with new questions; more is better:",
         table(["mode", "one thread", "two threads", "two/one"], thread_rows),

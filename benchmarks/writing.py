@@ -27,7 +27,8 @@ from graph_report import table
 from machine import SHARED, console, run_sections
 from monograph import Monograph
 from page import NOISE, write_page
-from writing_files import WAYS, bytes_of_nodes, contents, graph_alone, growth, large, processor
+from search import write
+from writing_files import bytes_of_nodes, contents, graph_alone, growth, processor
 
 Results = dict[str, Any]
 HERE = Path(__file__).resolve().parent
@@ -58,10 +59,9 @@ Bytes that each table and its indexes take per node or per chunk; fewer is bette
 given vector of 384 dimensions, in the vector store of a framework, without a graph. *A chunk* is from the folder of
 2,000 texts above, with all derived data. [The file format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
-Passages of 80 words are written into one file with all derived data; less is better. They are composed of random
-sentences of four question sets. *Memory* is the private memory of the process that writes, without mapped pages of the
-file. Then the file is opened again, and a hundred questions of HotpotQA are asked one after the other. *First* is the
-time of the first question, and *p50* is the median."""
+Passages of 80 words are written into one file with all derived data; less is better. The first 25,000 are passages of
+four question sets, and the others are composed of random sentences from them. *Memory* is the private memory of the
+process that writes, without mapped pages of the file. [Searching, measured](search.md) asks this file."""
 LEAST_BYTES = 20
 """The page omits tables with fewer bytes a node."""
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
@@ -250,7 +250,7 @@ PARTS: dict[str, Callable[[int], dict[str, float]]] = {
     "nodes": bytes_of_nodes,
     "synced": synced,
     "growth": growth,
-    "large": large,
+    "large": write,
 }
 SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
     "stages": lambda options: in_turns({"found": "stages"}, options.count or 300, options.rounds),
@@ -290,8 +290,7 @@ def growth_told(found: Results) -> list[str]:
         table(("passages", "µs a passage"), rows),
         "A part is 2,000 passages; the table omits most of the parts. The median time of the last five parts is "
         f"{late / early:.2f} times the median of the second to the sixth part. Whenever the vector index has doubled, "
-        "it is "
-        "calibrated again, and this part costs at least half more. Calibrations become rarer as the file grows.",
+        "it is calibrated again, and this part costs at least half more. Calibrations become rarer as the file grows.",
     ]
 
 
@@ -310,12 +309,7 @@ def bytes_told(found: Results) -> list[str]:
 
 def large_told(found: Results) -> list[str]:
     rows = [(name, f"{value:,.1f}" if value < 100 else f"{value:,.0f}") for name, value in found.items()]
-    searches = [(how, *(f"{found[f'{how}, {which}, ms']:,.1f}" for which in ("first", "p50"))) for how in WAYS]
-    return [
-        LARGE,
-        table(("measure", "value"), rows[: -2 * len(WAYS)]),
-        table(("mode", "first, ms", "p50, ms"), searches),
-    ]
+    return [LARGE, table(("measure", "value"), rows)]
 
 
 def main() -> None:

@@ -1,21 +1,18 @@
-"""Measurements of files as they grow: cost a passage, the graph alone, bytes by table, a million passages."""
+"""Measurements of files as they grow: cost a passage, the graph alone, bytes by table."""
 
 from __future__ import annotations
 
 import random
 import resource
 import sqlite3
-import statistics
-import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from graph_files import dataset, mixture
+from graph_files import mixture
 from monograph import Document, Monograph, Passage, Settings
 from monograph.derive.sentences import sentence_spans
 
@@ -25,7 +22,6 @@ AT_ONCE = 1_000
 """Few enough texts that one process handles them; starting another takes half a second."""
 DIMENSION = 384
 PER_DOCUMENT = 10
-WAYS = ("lexical", "dense", "hybrid", "auto")
 
 
 def processor() -> float:
@@ -134,37 +130,3 @@ def shuffled(count: int) -> Iterator[str]:
 
 def _sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
-
-
-def large(count: int) -> dict[str, float]:
-    """So many passages into one file, with all that is derived, and searches in it afterwards."""
-    every = shuffled(count)
-    asked = [one.question for one in dataset("hotpotqa").questions[:100]]
-    with tempfile.TemporaryDirectory() as place:
-        path = Path(place) / "file.mono"
-        before, started, most = processor(), time.perf_counter(), 0.0
-        with Monograph.open(path) as archive:
-            for first in range(0, count, 10 * PART):
-                some = range(first, min(first + 10 * PART, count))
-                archive.add(Document(next(every), id=f"{number:07}") for number in some)
-                most = max(most, memory())
-                print(f"{some.stop:,} after {time.perf_counter() - started:,.0f} s", file=sys.stderr)
-        found = {
-            "passages": float(count),
-            "minutes": (time.perf_counter() - started) / 60,
-            "processor, µs a passage": (processor() - before) / count * 1e6,
-            "memory, MB": most,
-            "file, bytes a passage": path.stat().st_size / count,
-        }
-        with Monograph.open(path) as archive:
-            for how in WAYS:
-                found[f"{how}, first, ms"] = _milliseconds(lambda how=how: archive.search(asked[0], 10, how))
-                times = [_milliseconds(lambda how=how, one=one: archive.search(one, 10, how)) for one in asked[1:]]
-                found[f"{how}, p50, ms"] = statistics.median(times)
-    return found
-
-
-def _milliseconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1e3
