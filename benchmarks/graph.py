@@ -40,7 +40,7 @@ from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
 from monograph.library import questions as asking
 from monograph.search import minirag, names, question
-from monograph.search.names import Leads
+from monograph.search.names import ChunkLinks
 from monograph.search.one_file.file_reader import SearchCache
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.values import Document
@@ -100,12 +100,12 @@ def changed(changes: Changes) -> Iterator[None]:
 _USUAL = names.leads_of
 
 
-def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
+def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> ChunkLinks:
     """Links to the chunks that have a name, those of documents about it included; none to documents."""
     return _USUAL((), naming)
 
 
-def _to_documents(about: Sequence[SubjectChunk], naming: Sequence[int]) -> Leads:
+def _to_documents(about: Sequence[SubjectChunk], naming: Sequence[int]) -> ChunkLinks:
     """Links to the documents about a name alone."""
     return _USUAL(about, ())
 

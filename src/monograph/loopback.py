@@ -118,7 +118,7 @@ class Refusal:
     hint: str
 
 
-class Guarded:
+class GuardedApp:
     """ASGI application that checks each request and refuses it if a check fails.
 
     A request must have the token, must be for this machine, and must not come from another site. With ``cookies``, the

@@ -24,47 +24,51 @@ class CallKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class CallCounts:
     """Number of calls of a model, and numbers of tokens that the model read and wrote."""
 
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out)
+    def __add__(self, other: CallCounts) -> CallCounts:
+        return CallCounts(
+            self.calls + other.calls, self.tokens_in + other.tokens_in, self.tokens_out + other.tokens_out
+        )
 
-    def __sub__(self, other: Spent) -> Spent:
-        return Spent(self.calls - other.calls, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out)
+    def __sub__(self, other: CallCounts) -> CallCounts:
+        return CallCounts(
+            self.calls - other.calls, self.tokens_in - other.tokens_in, self.tokens_out - other.tokens_out
+        )
 
 
-class Noted:
+class CallCounter:
     """Counter of model calls for a file that are not in the file's ledger yet. Safe for use by many threads."""
 
     def __init__(self) -> None:
-        self.spent: dict[CallKey, Spent] = {}
+        self.spent: dict[CallKey, CallCounts] = {}
         self._lock = threading.Lock()
 
-    def add(self, asked: CallKey, spent: Spent) -> None:
+    def add(self, asked: CallKey, spent: CallCounts) -> None:
         """Add calls and tokens to those counted for a key."""
         with self._lock:
-            self.spent[asked] = self.spent.get(asked, Spent()) + spent
+            self.spent[asked] = self.spent.get(asked, CallCounts()) + spent
 
-    def pending(self) -> Mapping[CallKey, Spent]:
+    def pending(self) -> Mapping[CallKey, CallCounts]:
         """Return the calls that are not in the ledger yet, by key."""
         with self._lock:
             return dict(self.spent)
 
-    def drop(self, written: Mapping[CallKey, Spent]) -> None:
+    def drop(self, written: Mapping[CallKey, CallCounts]) -> None:
         """Subtract calls that have been written to the ledger."""
         with self._lock:
             for key, spent in written.items():
                 remaining = self.spent.pop(key) - spent
-                if remaining != Spent():
+                if remaining != CallCounts():
                     self.spent[key] = remaining
 
 
-NOTED: ContextVar[Noted | None] = ContextVar("monograph_noted", default=None)
+NOTED: ContextVar[CallCounter | None] = ContextVar("monograph_noted", default=None)
 """Counter of model calls for the file that is in use. It is None while no file is in use."""
 
 
@@ -76,10 +80,10 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
     """
     noted = NOTED.get()
     if noted is not None:
-        noted.add(CallKey(datetime.now(UTC).date().isoformat(), model, purpose), Spent(1, tokens_in, tokens_out))
+        noted.add(CallKey(datetime.now(UTC).date().isoformat(), model, purpose), CallCounts(1, tokens_in, tokens_out))
 
 
-def noting_pieces(noted: Noted, pieces: Iterator[T]) -> Iterator[T]:
+def noting_pieces(noted: CallCounter, pieces: Iterator[T]) -> Iterator[T]:
     """Yield the items of an iterator, and count in ``noted`` the model calls that producing the items takes.
 
     Calls that the caller makes between the items are not counted in ``noted``.

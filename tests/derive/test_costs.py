@@ -18,7 +18,7 @@ from monograph.answer.reduce import PAPER
 from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
-from monograph.spending import NOTED, CallKey, Noted, Spent, note, noting_pieces
+from monograph.spending import NOTED, CallCounter, CallCounts, CallKey, note, noting_pieces
 from monograph.values import Turn
 from support.forks import COMMAND_LINE, Forks
 from support.model_server import ModelServer
@@ -38,11 +38,11 @@ def documents(first: int = 0, last: int = len(TEXTS)) -> list[Document]:
     return [Document(text, id=f"d{number}") for number, text in enumerate(TEXTS[first:last], first)]
 
 
-def by_purpose(archive: Monograph) -> dict[str, Spent]:
-    found: dict[str, Spent] = {}
+def by_purpose(archive: Monograph) -> dict[str, CallCounts]:
+    found: dict[str, CallCounts] = {}
     for one in archive.costs():
-        spent = Spent(one.calls, one.tokens_in, one.tokens_out)
-        found[one.purpose] = found.get(one.purpose, Spent()) + spent
+        spent = CallCounts(one.calls, one.tokens_in, one.tokens_out)
+        found[one.purpose] = found.get(one.purpose, CallCounts()) + spent
     return found
 
 
@@ -67,8 +67,8 @@ def test_costs_equal_what_servers_count(tmp_path: Path) -> None:
             assert archive.reduce("Who wrote to Charles Babbage?", found, windows=PAPER)
             spent = by_purpose(archive)
             asked = Counter(one.path.rpartition("/")[2] for one in vectors.asked)
-            models = sum((spent[one] for one in ("extract", "summarize", "answer", "rewrite", "types")), Spent())
-            assert models == Spent(server.calls, server.tokens_in, server.tokens_out)
+            models = sum((spent[one] for one in ("extract", "summarize", "answer", "rewrite", "types")), CallCounts())
+            assert models == CallCounts(server.calls, server.tokens_in, server.tokens_out)
             assert (spent["embed"].calls, spent["embed"].tokens_in) == (asked["embeddings"],) * 2
             assert (spent["rerank"].calls, spent["rerank"].tokens_in) == (asked["rerank"], 0)
             assert spent.keys() == {"extract", "summarize", "answer", "rewrite", "types", "embed", "rerank"}
@@ -139,32 +139,34 @@ def test_read_only_file_records_no_costs(server: ModelServer, tmp_path: Path) ->
 
 
 KEYS = st.builds(CallKey, st.sampled_from(["2026-11-22", "2026-11-23"]), st.sampled_from("ab"), st.just("answer"))
-COUNTS = st.builds(Spent, st.integers(1, 3), st.integers(0, 9), st.integers(0, 9))
+COUNTS = st.builds(CallCounts, st.integers(1, 3), st.integers(0, 9), st.integers(0, 9))
 
 
 @given(st.lists(st.one_of(st.tuples(KEYS, COUNTS), st.sampled_from(["begin", "commit", "roll back"])), max_size=30))
-def test_every_cost_is_stored_once(steps: list[tuple[CallKey, Spent] | str]) -> None:
-    noted, written = Noted(), None
-    all_: dict[CallKey, Spent] = {}
-    ledger: dict[CallKey, Spent] = {}
+def test_every_cost_is_stored_once(steps: list[tuple[CallKey, CallCounts] | str]) -> None:
+    noted, written = CallCounter(), None
+    all_: dict[CallKey, CallCounts] = {}
+    ledger: dict[CallKey, CallCounts] = {}
     for step in steps:
         if isinstance(step, tuple):
             noted.add(*step)
-            all_[step[0]] = all_.get(step[0], Spent()) + step[1]
+            all_[step[0]] = all_.get(step[0], CallCounts()) + step[1]
         elif step == "begin":
             written = noted.pending()
         elif step == "commit" and written is not None:
             noted.drop(written)
-            ledger = {key: ledger.get(key, Spent()) + written.get(key, Spent()) for key in ledger.keys() | written}
+            ledger = {
+                key: ledger.get(key, CallCounts()) + written.get(key, CallCounts()) for key in ledger.keys() | written
+            }
             written = None
         else:
             written = None
     left = noted.pending()
-    assert {key: ledger.get(key, Spent()) + left.get(key, Spent()) for key in ledger.keys() | left} == all_
+    assert {key: ledger.get(key, CallCounts()) + left.get(key, CallCounts()) for key in ledger.keys() | left} == all_
 
 
 def test_costs_between_streamed_pieces_are_not_counted() -> None:
-    mine, other = Noted(), Noted()
+    mine, other = CallCounter(), CallCounter()
 
     def pieces() -> object:
         note("answer", "within")

@@ -28,7 +28,7 @@ from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
 from monograph.read.rows import Row, header_among, said
 from monograph.read.sheets import number
-from monograph.read.source import Address, Clock, Opened
+from monograph.read.source import Address, Clock, SourceFile
 from monograph.values import Place, cite
 from support.models import HashEmbedder
 from support.paths import ROOT
@@ -379,7 +379,7 @@ def test_chunks_do_not_cross_pages(pages: list[list[str]]) -> None:
     for page, sentences in enumerate(pages, start=1):
         composer.place(Place(0, page=page, boundary=True))
         composer.add(" ".join(sentences))
-    document = composer.document(Opened(b"", Address("d.pdf", "d.pdf")), {})
+    document = composer.document(SourceFile(b"", Address("d.pdf", "d.pdf")), {})
     assert document is not None
     chunks = cut(document, Settings(chunk_tokens=32, chunk_overlap=8))
     starts = [one.start for one in document.places]

@@ -349,7 +349,7 @@ def build(life: Life) -> Command:
             settings.save(connection, replace(monograph.settings, graph=False))
             rebuild_graph._note(connection, pipeline, rebuild_graph.UNDER_WAY)
             for row in documents.numbers(connection)[first::2]:
-                uses = names.Uses()
+                uses = names.NameCounts()
                 graphs.remove(connection, chunks.rows_of_document(connection, row), [row], uses)
                 names.use(connection, uses)
                 entries = list(words.entries_of(connection, row))

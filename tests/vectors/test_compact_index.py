@@ -71,7 +71,7 @@ def test_an_index_without_clusters_has_no_codes(database: Database) -> None:
         store.put_codes(connection, index.space, [(1, b"x")])
         assert list(verify.faults(connection, index.space)) == ["there are 8-bit codes that the index does not use"]
         store.put_codes(connection, 9, [(1, b"x")])
-        checked = rules.Checked(connection)
+        checked = rules.CheckedRows(connection)
         (finding,) = rules.findings(checked, CLUSTERS)
         assert finding.fault == "1 codes of a missing index"
         rules.repair(checked, CLUSTERS)

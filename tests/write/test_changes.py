@@ -22,8 +22,8 @@ from monograph.store.documents.sources import SourceRow
 from monograph.store.file.database import Connection
 from monograph.values import Root
 from monograph.write import apply, changes, graph, writer
-from monograph.write.batch import Parcel, Prepared, document_hash, prepare
-from monograph.write.changes import Ready, Tally
+from monograph.write.batch import Parcel, PreparedDocument, document_hash, prepare
+from monograph.write.changes import PreparedParcel, Tally
 from monograph.write.pipeline import Pipeline
 from support.contents import contents
 from support.drawn_documents import DIMENSION, documents
@@ -149,7 +149,7 @@ def meanwhile(other: Monograph, batch: Batch) -> Iterator[None]:
     real = graph.derive_graph
     done = False
 
-    def derive_graph(*given: Any) -> graph.Derived:
+    def derive_graph(*given: Any) -> graph.DerivedValues:
         nonlocal done
         found = real(*given)
         if not done:
@@ -177,7 +177,9 @@ def as_numbered(connection: Connection) -> dict[str, list[tuple[object, ...]]]:
     return found | {"heads": sorted(heads)}
 
 
-def one_by_one(connection: Connection, pipeline: Pipeline, batch: Sequence[Ready], *given: Any, strict: bool) -> Tally:
+def one_by_one(
+    connection: Connection, pipeline: Pipeline, batch: Sequence[PreparedParcel], *given: Any, strict: bool
+) -> Tally:
     """Store a batch parcel by parcel, each as if it were a batch of its own."""
     tally = Tally()
     for one in batch:
@@ -242,19 +244,19 @@ def test_known_name_gets_its_missing_embedding(
     assert (codes["inv 2031"] is not None) == (later.title == "INV-2031")
 
 
-def ready(*given: Document, file: str | None = None, **more: Any) -> Ready:
+def ready(*given: Document, file: str | None = None, **more: Any) -> PreparedParcel:
     """Documents of a file, prepared."""
     chosen = parcel(given, file, **more)
     work = [(document, document_hash(document, Settings())) for document in chosen.documents]
     results = prepare(work, HashEmbedder(DIMENSION), Settings())
-    return Ready(chosen, tuple(result for result in results if isinstance(result, Prepared)), ())
+    return PreparedParcel(chosen, tuple(result for result in results if isinstance(result, PreparedDocument)), ())
 
 
-def stored(row: int, one: Document, *chunks: str, file: str | None = None) -> changes.Stored:
+def stored(row: int, one: Document, *chunks: str, file: str | None = None) -> changes.StoredDocument:
     """A stored document whose chunks, each of four characters, have these ids."""
     document = documents_rows.DocumentRow(row, one.id, None, one.uri, one.title, b"", len(one.text))
     spans = {name: (10 * row + place, 4 * place, 4 * place + 4) for place, name in enumerate(chunks)}
-    return changes.Stored(document, file, spans, one.text)
+    return changes.StoredDocument(document, file, spans, one.text)
 
 
 def test_later_document_of_an_id_wins() -> None:

@@ -20,7 +20,7 @@ from monograph.graph.build import document_part
 from monograph.read import child as children
 from monograph.read.child import PROCESSES, ChildProcess
 from monograph.write import apply, batch, parallel
-from monograph.write.batch import Prepared, prepare
+from monograph.write.batch import PreparedDocument, prepare
 from monograph.write.graph import NOTHING_PRECOMPUTED, relate
 from support.models import HashEmbedder
 from support.raw_sql import connected
@@ -204,7 +204,7 @@ def test_prepared_parts_are_remade_after_names_are_kept_apart(folder: Path, tmp_
         monograph.add([Document(text_of(3), id="a")])
         pipeline = monograph._file.pipeline()
         (prepared,) = prepare([(Document(text_of(3), id="a"), b"hash")], pipeline.embedder, pipeline.settings)
-        assert isinstance(prepared, Prepared)
+        assert isinstance(prepared, PreparedDocument)
         (wanted,) = relate(pipeline, [prepared], NOTHING_PRECOMPUTED)
         other = document_part("", [], [], frozenset())
         key = (prepared.document.id, prepared.sha256)

@@ -16,7 +16,7 @@ from mcp_types import Resource, ToolAnnotations
 import monograph as library
 from monograph import Reader
 from monograph.errors import MonographError
-from monograph.loopback import Credentials, Guarded, address_of, listen
+from monograph.loopback import Credentials, GuardedApp, address_of, listen
 from monograph_tools import for_agents, offered
 from monograph_tools.faults import where
 from monograph_tools.tools import address
@@ -138,7 +138,7 @@ def serve_http(
     Credentials(token, port)  # Refuses a bad token before a port is taken.
     with listen(host, port) as bound:
         credentials = Credentials(token, bound.getsockname()[1])
-        app = Guarded(make_server(monograph, notes=notes).streamable_http_app(host="127.0.0.1"), credentials)
+        app = GuardedApp(make_server(monograph, notes=notes).streamable_http_app(host="127.0.0.1"), credentials)
         server = uvicorn.Server(uvicorn.Config(app, log_level="warning", lifespan="on"))
         if ready is not None:
             ready(f"{address_of(bound)}/mcp")

@@ -17,7 +17,7 @@ from monograph.regex import regex
 from monograph.search.one_file import summaries
 from monograph.store import tree as store
 from monograph.store.documents import chunks, documents, filters
-from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.words.terms import words_of
 from monograph.values import Hit, Origin, Summary
@@ -70,7 +70,7 @@ class Overview:
 
 
 def overview(
-    connection: Connection, question: str, hits: Sequence[Hit], allowed: Allowed, budget: int
+    connection: Connection, question: str, hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview | None:
     """Return the summaries that belong to the hits; None if the file has no tree, or no summary belongs to them."""
     if not store.exists(connection) or any(hit.summary is not None for hit in hits):
@@ -105,7 +105,7 @@ def _find_above(connection: Connection, hits: Sequence[Hit]) -> list[int]:
 
 
 def _load_whole(
-    connection: Connection, named: list[int], hits: Sequence[Hit], allowed: Allowed, budget: int
+    connection: Connection, named: list[int], hits: Sequence[Hit], allowed: CompiledFilter, budget: int
 ) -> Overview:
     """Return the overview of the ``named`` documents, or of the only document, with their beginnings.
 
@@ -130,7 +130,7 @@ def _load_whole(
 
 
 def _load_hits(
-    connection: Connection, nodes: Sequence[int], allowed: Allowed, named: Sequence[int] | None = None
+    connection: Connection, nodes: Sequence[int], allowed: CompiledFilter, named: Sequence[int] | None = None
 ) -> tuple[Hit, ...]:
     """Return summaries as hits, in the order of ``nodes``, each reduced to its permitted part: see :func:`quotable`."""
     permitted = quotable(connection, nodes, allowed, named)
@@ -164,7 +164,7 @@ def _find_documents(connection: Connection, question: str) -> dict[str, list[int
 
 
 def quotable(
-    connection: Connection, nodes: Sequence[int], allowed: Allowed, documents: Sequence[int] | None = None
+    connection: Connection, nodes: Sequence[int], allowed: CompiledFilter, documents: Sequence[int] | None = None
 ) -> dict[int, Summary]:
     """Return the permitted part of each summary, by node. A summary without a permitted part is left out.
 

@@ -23,7 +23,7 @@ from monograph.values import AssertedNode, AssertedRelation
 
 def written(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the lines of all assertions as dicts, nodes first. Raises ValueError with the fault if one is damaged."""
-    for finding in rules.findings(rules.Checked(connection), content.assertions(key_of)):
+    for finding in rules.findings(rules.CheckedRows(connection), content.assertions(key_of)):
         raise ValueError(finding.fault)
     for assertion in assertions.each(connection):
         line: dict[str, Any]

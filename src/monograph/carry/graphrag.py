@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monograph.carry.json_lines import text
-from monograph.carry.taken import Items, Store, Taken, taken
+from monograph.carry.taken import ImportedDocument, Items, Store, taken
 from monograph.errors import MissingExtra, SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage, Problem
 
@@ -60,7 +60,10 @@ def _open_table(path: Path) -> parquet.ParquetFile:
 
 
 def _read_items(
-    path: Path, table: parquet.ParquetFile, read: Callable[[str, dict[str, Any]], Taken | Problem], _vectors: bool
+    path: Path,
+    table: parquet.ParquetFile,
+    read: Callable[[str, dict[str, Any]], ImportedDocument | Problem],
+    _vectors: bool,
 ) -> Items:
     columns = [name for name in _COLUMNS if name in table.schema_arrow.names]
     number = 0
@@ -75,13 +78,13 @@ def _read_items(
         ) from error
 
 
-def _read_document(where: str, row: dict[str, Any]) -> Taken | Problem:
+def _read_document(where: str, row: dict[str, Any]) -> ImportedDocument | Problem:
     title = text(row.get("title"), "title", where)
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
     return taken(where, Document, content, name, title, title, _read_metadata(row))
 
 
-def _read_unit(where: str, row: dict[str, Any]) -> Taken | Problem:
+def _read_unit(where: str, row: dict[str, Any]) -> ImportedDocument | Problem:
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
     if not content.strip():
         return Problem(where, "it has no text")

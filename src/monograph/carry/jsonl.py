@@ -12,7 +12,7 @@ import numpy as np
 from monograph.carry import assertion_lines, layout
 from monograph.carry.json_lines import lines, text, unreadable, whole
 from monograph.carry.layout import Manifest, manifest_of
-from monograph.carry.taken import Items, Store, Taken
+from monograph.carry.taken import ImportedDocument, Items, Store
 from monograph.errors import InvalidDocument, SourceDamaged, UnknownFormat
 from monograph.values import Document, Float32, Passage, Problem, Section
 
@@ -94,7 +94,7 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
 
 def _read_document(
     where: str, line: dict[str, Any], chunk_lines: list[tuple[str, dict[str, Any]]], stored_vectors: Float32 | None
-) -> Taken | Problem:
+) -> ImportedDocument | Problem:
     passages, computed = [], []
     for chunk_where, chunk in chunk_lines:
         vector = _read_vector(chunk, stored_vectors, chunk_where)
@@ -119,7 +119,7 @@ def _read_document(
         sections=tuple(_read_sections(line, where)),
         passages=tuple(passages),
     )
-    return Taken(document, tuple(computed))
+    return ImportedDocument(document, tuple(computed))
 
 
 def _read_sections(line: dict[str, Any], where: str) -> Iterator[Section]:

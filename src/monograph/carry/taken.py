@@ -24,7 +24,7 @@ KINDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ImportedDocument:
     """Imported document, with the vectors that the embedder of the other store computed for its passages.
 
     ``made`` has one item for each passage: its vector, float32, or None if it has no computed vector. ``made`` is empty
@@ -35,18 +35,18 @@ class Taken:
     made: tuple[Float32 | None, ...] = ()
 
 
-Items: TypeAlias = "Iterator[Taken | Problem]"
+Items: TypeAlias = "Iterator[ImportedDocument | Problem]"
 
 
-def taken(where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs) -> Taken | Problem:
-    """Call ``make`` with the fields of a document, and return the document as :class:`Taken`.
+def taken(where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs) -> ImportedDocument | Problem:
+    """Call ``make`` with the fields of a document, and return the document as :class:`ImportedDocument`.
 
     If the fields are invalid, return the problem. ``where`` names the record in the problem.
     """
     from monograph.values import Problem
 
     try:
-        return Taken(make(*fields, **more))
+        return ImportedDocument(make(*fields, **more))
     except InvalidDocument as error:
         return Problem(where, error.message, error.hint)
 

@@ -23,7 +23,7 @@ of first mention."""
 
 
 @dataclass(slots=True)
-class Bond:
+class EntityLink:
     """A link between two entities: chunks that name both in one sentence, and relations between them.
 
     ``chunks`` are the rows of the chunks that name both entities in one sentence, or state a relation between them.
@@ -46,7 +46,7 @@ class CooccurrenceGraph:
 
     def __init__(self, nodes: Nodes) -> None:
         self.nodes = nodes
-        self.bonds: dict[EntityNode, dict[EntityNode, Bond]] = {}
+        self.bonds: dict[EntityNode, dict[EntityNode, EntityLink]] = {}
 
     def add(self, chunks: Iterable[int]) -> None:
         """Add the bonds between the entities that chunks name.
@@ -92,13 +92,13 @@ class CooccurrenceGraph:
                     bond.chunks |= chunks
                     bond.told[source_id, label, target_id] = self.nodes.id(source) < self.nodes.id(target)
 
-    def _get_bond(self, node: EntityNode, other: EntityNode) -> Bond:
+    def _get_bond(self, node: EntityNode, other: EntityNode) -> EntityLink:
         bond = self.bonds.setdefault(node, {}).get(other)
         if bond is None:
-            bond = self.bonds[node][other] = self.bonds.setdefault(other, {})[node] = Bond()
+            bond = self.bonds[node][other] = self.bonds.setdefault(other, {})[node] = EntityLink()
         return bond
 
-    def surprise(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
+    def surprise(self, one: EntityNode, other: EntityNode, bond: EntityLink) -> float:
         """Return ln(1 + p(both) / (p(one) p(other))): pointwise mutual information, changed so that it is above 0.
 
         p is the share of the file's chunks: for ``both`` the chunks of the bond, for a single entity all chunks that
@@ -109,7 +109,7 @@ class CooccurrenceGraph:
         # A link that only a caller asserted counts as if one chunk had it.
         return log1p(max(len(bond.chunks), 1) * self.nodes.total / expected)
 
-    def weight(self, one: EntityNode, other: EntityNode, bond: Bond) -> float:
+    def weight(self, one: EntityNode, other: EntityNode, bond: EntityLink) -> float:
         """Return the weight of a link: its frequency times its surprise.
 
         The frequency is the number of the bond's chunks, plus the strength of each relation that a language model
@@ -151,7 +151,9 @@ class CooccurrenceGraph:
         ]
         return sorted(result, key=lambda entry: (-entry[2].weight, entry[2].source, entry[2].target))
 
-    def _direct(self, node: EntityNode, other: EntityNode, bond: Bond) -> tuple[EntityNode, EntityNode, Bond]:
+    def _direct(
+        self, node: EntityNode, other: EntityNode, bond: EntityLink
+    ) -> tuple[EntityNode, EntityNode, EntityLink]:
         """Return (source, target, bond): the smaller id first, unless the relations together lead the other way.
 
         Relations that a language model found count by their strength, asserted relations count 1.
@@ -165,7 +167,7 @@ class CooccurrenceGraph:
         self,
         source: EntityNode,
         target: EntityNode,
-        bond: Bond,
+        bond: EntityLink,
         places: Mapping[int, graphs.ChunkPlace],
         relations: Mapping[tuple[int, EntityNode, EntityNode], list[Relation]],
     ) -> Link:

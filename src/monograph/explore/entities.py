@@ -132,7 +132,7 @@ MOST_LOOKED_AT = 64
 
 
 @dataclass(slots=True)
-class Forms:
+class Spellings:
     """Spellings and kinds of an entity, each with the number of chunks that have it.
 
     ``full`` has the numbers for each spelling of each name, by the row of the name. ``short`` has them by (short form,
@@ -145,7 +145,7 @@ class Forms:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class Spelling:
     """A spelling of a name in a chunk.
 
     ``chunk`` is the row of the chunk, ``node`` the entity, ``name`` the row of the name, and ``form`` the spelling.
@@ -173,12 +173,12 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     return [_build_entity(nodes, node, spellings[node], spans.get(node)) for node in node_list]
 
 
-def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Forms]:
+def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Spellings]:
     """Return the spellings and kinds of each entity, counted in its chunks.
 
     ``looked_at`` has the rows of the chunks to count, by entity. These chunks must have been read.
     """
-    result = {node: Forms() for node in looked_at}
+    result = {node: Spellings() for node in looked_at}
     pairs = {(node, chunk) for node, chunk_rows in looked_at.items() for chunk in chunk_rows}
     for node, chunk in pairs:
         result[node].kinds.update(name.kind for name in nodes.seen[chunk] if name.node == node)
@@ -190,7 +190,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
     return result
 
 
-def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
+def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Spelling]:
     """Yield each distinct spelling of each name in chunks that were read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)
@@ -202,7 +202,7 @@ def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Writing]:
             name = named_by(key, keys, short=kind in ("person", "name"))
             if name is not None and (name, form) not in yielded:
                 yielded.add((name, form))
-                yield Writing(row, node_by_name[name], name, form, nodes.names[name].key != key)
+                yield Spelling(row, node_by_name[name], name, form, nodes.names[name].key != key)
 
 
 def keys_in(nodes: Nodes, chunk: int) -> dict[str, int]:
@@ -224,7 +224,7 @@ def named_by(key: str, keys: Mapping[str, int], *, short: bool = True) -> int | 
     return None
 
 
-def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan | None) -> Entity:
+def _build_entity(nodes: Nodes, node: EntityNode, written: Spellings, span: TimeSpan | None) -> Entity:
     named = _order_names(nodes, node, written)
     count = nodes.count(node)
     homonym, titled = node.head in nodes.senses, nodes.titled.get(node.head, ())
@@ -245,7 +245,7 @@ def _build_entity(nodes: Nodes, node: EntityNode, written: Forms, span: TimeSpan
     )
 
 
-def _order_names(nodes: Nodes, node: EntityNode, written: Forms) -> list[str]:
+def _order_names(nodes: Nodes, node: EntityNode, written: Spellings) -> list[str]:
     """Return one spelling of each name of an entity, the most frequent name first; names that no chunk has are last."""
     ranked = []
     for name_row in nodes.members.get(node.head, ()):

@@ -14,7 +14,7 @@ from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import path_of
 from monograph.store.graph import assertions, extractions, graphs, names
-from monograph.store.graph.graphs import ChunkPlace, Records, Titled
+from monograph.store.graph.graphs import ChunkPlace, Records, TitledDocument
 from monograph.values import AssertedNode, Assertions, Document, Extraction, Float32
 
 
@@ -55,7 +55,7 @@ class GraphState:
         """Return the rows of all chunks in the graph, ascending."""
         return graphs.all_nodes(self.names)
 
-    def titled(self, members: Mapping[int, int]) -> list[Titled]:
+    def titled(self, members: Mapping[int, int]) -> list[TitledDocument]:
         """Return the documents whose titles have a name of one of the entities, in order of document id."""
         return graphs.titled(self.names, members)
 

@@ -14,13 +14,13 @@ from monograph.store.vectors import vectors
 from monograph.values import Document, Listed, StoredChunk, Valid, Version, arguments
 
 if TYPE_CHECKING:
-    from monograph.store.documents.filters import Allowed
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.store.file.database import Connection
     from monograph.values import Chunk
 
 
 def fetch(
-    connection: Connection, ids: Sequence[str] | None, allowed: Allowed, dimension: int | None = None
+    connection: Connection, ids: Sequence[str] | None, allowed: CompiledFilter, dimension: int | None = None
 ) -> list[StoredChunk]:
     """Return the stored chunks that have the given ids and are allowed, in the order of the ids.
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from monograph.explore.entities import Writing, writings
+from monograph.explore.entities import Spelling, writings
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Nodes
 from monograph.graph.names import key_of
@@ -89,7 +89,7 @@ def _load_forms(state: GraphState, keys: Iterable[str]) -> dict[str, str]:
     return {key: forms.get(rows[key], key) if key in rows else key for key in key_set}
 
 
-def _find_merged_forms(nodes: Nodes, written: Sequence[Writing]) -> list[Merge]:
+def _find_merged_forms(nodes: Nodes, written: Sequence[Spelling]) -> list[Merge]:
     """Return the merges of short forms, then the merges of spelling variants."""
     counted: dict[int, Counter[str]] = {}
     for writing in written:

@@ -8,7 +8,7 @@ from math import fsum, log1p
 
 from monograph.dates.span import TimeSpan
 from monograph.explore.graph_state import GraphState
-from monograph.graph.build import Linked
+from monograph.graph.build import ExtractedRelation
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.graph.names import entity_id
 from monograph.store.graph import graphs, names
@@ -75,12 +75,12 @@ class Nodes:
         self.state = state
         self.total = state.total()
         self.seen: dict[int, tuple[ChunkName, ...]] = {}
-        self.told: dict[int, tuple[Linked, ...]] = {}
+        self.told: dict[int, tuple[ExtractedRelation, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
-        self.senses: dict[int, list[Sense]] = {}
-        self.titled: dict[int, list[graphs.Titled]] = {}
+        self.senses: dict[int, list[Meaning]] = {}
+        self.titled: dict[int, list[graphs.TitledDocument]] = {}
         self._counts: dict[int, int] = {}
         self._ids: dict[EntityNode, str] = {}
 
@@ -94,7 +94,7 @@ class Nodes:
         rows = {name.row: head for head, group in members.items() for name in group}
         self.names.update((name.row, name) for group in members.values() for name in group)
         self.members.update((head, members.get(head, [])) for head in fresh)
-        titled: dict[int, list[graphs.Titled]] = {}
+        titled: dict[int, list[graphs.TitledDocument]] = {}
         for entry in self.state.titled(rows):
             titled.setdefault(entry.entity, []).append(entry)
         self.titled.update(titled)
@@ -169,7 +169,7 @@ class Nodes:
                     sense = meant(self.senses[heads[row]], places[chunk].document, rarity)
                 nodes.append(EntityNode(heads[row], sense))
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
-            self.told[chunk] = tuple(Linked(*link) for link in links.tolist())
+            self.told[chunk] = tuple(ExtractedRelation(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]
 
     def count(self, node: EntityNode) -> int:
@@ -232,7 +232,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Sense:
+class Meaning:
     """One meaning of a name that has several meanings.
 
     ``qualifier`` is the key of the part in parentheses of the documents' titles; empty for titles without one.
@@ -245,7 +245,7 @@ class Sense:
     names: frozenset[int]
 
 
-def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> dict[int, list[Sense]]:
+def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.TitledDocument]]) -> dict[int, list[Meaning]]:
     """Return the senses of each entity whose name has several qualifiers in titles, in order of qualifier.
 
     The result is by the row of the entity's head. Entities with only one qualifier are no homonyms, and are left out.
@@ -258,17 +258,17 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.Titled]]) -> 
         {entry.document for entries in several.values() for entry in entries}, graphs.SUBJECT_CHUNKS
     )
     named = state.linked({chunk for chunk_rows in rows.values() for chunk in chunk_rows})
-    result: dict[int, list[Sense]] = {}
+    result: dict[int, list[Meaning]] = {}
     for entity, entries in several.items():
         for qualifier in sorted({entry.qualifier for entry in entries}):
             documents = frozenset(entry.document for entry in entries if entry.qualifier == qualifier)
             chunks = [chunk for document in documents for chunk in rows.get(document, ()) if chunk in named]
             names = frozenset(int(name) for chunk in chunks for name in named[chunk][0]["name"])
-            result.setdefault(entity, []).append(Sense(qualifier, documents, names))
+            result.setdefault(entity, []).append(Meaning(qualifier, documents, names))
     return result
 
 
-def meant(known: Collection[Sense], document: int, beside: Mapping[int, float]) -> str:
+def meant(known: Collection[Meaning], document: int, beside: Mapping[int, float]) -> str:
     """Return the qualifier of the sense in which a chunk uses a name.
 
     If the chunk's document is about exactly one of the ``known`` senses, it is that sense. Otherwise it is the sense

@@ -30,7 +30,7 @@ _NO_SUBJECTS = frozenset(("date", "time", "quantity", "email", "url", "term", "c
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class ExtractedRelation:
     """A relation that a language model found in a chunk.
 
     ``source`` and ``target`` are the positions of the two names among the chunk's names.
@@ -51,7 +51,7 @@ class ChunkPart:
 
     words: Words
     names: tuple[NamedInChunk, ...]
-    links: tuple[Linked, ...]
+    links: tuple[ExtractedRelation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def document_part(
 
 def _build_links(
     extraction: Extraction, names: Sequence[NamedInChunk], full_names: Mapping[str, str]
-) -> tuple[Linked, ...]:
+) -> tuple[ExtractedRelation, ...]:
     if not extraction.relations:
         return ()
     positions = {name.key: index for index, name in enumerate(names)}
@@ -135,7 +135,7 @@ def _build_links(
         source, target = (positions.get(full_names.get(end, end), positions.get(end)) for end in ends)
         if source is not None and target is not None and source != target:
             strongest[source, target] = max(relation.strength, strongest.get((source, target), 0.0))
-    return tuple(Linked(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
+    return tuple(ExtractedRelation(*ends, strength) for ends, strength in list(strongest.items())[:MOST_LINKS])
 
 
 def _find_subjects(title: str, extractions: Sequence[Extraction]) -> tuple[Subject, ...]:

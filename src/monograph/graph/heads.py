@@ -37,7 +37,7 @@ def update_heads(connection: Connection) -> None:
 
 
 def _find_changed_heads(
-    connection: Connection, marked: Sequence[names.Marked], cannot_link: set[tuple[str, str]]
+    connection: Connection, marked: Sequence[names.StaleName], cannot_link: set[tuple[str, str]]
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """Yield the changes of heads that the marked names cause, as :func:`changed_heads` does."""
     keys = {name.key for name in marked if name.living and name.headed}

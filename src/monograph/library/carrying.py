@@ -10,7 +10,7 @@ from pathlib import Path
 
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
 from monograph.carry.folder import made_whole
-from monograph.carry.taken import KINDS, Store, Taken
+from monograph.carry.taken import KINDS, ImportedDocument, Store
 from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
 from monograph.errors import InputError
@@ -81,7 +81,7 @@ def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnPr
         )
     reports = []
     done = 0
-    sizes = (lambda item: len(item.document.text) if isinstance(item, Taken) else 0, BATCH_CHARACTERS)
+    sizes = (lambda item: len(item.document.text) if isinstance(item, ImportedDocument) else 0, BATCH_CHARACTERS)
     for batch in grouped(store.items(use_vectors), sizes, (lambda _: 1, BATCH_DOCUMENTS)):
         reports.append(file.forgetting(partial(_store, file.writing_pipeline(), batch)))
         done += len(batch)
@@ -104,12 +104,12 @@ def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedR
     file.forgetting(lambda _: add_assertions(file.database, nodes, relations, missing_ok=True))
 
 
-def _store(pipeline: Pipeline, batch: Sequence[Taken | Problem], forgets: bool) -> Report:
+def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forgets: bool) -> Report:
     """Store imported documents; problems in the batch are added to the report.
 
     Vectors that the file's embedder made earlier go into the memo, so that they are not computed again.
     """
-    records = [item for item in batch if isinstance(item, Taken)]
+    records = [item for item in batch if isinstance(item, ImportedDocument)]
     values = {
         vector_key(pipeline.embedder.key, embedded_text(record.document.title, passage.metadata, passage.text)): vector
         for record in records

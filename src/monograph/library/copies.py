@@ -27,7 +27,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
     """
     if repair:
         with file.database.write() as connection:
-            rules.repair(rules.Checked(connection), structure.STRUCTURE)
+            rules.repair(rules.CheckedRows(connection), structure.STRUCTURE)
         file.settings, _ = configuration.load_settings(file.database)
         configuration.adopt_embedder(file.database, file.models.embedder)
         configuration.EXTRACTOR.check(file.database, file.models.extractor)

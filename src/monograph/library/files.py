@@ -22,7 +22,7 @@ from monograph.write import apply, describe
 
 if TYPE_CHECKING:
     from monograph.carry.taken import Store
-    from monograph.sync.receive import Incoming
+    from monograph.sync.receive import IncomingFile
     from monograph.values import Move, OnProgress, Plan, Report, SyncedSource, WatchEvent
 
 
@@ -222,11 +222,11 @@ class Files(OriginalFiles):
             strict=True,
         )
 
-    def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> Incoming:
+    def receive(self, root: str, name: str, folder: str = "", *, limits: Limits = DEFAULT_LIMITS) -> IncomingFile:
         """Return a writer that creates a file in a synced folder from bytes that arrive in pieces, such as an upload.
 
         The writer is a context manager. Call its method ``write`` with each piece, then ``keep``: see
-        :class:`monograph.sync.receive.Incoming`. The next sync reads the new file.
+        :class:`monograph.sync.receive.IncomingFile`. The next sync reads the new file.
 
         Parameters
         ----------
@@ -250,9 +250,9 @@ class Files(OriginalFiles):
         SourceUnreadable
             If nothing can be written there.
         """
-        from monograph.sync.receive import Incoming
+        from monograph.sync.receive import IncomingFile
 
-        return Incoming(roots.named(self._file.database, root), name, folder, limits.max_bytes)
+        return IncomingFile(roots.named(self._file.database, root), name, folder, limits.max_bytes)
 
     @spends
     def watch(

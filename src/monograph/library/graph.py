@@ -17,7 +17,7 @@ from monograph.explore import entities, merges, neighbourhood, routes
 from monograph.explore.graph_state import GraphState
 from monograph.graph import export
 from monograph.library.opened import FilePart, OpenFile, WholeFile, spends
-from monograph.store.graph.assertions import Ends
+from monograph.store.graph.assertions import RelationKey
 from monograph.values import (
     AssertedNode,
     AssertedRelation,
@@ -269,7 +269,7 @@ class GraphWriter(GraphReader):
         :meth:`monograph.Monograph.remove`. A node that two chunks assert counts as two assertions.
         """
         named = arguments.names(nodes, "an id")
-        ends = [Ends(*arguments.names(relation, "a relation")) for relation in relations]
+        ends = [RelationKey(*arguments.names(relation, "a relation")) for relation in relations]
         file, guard = self._file.whole, self._file.guard
         report = file.forgetting(lambda _: assertions.remove(file.database, named, ends, guard), forget, strict=True)
         return report.removed

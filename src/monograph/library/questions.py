@@ -17,7 +17,7 @@ from monograph.models import weight_of
 from monograph.search.fusion import with_falling_relevance
 from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
-from monograph.store.documents.filters import EVERYTHING, Allowed, compile_condition
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter, compile_condition
 from monograph.values import arguments
 from monograph.values.arguments import BUDGET, DEFAULT_CUT, FOUND, MAX_TOKENS
 
@@ -314,7 +314,7 @@ def confidence_in(archive: Questions, question: str, hits: Sequence[Hit]) -> flo
     return confidence.confidence(Reading(terms, map(titled, hits)), hits)
 
 
-def allowed(where: Mapping[str, Any] | None) -> Allowed:
+def allowed(where: Mapping[str, Any] | None) -> CompiledFilter:
     """Compile a ``where`` filter to an SQL condition on chunks; None allows every chunk.
 
     :mod:`monograph.where` describes filters. Raises InvalidFilter if the filter is invalid.

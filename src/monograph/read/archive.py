@@ -8,7 +8,7 @@ import zlib
 from monograph.errors import SourceError, UnknownFormat
 from monograph.read.file import read
 from monograph.read.package import unpacked
-from monograph.read.source import Items, Opened, problem_of
+from monograph.read.source import Items, SourceFile, problem_of
 from monograph.regex import regex
 from monograph.values import Problem
 
@@ -16,7 +16,7 @@ _LEADS_OUT = regex(r"^[/\\]|^\w:|(?:^|[/\\])\.\.(?:[/\\]|$)")
 _HIDDEN = regex(r"(?:^|/)(?:\.(?!\.)|__MACOSX/|Thumbs\.db$|desktop\.ini$)")
 
 
-def read_archive(opened: Opened) -> Items:
+def read_archive(opened: SourceFile) -> Items:
     """Yield the documents of every file in an archive, and a problem for each file that cannot be read.
 
     Hidden files are skipped. Nothing is written to disk. A file whose name leads out of the archive's folder, such as

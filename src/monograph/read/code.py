@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, SourceFile
 from monograph.read.text import Heading, decoded, sections_of
 from monograph.regex import regex
 from monograph.values import Document, content_id
@@ -39,7 +39,7 @@ _DEFINITIONS = (_KEYWORD, _ARROW, _SQL, _SHELL, _C)
 _LEADING_LINE = regex(r"[ \t]*(?:@|#(?!include|define|if|endif|pragma)|//|/\*|\*|\"\"\"|--|;;|%%)")
 
 
-def read_code(opened: Opened) -> Items:
+def read_code(opened: SourceFile) -> Items:
     """Yield a source file as one document, with a section for each definition."""
     text = yield from decoded(opened)
     if not text:

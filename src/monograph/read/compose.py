@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from monograph.errors import SourceTooLarge
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, SourceFile
 from monograph.read.text import TITLE_CHARACTERS, Heading, first_title, sections_of
 from monograph.regex import regex
 from monograph.values import Document, Place, Problem, content_id
@@ -82,7 +82,9 @@ class Composer:
         """Return the first heading of level 1, else the first heading, else an empty text."""
         return first_title(self._headings)
 
-    def document(self, opened: Opened, metadata: Mapping[str, Any], title: str = "", part: str = "") -> Document | None:
+    def document(
+        self, opened: SourceFile, metadata: Mapping[str, Any], title: str = "", part: str = ""
+    ) -> Document | None:
         """Return the collected paragraphs as one document, or None if there are no paragraphs.
 
         ``part`` is part of the document's id, and distinguishes several documents of one file. If ``title`` is empty,
@@ -98,7 +100,7 @@ class Composer:
             sections_of(sorted(self._headings, key=lambda heading: heading.start)), places=tuple(self._places),
         )  # fmt: skip
 
-    def items(self, opened: Opened, metadata: Mapping[str, Any], title: str = "") -> Items:
+    def items(self, opened: SourceFile, metadata: Mapping[str, Any], title: str = "") -> Items:
         """Yield the document that :meth:`document` returns, or a problem if there is no text."""
         document = self.document(opened, metadata, title)
         yield document if document is not None else Problem(opened.address.uri, "it has no text: nothing to index")

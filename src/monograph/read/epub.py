@@ -11,14 +11,14 @@ from monograph.errors import SourceDamaged
 from monograph.read.compose import Composer
 from monograph.read.package import unpacked, xml_of
 from monograph.read.pictures import Pictures, part_of
-from monograph.read.source import Items, Opened, text_of
+from monograph.read.source import Items, SourceFile, text_of
 from monograph.read.web import add_page, parse
 from monograph.values import Problem
 
 _MOST_CHAPTERS = 20_000
 
 
-def read_epub(opened: Opened) -> Items:
+def read_epub(opened: SourceFile) -> Items:
     """Yield a book as one document with the headings of its chapters. Yield also a problem if chapters are missing."""
     composer, pictures = Composer(), Pictures(opened)
     lost = []

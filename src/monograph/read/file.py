@@ -27,7 +27,7 @@ from monograph.read.detect import HEAD_BYTES, Format, detect
 from monograph.read.kept import Picture
 from monograph.read.limits import DEFAULT_LIMITS, Limits
 from monograph.read.paths import path_to_text, text_to_path
-from monograph.read.source import Address, Clock, Items, Opened, Reader
+from monograph.read.source import Address, Clock, Items, Reader, SourceFile
 from monograph.values import Document, Problem, Root
 
 PART_CHARACTERS = 250_000
@@ -107,7 +107,7 @@ def read_file(path: Path, root: Root, limits: Limits = DEFAULT_LIMITS, *, descri
     below = uri[len(root.name) + 1 :] or path_to_text(path.name)
     address = Address(uri, below)
     clock = Clock(limits.max_seconds)
-    opened = Opened(data, address, limits, clock, describing=describing)
+    opened = SourceFile(data, address, limits, clock, describing=describing)
     file_identity = hashlib.sha256(data).digest(), state.st_size, state.st_mtime_ns
     documents: list[Document] = []
     problems: list[Problem] = []
@@ -160,7 +160,7 @@ def parts_or_error(parts: Iterable[Part]) -> Iterator[Part]:
         yield Part.failed(SourceTooSlow("reading it needs more memory than there is", "split it"))
 
 
-def read(opened: Opened) -> Items:
+def read(opened: SourceFile) -> Items:
     """Detect the format of some bytes, and yield the documents, problems and pictures in them.
 
     Raises

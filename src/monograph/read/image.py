@@ -12,9 +12,9 @@ import numpy as np
 
 from monograph.errors import SourceDamaged, SourceTooLarge, SourceTooSlow
 from monograph.read.compose import Composer, clean
-from monograph.read.kept import Kept
+from monograph.read.kept import KeptPictures
 from monograph.read.limits import Limits
-from monograph.read.source import Items, Opened, needs
+from monograph.read.source import Items, SourceFile, needs
 from monograph.values import Place, Problem
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ from its beginning, as a multiple of the line's height.
 """
 
 
-def read_image(opened: Opened) -> Items:
+def read_image(opened: SourceFile) -> Items:
     """Yield the words of an image as one document; every frame of a TIFF is a page.
 
     If the image is inside another file, such as a mail, and has the size of an icon, nothing is yielded.
@@ -54,7 +54,7 @@ def read_image(opened: Opened) -> Items:
 
     if opened.depth and is_icon(image):
         return
-    composer, kept = Composer(), Kept()
+    composer, kept = Composer(), KeptPictures()
     frames = min(getattr(image, "n_frames", 1), _MOST_FRAMES) if image.format == "TIFF" else 1
     for number, frame in enumerate(ImageSequence.Iterator(image), start=1):
         if number > frames:
@@ -128,7 +128,7 @@ def refuse_size(width: int, height: int, limits: Limits) -> None:
         )
 
 
-def refuse_when_late(opened: Opened) -> None:
+def refuse_when_late(opened: SourceFile) -> None:
     """Raise SourceTooSlow if too little time is left to recognise another page."""
     if opened.late():
         raise SourceTooSlow(

@@ -59,7 +59,7 @@ class Picture:
     pixels: int
 
 
-class Kept:
+class KeptPictures:
     """Pictures of one document that a model will describe, kept until :meth:`take` yields them."""
 
     def __init__(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from monograph.errors import SourceError
 from monograph.read.compose import Composer
 from monograph.read.file import read
-from monograph.read.source import Items, Opened, needs, problem_of, text_of
+from monograph.read.source import Items, SourceFile, needs, problem_of, text_of
 from monograph.read.text import decode
 from monograph.read.web import add_page, parse
 from monograph.values import Problem
@@ -27,7 +27,7 @@ Attachments: TypeAlias = Iterator[tuple[str, Callable[[], bytes | None]]]
 _HEADERS = ("from", "to", "cc", "date", "subject")
 
 
-def read_email(opened: Opened) -> Items:
+def read_email(opened: SourceFile) -> Items:
     """Yield a message as one document, and the documents of each of its attachments."""
     data = opened.data.split(b"\n", 1)[-1] if opened.data.startswith(b"From ") else opened.data
     message = email.message_from_bytes(data, policy=email.policy.default)
@@ -36,7 +36,7 @@ def read_email(opened: Opened) -> Items:
     yield from _message(opened, headers, *_body(message), attachments)
 
 
-def read_msg(opened: Opened) -> Items:
+def read_msg(opened: SourceFile) -> Items:
     """Yield a message of Outlook as one document, and the documents of each of its attachments."""
     with needs("an Outlook message", "documents"):
         from oxmsg import Message
@@ -53,7 +53,7 @@ def read_msg(opened: Opened) -> Items:
     yield from _message(opened, headers, message.body or "", (message.html_body or "").encode(), attachments)
 
 
-def _message(opened: Opened, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
+def _message(opened: SourceFile, headers: Mapping[str, str], body: str, html: bytes, attachments: Attachments) -> Items:
     """Yield a message as one document, then the documents of each attachment, or a problem if it cannot be read."""
     composer = Composer()
     composer.add("\n".join(f"{name.capitalize()}: {value}" for name, value in headers.items() if value))

@@ -8,7 +8,7 @@ from monograph.read.compose import Composer
 from monograph.read.package import unpacked, xml_of
 from monograph.read.pictures import Pictures, part_of
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, SourceFile
 from monograph.values import Place
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -22,17 +22,17 @@ _SHOWING = {_TEXT + "h", _TEXT + "p", _TABLE + "table", _DRAW + "image"}
 _SKIPPED = {_TEXT + "tracked-changes", _OFFICE + "annotation", _TEXT + "note-citation"}
 
 
-def read_odt(opened: Opened) -> Items:
+def read_odt(opened: SourceFile) -> Items:
     """Yield an OpenDocument text as one document."""
     yield from _read(opened, "odt")
 
 
-def read_odp(opened: Opened) -> Items:
+def read_odp(opened: SourceFile) -> Items:
     """Yield an OpenDocument presentation as one document with a place for each slide."""
     yield from _read(opened, "odp")
 
 
-def _read(opened: Opened, form: str) -> Items:
+def _read(opened: SourceFile, form: str) -> Items:
     composer, pictures = Composer(), Pictures(opened)
     slides = 0
     with unpacked(opened) as archive:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 
 from monograph.errors import SourceDamaged, SourceLocked, SourceTooLarge, UnknownFormat
 from monograph.read.detect import Format
-from monograph.read.source import Opened
+from monograph.read.source import SourceFile
 
 _MOST_ENTRIES_OF_A_DOCUMENT = 100_000
 _RATIO_FROM_BYTES = 1_000_000
@@ -34,7 +34,7 @@ _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
 """
 
 
-def look_inside(opened: Opened, container: Format) -> Format:
+def look_inside(opened: SourceFile, container: Format) -> Format:
     """Return the format inside a container.
 
     Raises
@@ -73,7 +73,7 @@ def look_inside(opened: Opened, container: Format) -> Format:
     return "archive"
 
 
-def unpacked(opened: Opened) -> zipfile.ZipFile:
+def unpacked(opened: SourceFile) -> zipfile.ZipFile:
     """Return a ZIP archive whose directory has been checked against the limits.
 
     Raises

@@ -12,7 +12,7 @@ from monograph.errors import SourceDamaged, SourceError, SourceLocked, SourceToo
 from monograph.read.compose import Composer, clean
 from monograph.read.image import refuse_size, refuse_when_late
 from monograph.read.pictures import Pictures
-from monograph.read.source import Items, Opened, needs, problem_of, text_of
+from monograph.read.source import Items, SourceFile, needs, problem_of, text_of
 from monograph.regex import regex
 from monograph.values import Place, Problem
 
@@ -32,7 +32,7 @@ _CREATED = regex(r"D:(\d{4})([01]\d)([0-3]\d)")
 _DEFAULT_NAME = regex(r"^(?:untitled.*|unspecified|\(anonymous\)|microsoft word - .*|.*\.\w{2,4}|\W*)$", re.I)
 
 
-def read_pdf(opened: Opened) -> Items:
+def read_pdf(opened: SourceFile) -> Items:
     """Yield a PDF as one document, with its pages as places and its outline as headings."""
     with opened_pdf(opened.data) as file:
         opened.check_pages(len(file), "pages")
@@ -93,7 +93,11 @@ def _format_pages(numbers: list[int]) -> str:
 
 
 def _read_page(
-    file: pypdfium2.PdfDocument, index: int, opened: Opened, pictures: Pictures, recognition_error: SourceError | None
+    file: pypdfium2.PdfDocument,
+    index: int,
+    opened: SourceFile,
+    pictures: Pictures,
+    recognition_error: SourceError | None,
 ) -> tuple[str, list[str]]:
     """Return (text, marks of pictures) of a page. There are marks only if a model will describe the pictures.
 
@@ -124,7 +128,9 @@ def _read_page(
         return recognise(bitmap.to_numpy()), []
 
 
-def _page_marks(page: pypdfium2.PdfPage, images: Iterator[Any], opened: Opened, pictures: Pictures) -> Iterator[str]:
+def _page_marks(
+    page: pypdfium2.PdfPage, images: Iterator[Any], opened: SourceFile, pictures: Pictures
+) -> Iterator[str]:
     """Yield the mark of each picture on a page that has text; an empty text for a picture that is skipped.
 
     A picture that fills the page is skipped: it is a background, or a scan whose words are the text. A picture that

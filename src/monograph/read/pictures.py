@@ -12,9 +12,9 @@ from xml.etree import ElementTree
 
 from monograph.errors import SourceDamaged, SourceError, UnknownFormat
 from monograph.read.image import is_icon, recognise, refuse_when_late, unpacked_image, upright
-from monograph.read.kept import Kept
+from monograph.read.kept import KeptPictures
 from monograph.read.package import xml_of
-from monograph.read.source import Items, Opened, problem_of
+from monograph.read.source import Items, SourceFile, problem_of
 from monograph.values import Document, Problem
 
 if TYPE_CHECKING:
@@ -31,10 +31,10 @@ _ANCHOR = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}
 class Pictures:
     """Pictures of one document. A picture that occurs several times is processed once."""
 
-    def __init__(self, opened: Opened) -> None:
+    def __init__(self, opened: SourceFile) -> None:
         self._opened = opened
         self._seen: set[bytes] = set()
-        self._kept = Kept()
+        self._kept = KeptPictures()
         self._recognised = self._unread = 0
         self._error: SourceError | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from monograph.errors import SourceDamaged, SourceTooLarge
 from monograph.read.compose import Composer
-from monograph.read.source import Items, Opened, needs
+from monograph.read.source import Items, SourceFile, needs
 from monograph.read.text import decoded
 from monograph.regex import regex
 from monograph.values import Place
@@ -24,7 +24,7 @@ _MOST_INLINE_VALUES = 12
 """Most values of a flat object (without objects in it) that becomes part of the paragraph of the object around it."""
 
 
-def read_json(opened: Opened) -> Items:
+def read_json(opened: SourceFile) -> Items:
     """Yield a JSON file as one document."""
     text = yield from decoded(opened)
     if not text:
@@ -36,7 +36,7 @@ def read_json(opened: Opened) -> Items:
     yield from _document(opened, value, "json")
 
 
-def read_yaml(opened: Opened) -> Items:
+def read_yaml(opened: SourceFile) -> Items:
     """Yield a YAML file as one document, even if it contains several. No tag in it creates a Python object."""
     with needs("a YAML file", "documents"):
         import yaml
@@ -54,7 +54,7 @@ def read_yaml(opened: Opened) -> Items:
     yield from _document(opened, values[0] if len(values) == 1 else values, "yaml")
 
 
-def _document(opened: Opened, value: Any, form: str) -> Items:
+def _document(opened: SourceFile, value: Any, form: str) -> Items:
     composer = Composer()
     for path, lines in _records(value, opened, _MOST_YAML_VALUES if form == "yaml" else _MOST_VALUES):
         composer.place(Place(0, json=path))
@@ -63,7 +63,7 @@ def _document(opened: Opened, value: Any, form: str) -> Items:
     yield from composer.items(opened, opened.metadata(form), title if isinstance(title, str) else "")
 
 
-def _records(value: Any, opened: Opened, max_values: int) -> Iterator[tuple[str, list[str]]]:
+def _records(value: Any, opened: SourceFile, max_values: int) -> Iterator[tuple[str, list[str]]]:
     """Yield the (JSON path, lines) of each record in reading order.
 
     A record is an object together with its small objects (see _MOST_INLINE_VALUES), or a list of plain values. A line

@@ -15,7 +15,7 @@ from monograph.read.compose import Composer
 from monograph.read.package import unpacked
 from monograph.read.pictures import Pictures, of_sheet
 from monograph.read.rows import HEADER_WITHIN, Row, add_sheet, header_among, rows_of
-from monograph.read.source import Items, Opened, needs, text_of
+from monograph.read.source import Items, SourceFile, needs, text_of
 from monograph.read.table import ROWS_A_DOCUMENT
 from monograph.regex import regex
 from monograph.values import Place
@@ -25,7 +25,7 @@ _QUOTED = regex(r'"([^"]*)"|\\(.)|\[\$([^\]-]*)[^\]]*\]|_.|\*.')
 _CURRENCY = regex(r"[$€£¥]")
 
 
-def read_xlsx(opened: Opened) -> Items:
+def read_xlsx(opened: SourceFile) -> Items:
     """Yield the documents of an XLSX workbook, one paragraph per row. For formulas, the stored results are read."""
     with needs("an Excel file", "documents"):
         import openpyxl
@@ -42,7 +42,7 @@ def read_xlsx(opened: Opened) -> Items:
         book.close()
 
 
-def read_others(opened: Opened) -> Items:
+def read_others(opened: SourceFile) -> Items:
     """Yield the documents of an XLS, XLSB or ODS file, one paragraph per row."""
     with needs("a spreadsheet", "documents"):
         import python_calamine
@@ -68,7 +68,7 @@ class _Sheet:
     pictures: Iterable[tuple[int, bytes]] = ()
 
 
-def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
+def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: str) -> Items:
     """Yield documents of about ROWS_A_DOCUMENT rows at most. A large sheet gives several, small sheets share one."""
     composer, pictures = Composer(), Pictures(opened)
     count = part = 0
@@ -103,7 +103,7 @@ def _documents(opened: Opened, form: str, sheets: Sequence[_Sheet], title: str) 
     yield from pictures.problems(empty=not (count or part))
 
 
-def _part(composer: Composer, opened: Opened, form: str, title: str, part: int) -> Items:
+def _part(composer: Composer, opened: SourceFile, form: str, title: str, part: int) -> Items:
     title = title or opened.address.stem
     part_title = f"{title}, part {part + 1}" if part else title
     document = composer.document(opened, opened.metadata(form), part_title, f"part {part}" if part else "")

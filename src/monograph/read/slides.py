@@ -9,13 +9,13 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, day_of, needs, text_of
+from monograph.read.source import Items, SourceFile, day_of, needs, text_of
 from monograph.values import Place
 
 _DEEPEST_GROUP = 20
 
 
-def read_pptx(opened: Opened) -> Items:
+def read_pptx(opened: SourceFile) -> Items:
     """Yield a presentation as one document. Each slide is a place: its title is a heading, its notes come last."""
     with needs("a PowerPoint file", "documents"):
         import pptx

@@ -68,7 +68,7 @@ class Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class SourceFile:
     """A file's bytes, with address, limits and clock. ``depth`` counts the archives and messages around it.
 
     If ``describing`` is True, pictures are kept so that a model can describe them, and their words are not recognised.
@@ -81,7 +81,7 @@ class Opened:
     depth: int = 0
     describing: bool = False
 
-    def inside(self, name: str, data: bytes) -> Opened:
+    def inside(self, name: str, data: bytes) -> SourceFile:
         """Return the bytes of a file inside this one, to be read with the same limits and clock."""
         return replace(self, data=data, address=self.address.inside(name), depth=self.depth + 1)
 
@@ -108,7 +108,7 @@ class Opened:
             )
 
 
-Reader: TypeAlias = Callable[[Opened], Items]
+Reader: TypeAlias = Callable[[SourceFile], Items]
 
 
 @contextmanager

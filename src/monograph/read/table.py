@@ -10,7 +10,7 @@ from itertools import chain, islice
 
 from monograph.read.compose import Composer, clean
 from monograph.read.rows import HEADER_WITHIN, add_sheet, header_among, rows_of
-from monograph.read.source import Items, Opened
+from monograph.read.source import Items, SourceFile
 from monograph.read.text import encoding_of
 from monograph.values import Problem
 
@@ -22,7 +22,7 @@ _LONGEST_CELL = 1_000_000
 _SAMPLED_LINES = 30
 
 
-def read_table(opened: Opened) -> Items:
+def read_table(opened: SourceFile) -> Items:
     """Yield the rows of a table in documents of ROWS_A_DOCUMENT rows. The text is decoded line by line.
 
     Every row repeats the column names of the header.

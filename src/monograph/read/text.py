@@ -11,7 +11,7 @@ from typing import Any
 
 from monograph.errors import InvalidDocument
 from monograph.read.detect import HEAD_BYTES, zero_width
-from monograph.read.source import Address, Items, Opened
+from monograph.read.source import Address, Items, SourceFile
 from monograph.regex import regex
 from monograph.values import Document, Problem, Section, content_id
 
@@ -35,21 +35,21 @@ _FENCE = regex(r" {0,3}(`{3,}|~{3,})")
 _HEADING = regex(r" {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$")
 
 
-def read_text(opened: Opened) -> Items:
+def read_text(opened: SourceFile) -> Items:
     """Yield a plain text as one document. Its title is the name of the file, without the suffix."""
     text = yield from decoded(opened)
     if text:
         yield _text_document(text, opened.address, [])
 
 
-def read_markdown(opened: Opened) -> Items:
+def read_markdown(opened: SourceFile) -> Items:
     """Yield a Markdown text as one document, with its headings as sections."""
     text = yield from decoded(opened)
     if text:
         yield _text_document(text, opened.address, headings(text))
 
 
-def read_rows(opened: Opened) -> Items:
+def read_rows(opened: SourceFile) -> Items:
     """Yield a document for each line of a JSON Lines file, or a problem for a line that is not a document."""
     text = yield from decoded(opened)
     address = opened.address
@@ -88,7 +88,7 @@ def _row_document(row: Any, address: Address, text_counts: dict[str, int]) -> Do
     return Document(text, str(identifier), str(row.get("title") or ""), address.uri, metadata)
 
 
-def decoded(opened: Opened) -> Generator[Problem, None, str]:
+def decoded(opened: SourceFile) -> Generator[Problem, None, str]:
     """Return a file's decoded text. Yield a problem if the text is empty, or if characters could not be decoded."""
     text, lost = decode(opened.data)
     uri = opened.address.uri

@@ -10,7 +10,7 @@ from monograph.dates import span
 from monograph.errors import SourceDamaged
 from monograph.read.compose import Composer
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, needs
+from monograph.read.source import Items, SourceFile, needs
 from monograph.read.text import decode
 from monograph.regex import regex
 
@@ -47,7 +47,7 @@ _LEAST_MAIN = 0.25
 """A ``main`` or ``article`` element is treated as the main part if it has at least this share of the page's text."""
 
 
-def read_html(opened: Opened) -> Items:
+def read_html(opened: SourceFile) -> Items:
     """Yield a page as one document. Its metadata has the first MOST_LINKS links and the time of publication."""
     parsed = parse(opened.data)
     composer = Composer()

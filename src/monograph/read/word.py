@@ -10,13 +10,13 @@ from typing import Any
 from monograph.read.compose import Composer
 from monograph.read.pictures import Pictures, of_element
 from monograph.read.rows import add_table
-from monograph.read.source import Items, Opened, day_of, needs, text_of
+from monograph.read.source import Items, SourceFile, day_of, needs, text_of
 from monograph.regex import regex
 
 _HEADING = regex(r"heading (\d)$", re.I)
 
 
-def read_docx(opened: Opened) -> Items:
+def read_docx(opened: SourceFile) -> Items:
     """Yield a Word file as one document. Tracked insertions are included, tracked deletions and macros are left out."""
     with needs("a Word document", "documents"):
         import docx
@@ -83,7 +83,7 @@ def _table_rows(table: Any) -> Iterator[list[str]]:
         yield cells
 
 
-def read_rtf(opened: Opened) -> Items:
+def read_rtf(opened: SourceFile) -> Items:
     """Yield the text of an RTF file as one document."""
     with needs("an RTF file", "documents"):
         from striprtf.striprtf import rtf_to_text

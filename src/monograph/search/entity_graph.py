@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from monograph.graph.chunk_names import NO_SENTENCE
 from monograph.search.reader import Reader
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.values import ENTITY_KINDS
 
 MOST_TOGETHER = 64
@@ -71,7 +71,7 @@ def graph_of(nodes: Iterable[int], pairs: Iterable[tuple[int, int]]) -> PathGrap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Surroundings:
+class EntityNeighbourhood:
     """Entities around some starting entities. They are numbered in the order of their keys.
 
     ``graph`` links two entities if a chunk names both in one sentence, or if a language model found a relation between
@@ -90,8 +90,8 @@ class Surroundings:
 
 
 def around(
-    snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: Allowed
-) -> Surroundings:
+    snapshot: Reader, starts: Iterable[int], hops: int, favoured: Sequence[int], allowed: CompiledFilter
+) -> EntityNeighbourhood:
     """Return the entities at most ``hops`` links away from the starting entities, by links in allowed chunks.
 
     ``starts`` are the rows of the starting entities. Starting entities that no allowed chunk names are left out.
@@ -116,7 +116,7 @@ def around(
     kinds, written = reader.kinds(inside)
     number = {row: index for index, row in enumerate(sorted(kinds, key=reader.key))}
     kept = [(number[entity], number[other]) for entity, other in edges if entity in number and other in number]
-    return Surroundings(
+    return EntityNeighbourhood(
         graph_of(number.values(), kept),
         {number[row]: kind for row, kind in kinds.items()},
         {number[row]: occurrence for row, occurrence in written.items()},
@@ -171,7 +171,7 @@ class _AroundReader:
     """
 
     snapshot: Reader
-    allowed: Allowed
+    allowed: CompiledFilter
     heads: dict[int, int] = field(default_factory=dict)
     keys: dict[int, str] = field(default_factory=dict)
     chunks: dict[int, _ChunkNames] = field(default_factory=dict)

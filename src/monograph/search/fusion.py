@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Float64
     from monograph.search.reader import Reader
     from monograph.store.documents.chunks import LoadedChunk
-    from monograph.store.documents.filters import Allowed
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.values import Effort, Float32, Path
 
 POOL = 100
@@ -115,7 +115,7 @@ def ranking(
     return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
 
 
-def nearest(reader: Reader, vector: Float32, k: int, allowed: Allowed, *, stretch: float = 1.0) -> Ranking:
+def nearest(reader: Reader, vector: Float32, k: int, allowed: CompiledFilter, *, stretch: float = 1.0) -> Ranking:
     """Return a ranking of the k allowed chunks with the highest cosine to a vector; empty for a zero vector.
 
     ``stretch`` is a factor on the window of the stop condition: see :class:`monograph.search.reader.PoolRequest`.

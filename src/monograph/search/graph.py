@@ -101,7 +101,7 @@ def _rank_hits(
     ordered: Sequence[tuple[int, float]],
     rankings: Sequence[Ranking],
     matches: Sequence[Ranking],
-    first: rerank.Reordered,
+    first: rerank.RerankedHead,
 ) -> list[Hit]:
     """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
     matched = {row for ranked in matches for row in ranked.rows}

@@ -23,7 +23,7 @@ from monograph.errors import calling_model
 from monograph.graph.names import key_of
 from monograph.models import Embedder
 from monograph.search import rerank
-from monograph.search.entity_graph import Edge, PathGraph, Surroundings, around
+from monograph.search.entity_graph import Edge, EntityNeighbourhood, PathGraph, around
 from monograph.search.fusion import POOL, cosine_hits, hits_of, nearest, origins_of, ranking
 from monograph.search.graph import chunk_node
 from monograph.search.query import Query
@@ -138,7 +138,7 @@ def _find_starting_nodes(snapshot: Reader, embedder: Embedder, question: Questio
     return similarities
 
 
-def _find_shortest_paths(paths: Iterable[ScoredPath], part: Surroundings) -> dict[int, ScoredPath]:
+def _find_shortest_paths(paths: Iterable[ScoredPath], part: EntityNeighbourhood) -> dict[int, ScoredPath]:
     """Return the shortest path to each favoured chunk, by the chunk's row; of equally short ones, the highest score.
 
     A path ends at the first entity on it that the chunk names.

@@ -87,7 +87,7 @@ class StartText:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leads:
+class ChunkLinks:
     """Links of an entity to chunks. Chunks are given as rows.
 
     ``documents`` are chunks of documents about the entity.
@@ -103,7 +103,7 @@ class Leads:
     others: tuple[int, ...]
 
 
-NOWHERE = Leads((), (), (), ())
+NOWHERE = ChunkLinks((), (), (), ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +122,7 @@ class LinkRequest:
     names: Sequence[int]
     rare: Sequence[int]
 
-    def leads(self, subjects: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]) -> dict[int, Leads]:
+    def leads(self, subjects: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]) -> dict[int, ChunkLinks]:
         """Return the links of each entity, by the row of its head, in the order of ``heads``.
 
         ``subjects`` are the chunks of the documents about the names. ``naming`` has the rows of the chunks that contain
@@ -140,14 +140,14 @@ class LinkRequest:
             distinct = tuple(dict.fromkeys(chunks) if head in self.joined else chunks)
             if about:
                 documents = tuple([subject.chunk for subject in about])
-                links[head] = Leads(
+                links[head] = ChunkLinks(
                     documents,
                     tuple([not subject.by_title for subject in about]),
                     tuple([subject.documents**-0.5 for subject in about]),
                     tuple([chunk for chunk in distinct if chunk not in documents]),
                 )
             elif distinct:  # The case of nearly all entities.
-                links[head] = Leads((), (), (), distinct)
+                links[head] = ChunkLinks((), (), (), distinct)
         return links
 
 

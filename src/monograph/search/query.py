@@ -16,7 +16,7 @@ from monograph.values import arguments
 
 if TYPE_CHECKING:
     from monograph.search.reader import Reader
-    from monograph.store.documents.filters import Allowed
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.values import Float32, Hit
 
 MOST_CHARACTERS = 16_384
@@ -86,7 +86,7 @@ class Query:
     text: str
     k: int
     how: Strategy
-    filter: Allowed = EVERYTHING
+    filter: CompiledFilter = EVERYTHING
     vector: Float32 | None = None
     reranker: Reranking | None = None
     answer_types: tuple[str, ...] = ()

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
     from monograph.models import Embedder
-    from monograph.search.names import Leads, Names, StartText
-    from monograph.store.documents.filters import Allowed
+    from monograph.search.names import ChunkLinks, Names, StartText
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.store.graph.graphs import Records, SubjectChunk
     from monograph.store.words.postings import Postings
     from monograph.values import Effort, Float32, Mention, Summary
@@ -80,7 +80,7 @@ class PoolRequest:
     """
 
     k: int
-    filter: Allowed
+    filter: CompiledFilter
     words: Sequence[str] = ()
     counts: Counts | None = None
     vector: Float32 | None = None
@@ -191,7 +191,12 @@ class Reader(Protocol):
         ...
 
     def count(
-        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+        self,
+        words: Collection[str],
+        small: Collection[str] = (),
+        held: Collection[str] = (),
+        *,
+        allowed: CompiledFilter,
     ) -> Counts:
         """Return the counts of folded words, and the chunks that contain the codes and phrases in ``held``.
 
@@ -212,7 +217,7 @@ class Reader(Protocol):
         """Return the candidates of a search: see :class:`PoolRequest` and :class:`Pool`."""
         ...
 
-    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+    def containing(self, text: str, k: int, allowed: CompiledFilter) -> list[int]:
         """Return the rows of at most k chunks that may contain a folded text. The caller must check their texts."""
         ...
 
@@ -254,14 +259,14 @@ class Reader(Protocol):
         """
         ...
 
-    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
+    def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
         """Return (links of each entity, evidence of the chunks that the links lead to).
 
         ``heads`` are the rows of the entities' heads. ``words`` are the hashes of the question's words.
         """
         ...
 
-    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+    def mentions(self, names: Collection[int], allowed: CompiledFilter) -> dict[int, list[int]]:
         """Return the rows of the chunks that contain each name, ascending, by the row of the name."""
         ...
 
@@ -297,7 +302,7 @@ class Reader(Protocol):
     # The tree of summaries.
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: Allowed
+        self, vector: Float32, k: int, allowed: CompiledFilter
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         """Return (node, cosine) of the k summaries nearest to a vector, and the effort of the search.
 

@@ -38,7 +38,7 @@ _NAME = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
-class Reordered:
+class RerankedHead:
     """Chunks at the beginning of a ranking, in the order that a reranker gave them.
 
     ``rows`` are the rows of the chunks. ``ranking`` is the reranker's own ranking of these chunks, by its scores alone.
@@ -56,7 +56,7 @@ class Reordered:
         return dict(zip(self.rows, sorted([worth[row] for row in self.rows], reverse=True), strict=True))
 
 
-NOTHING = Reordered()
+NOTHING = RerankedHead()
 
 
 def most(query: Query) -> int:
@@ -64,7 +64,7 @@ def most(query: Query) -> int:
     return query.k if query.reranker is None else max(query.k, FIRST)
 
 
-def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> Reordered:
+def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> RerankedHead:
     """Return the first FIRST chunks, reordered by the query's reranker.
 
     ``worth`` has (row, value) of chunks, best first. Return NOTHING if there is no reranker or the query is blank.
@@ -77,7 +77,7 @@ def chunks(reader: Reader, query: Query, worth: Sequence[tuple[int, float]]) -> 
     by_score = _sort_indices(scores)
     ranking = Ranking(_NAME, tuple(rows[index] for index in by_score), tuple(scores[index] for index in by_score))
     order = _sort_indices(_add_scores([value for _, value in first], scores, query.reranker.weight))
-    return Reordered([rows[index] for index in order], ranking)
+    return RerankedHead([rows[index] for index in order], ranking)
 
 
 def hits(query: Query, found: list[Hit]) -> list[Hit]:

@@ -25,7 +25,7 @@ were wanted. With it, 91 % are found, as many as in a search for a hundred chunk
 NOT_MADE = "without a graph: archive.graph.build() builds it"
 
 
-class BuiltIn:
+class BuiltInMode:
     """Base class of the search modes of this package. ``str()`` returns the text that :func:`strategy` parses."""
 
     __slots__ = ()
@@ -44,7 +44,7 @@ class BuiltIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Auto(BuiltIn):
+class Auto(BuiltInMode):
     """Mode ``Graph``; or ``Hybrid``, if the graph is not built or the file knows no name of the question.
 
     If the question asks for a period, hits from that period move up by up to ``monograph.search.rerank.PLACES`` places.
@@ -74,7 +74,7 @@ class Auto(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Dense(BuiltIn):
+class Dense(BuiltInMode):
     """The chunks whose vectors are nearest to the query's vector; the same as ``Hybrid(alpha=1)``."""
 
     def search(self, reader: Reader, query: Query) -> list[Hit]:
@@ -83,7 +83,7 @@ class Dense(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Graph(BuiltIn):
+class Graph(BuiltInMode):
     """Hybrid search that follows, hop by hop, the entities that chunks name together.
 
     Parameters
@@ -119,7 +119,7 @@ class Graph(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Hybrid(BuiltIn):
+class Hybrid(BuiltInMode):
     """BM25 and cosines, fused: see :mod:`monograph.search.fusion`.
 
     Parameters
@@ -146,7 +146,7 @@ class Hybrid(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Lexical(BuiltIn):
+class Lexical(BuiltInMode):
     """BM25, the same as ``Hybrid(alpha=0)``.
 
     Chunks that contain a code of the query word for word come first; quoted phrases add to the score.
@@ -163,7 +163,7 @@ class Lexical(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Tfidf(BuiltIn):
+class Tfidf(BuiltInMode):
     """RAGdb's hybrid score (Sec. 4.2): see :func:`monograph.search.words.search_tfidf`.
 
     Parameters
@@ -197,7 +197,7 @@ class Tfidf(BuiltIn):
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(BuiltIn):
+class Tree(BuiltInMode):
     """The chunks and summaries nearest to the query: see :mod:`monograph.search.tree`.
 
     Parameters
@@ -260,7 +260,7 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
     return hits if query.reranker is None else rerank.hits(query, hits)
 
 
-STRATEGIES: dict[str, type[BuiltIn]] = {
+STRATEGIES: dict[str, type[BuiltInMode]] = {
     "auto": Auto,
     "dense": Dense,
     "graph": Graph,

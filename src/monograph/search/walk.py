@@ -16,9 +16,9 @@ from monograph.graph.names import key_of
 from monograph.search.fusion import Ranking
 from monograph.search.question import Question
 from monograph.search.reader import Evidence, Pool, Reader
-from monograph.search.rerank import Reordered
+from monograph.search.rerank import RerankedHead
 from monograph.search.scoring._scoring import WalkScores
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.store.graph.names import NameRow
 from monograph.store.words.terms import words_of
@@ -40,7 +40,7 @@ class Walk:
 
     snapshot: Reader
     question: Question
-    allowed: Allowed
+    allowed: CompiledFilter
     entities: Mapping[int, list[NameRow]]
     asked: dict[int, int] = field(default_factory=dict)
     scores: WalkScores = field(init=False)
@@ -92,7 +92,7 @@ def walk(
     entities: Mapping[int, list[NameRow]],
     rankings: Sequence[tuple[Ranking, float]],
     pool: Pool,
-    allowed: Allowed,
+    allowed: CompiledFilter,
 ) -> Walk:
     """Return the walk that starts from the rankings and the question's names, and follows the graph for HOPS hops.
 
@@ -152,7 +152,7 @@ class Head:
         """Return (chunk, logarithm of its probability) pairs of ``chunks``, the most probable first."""
         return sorted(zip(self.chunks, self.logarithms, strict=True), key=itemgetter(1), reverse=True)
 
-    def put(self, first: Reordered) -> Head:
+    def put(self, first: RerankedHead) -> Head:
         """Return this head with its chunks in a reranker's order.
 
         The highest probability of the reordered chunks is given to the first of them, and so on. Chunks that were not

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from monograph.search.fusion import Ranking
     from monograph.search.query import Query
     from monograph.search.reader import Counts, Pool, Reader, WalkRequest
-    from monograph.store.documents.filters import Allowed
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.values import Float32, Hit
 
 MOST_WORDS = 64
@@ -127,7 +127,7 @@ def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Rankin
     ]
 
 
-def substring(reader: Reader, query: str, k: int, allowed: Allowed) -> Ranking:
+def substring(reader: Reader, query: str, k: int, allowed: CompiledFilter) -> Ranking:
     """Return the ranking of the chunks that contain the whole query; each scores 1.
 
     Case and accents are ignored. At most CANDIDATES chunks are read, and at most k returned.

@@ -18,7 +18,7 @@ from monograph.shelf.shard import ShardReader
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs
-from monograph.store.graph.graphs import ChunkPlace, Records, Titled
+from monograph.store.graph.graphs import ChunkPlace, Records, TitledDocument
 from monograph.values import Document, Extraction
 
 Arguments = TypeVarTuple("Arguments")
@@ -56,7 +56,7 @@ class ShelfGraphState(GraphState):
         answers = enumerate(self.snapshot.shards.all(ShardReader.every_chunk))
         return sorted(row for shard, rows in answers for row in self.snapshot.rows.global_rows(shard, rows))
 
-    def titled(self, members: Mapping[int, int]) -> list[Titled]:
+    def titled(self, members: Mapping[int, int]) -> list[TitledDocument]:
         merged = [
             replace(item, document=self.snapshot.rows.global_row(shard, item.document))
             for shard, items in enumerate(self._call_for_names(members, graphs.titled))

@@ -148,7 +148,7 @@ and 0 if the beginning of the text has it, qualifier: the part of the title in p
 If no chunk of the document is allowed, the row of the chunk is 0."""
 
 
-class Best(NamedTuple):
+class BestChunks(NamedTuple):
     """The best chunks of a shard for a query.
 
     ``scored`` has the chunks' rows and scores, as the bytes of records of :data:`SCORED`. ``is_complete`` is True if no
@@ -174,8 +174,8 @@ class ShardPool(NamedTuple):
     ``records`` are the bytes of one record for each chunk in the other fields: see :func:`make_records`.
     """
 
-    lexical: Best
-    dense: Best | None
+    lexical: BestChunks
+    dense: BestChunks | None
     subjects: Sequence[Subject]
     named: Sequence[tuple[str, int]]
     records: bytes
@@ -192,7 +192,7 @@ def share(k: int, shards: int) -> int:
     return min(k, math.ceil(mean + SPREAD * math.sqrt(mean)) + MORE)
 
 
-def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> Best:
+def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: Effort | None = None) -> BestChunks:
     """Return the ``most`` best chunks of one shard, and all chunks that tie with the last of them.
 
     ``scored`` has (row, score) of the chunks that the shard found, ``k`` is the number of chunks wanted from all
@@ -201,9 +201,9 @@ def select_best(scored: Sequence[tuple[int, float]], most: int, k: int, effort: 
     """
     records = np.array(scored, dtype=SCORED)
     if most >= k or len(records) < most:
-        return Best(records.tobytes(), True, effort)
+        return BestChunks(records.tobytes(), True, effort)
     threshold = np.partition(records["score"], len(records) - most)[len(records) - most]
-    return Best(records[records["score"] >= threshold].tobytes(), False, effort)
+    return BestChunks(records[records["score"] >= threshold].tobytes(), False, effort)
 
 
 def find_short_shards(pools: Mapping[int, ShardPool], k: int) -> list[int]:

@@ -106,7 +106,7 @@ def _init(ray: Any, cluster: str, started: Future[object]) -> None:
         threading.Event().wait()
 
 
-class Lost(Exception):
+class ShardFailure(Exception):
     """Raised for a shard that an actor could not open, or whose actor or task died.
 
     ``shard`` is the number of the shard, and ``error`` the reason.
@@ -127,7 +127,7 @@ def _pickle_outcome(work: Callable[P, object]) -> Callable[P, bytes]:
     def run(*args: P.args, **kwargs: P.kwargs) -> bytes:
         try:
             result = work(*args, **kwargs)
-        except (MonographError, Lost) as error:
+        except (MonographError, ShardFailure) as error:
             result = error
         return pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
 
@@ -143,13 +143,13 @@ def _wait_for_result(ref: Any, shard: int) -> Any:
         raise  # A bug: Ray shows the original traceback.
     except ray.exceptions.RayError as error:
         why = f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
-        raise Lost(shard, ShardLost(why, _HINT)) from error
+        raise ShardFailure(shard, ShardLost(why, _HINT)) from error
     if isinstance(result, Exception):
         raise result
     return result
 
 
-class Holder:
+class ShardActor:
     """Ray actor that opens a group of shards and runs calls on them. Safe for use by many threads.
 
     A shard is opened at its first call. If it cannot be opened, its next call tries again.
@@ -184,7 +184,7 @@ class Holder:
                         path = place_at(self._address, self._home.expanduser()).file_of(self._names[shard])
                         self._open[shard] = WholeFile.open(replace(self._options, path=path))
             except MonographError as error:
-                raise Lost(shard, error) from error
+                raise ShardFailure(shard, error) from error
         return {shard: call.answer(self._open[shard]) for shard, call in calls.items()}
 
 
@@ -243,7 +243,7 @@ class OnRay:
         self._lock = threading.Lock()
         self._turn = itertools.count()
         self._closed = False
-        actor = self._ray.remote(Holder).options(
+        actor = self._ray.remote(ShardActor).options(
             num_cpus=0,  # An actor must start even if tasks occupy every processor.
             memory=1,  # Ray ignores the strategy for an actor that requests no resource.
             max_restarts=-1,
@@ -309,7 +309,7 @@ class OnRay:
                         continue  # Another replica was faster.
                     try:
                         answers |= _wait_for_result(ref, next(iter(groups[group])))
-                    except Lost as lost:
+                    except ShardFailure as lost:
                         if is_last and group not in pending.values():
                             raise self._lost_error(lost.shard, lost.error.message, lost.error.hint) from lost.error
                     else:
@@ -371,7 +371,7 @@ class Tasks:
         for shard, ref in enumerate([task.remote(recipe, work) for work in works]):
             try:
                 yield _wait_for_result(ref, shard)
-            except Lost as lost:
+            except ShardFailure as lost:
                 raise ShardLost(
                     f"shard {shard} cannot be built: {lost.error.message}",
                     "check that the machines have enough memory, then build again: finished shards are kept",

@@ -15,7 +15,7 @@ from monograph.errors import InputError
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
 from monograph.search import words as word_for_word
-from monograph.search.names import Leads, NamedText, Names, StartText, as_entities
+from monograph.search.names import ChunkLinks, NamedText, Names, StartText, as_entities
 from monograph.search.one_file.file_reader import FileReader
 from monograph.search.reader import NOWHERE, Counts, Evidence, Pool, PoolRequest, SearchModels, Shown
 from monograph.shelf import pools
@@ -23,7 +23,7 @@ from monograph.shelf.engines import Shards
 from monograph.shelf.pools import Rows, SentEvidence, full
 from monograph.shelf.shard import Call, ShardReader
 from monograph.store.catalogue import Totals
-from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.graph import names as stored_names
 from monograph.store.graph.graphs import NAMED, Records
 from monograph.store.words import terms
@@ -89,7 +89,12 @@ class ShelfReader:
         return self.catalogue.has_graph()
 
     def count(
-        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+        self,
+        words: Collection[str],
+        small: Collection[str] = (),
+        held: Collection[str] = (),
+        *,
+        allowed: CompiledFilter,
     ) -> Counts:
         function_words = {word for word in small if word not in words and word.isascii()}
         exact = {*words, *small} - function_words
@@ -104,7 +109,7 @@ class ShelfReader:
         return int(word_for_word.common_above(self.total())) + 1
 
     def _fetch_counts(
-        self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: Allowed
+        self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: CompiledFilter
     ) -> dict[str, list[tuple[int, float]]]:
         """Fetch the counts of words that are not cached, store them in the cache, and find codes and phrases.
 
@@ -161,7 +166,7 @@ class ShelfReader:
         self._first.update(zip(records["row"].tolist(), pools.first_bytes(records), strict=True))
         return records
 
-    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+    def containing(self, text: str, k: int, allowed: CompiledFilter) -> list[int]:
         ids = self.rows.merge(enumerate(self.shards.all(ShardReader.containing, text, k, allowed)))
         return sorted(sorted(ids, key=ids.__getitem__)[:k])
 
@@ -217,7 +222,7 @@ class ShelfReader:
         rows_by_key = stored_names.rows(self.names.connection, keys)
         return [rows_by_key.get(key, 0) for key in keys]
 
-    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
+    def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
         links = self.names.links(heads)
         rare = self._load_keys(links.rare)
         keys = {**rare, **self._load_keys(links.names)}
@@ -228,7 +233,7 @@ class ShelfReader:
         leads = links.leads(pools.merge_subjects(subjects, keys, self.rows), mentions)
         return list(leads.values()), SentEvidence(records)
 
-    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+    def mentions(self, names: Collection[int], allowed: CompiledFilter) -> dict[int, list[int]]:
         keys = self._load_keys(names)
         return pools.merge_mentions(
             self.shards.all(ShardReader.mentions, list(keys), allowed), list(keys.values()), self.rows
@@ -274,7 +279,7 @@ class ShelfReader:
     # A shelf has no tree of summaries.
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: Allowed
+        self, vector: Float32, k: int, allowed: CompiledFilter
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         _refuse_tree()
 

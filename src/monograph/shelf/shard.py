@@ -25,7 +25,7 @@ from monograph.store import catalogue
 from monograph.store.documents import chunks, documents, sources
 from monograph.store.documents.chunks import LoadedChunk
 from monograph.store.documents.documents import DocumentRow
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs, names
@@ -101,7 +101,7 @@ class ShardReader(GraphState):
             for document in self._resolve(name)
         ]
 
-    def fetch(self, ids: Sequence[str] | None, allowed: Allowed, vectors: bool) -> list[StoredChunk]:
+    def fetch(self, ids: Sequence[str] | None, allowed: CompiledFilter, vectors: bool) -> list[StoredChunk]:
         """Return the chunks with these ids, or all chunks if ``ids`` is None; chunks that are not allowed are left out.
 
         Unknown ids are skipped. ``vectors`` is whether to return the chunks' vectors as well.
@@ -118,7 +118,7 @@ class ShardReader(GraphState):
         most: int,
         halves: Sequence[str],
         texts: Sequence[str],
-        allowed: Allowed,
+        allowed: CompiledFilter,
     ) -> tuple[dict[str, int], dict[str, int], list[dict[int, tuple[str, float]]]]:
         """Count words in the chunks of this shard, and find the chunks that contain codes and phrases.
 
@@ -149,7 +149,7 @@ class ShardReader(GraphState):
         return terms.document_frequency(self.connection, words)
 
     def _bm25(
-        self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: Allowed
+        self, words: Sequence[str], k: int, of_all: terms.CorpusCounts, allowed: CompiledFilter
     ) -> list[tuple[int, float]]:
         """Return (row, BM25 score) of the k best chunks of this shard, and of chunks that tie with the last of them.
 
@@ -204,7 +204,7 @@ class ShardReader(GraphState):
             records["cosines"][indexes], records["vector"][indexes] = cosines.T, True
         return records.tobytes()
 
-    def containing(self, text: str, k: int, allowed: Allowed) -> dict[int, str]:
+    def containing(self, text: str, k: int, allowed: CompiledFilter) -> dict[int, str]:
         """Return {row: id} of at most k allowed chunks that may contain a folded text; the caller must check them."""
         return self.ids(self.snapshot.containing(text, k, allowed))
 
@@ -267,12 +267,12 @@ class ShardReader(GraphState):
         keys = tuple([loaded[row].key if row in loaded else "" for row in distinct])
         return {row: index for index, row in enumerate(distinct)}, keys
 
-    def subject_chunks(self, keys: Sequence[str], allowed: Allowed) -> list[Subject]:
+    def subject_chunks(self, keys: Sequence[str], allowed: CompiledFilter) -> list[Subject]:
         """Return the documents that are about the names with these keys, as :data:`monograph.shelf.pools.Subject`."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
         return [(*row[:2], key[row[2]], *row[3:]) for row in graphs.subject_rows(self.connection, key, allowed)]
 
-    def mentions(self, keys: Sequence[str], allowed: Allowed) -> list[list[int]]:
+    def mentions(self, keys: Sequence[str], allowed: CompiledFilter) -> list[list[int]]:
         """Return for each key, in order, the rows of the allowed chunks that have its name, ascending.
 
         The list of an unknown key is empty.
@@ -282,7 +282,7 @@ class ShardReader(GraphState):
         return [chunks_by_name.get(rows.get(key, 0), []) for key in keys]
 
     def leads(
-        self, keys: Sequence[str], rare: int, allowed: Allowed, words: Words
+        self, keys: Sequence[str], rare: int, allowed: CompiledFilter, words: Words
     ) -> tuple[list[Subject], list[list[int]], bytes]:
         """Return the chunks of this shard to which a search can go from names.
 

@@ -87,7 +87,7 @@ def store_shares(connection: Connection, shares: Iterable[Share]) -> None:
         """SELECT key, signature, code, sum(uses), sum(persons), min(iif(code IS NULL, NULL, shard))
         FROM shares GROUP BY key ORDER BY key"""
     ).fetchall()
-    new, uses = list[names.NewName](), names.Uses()
+    new, uses = list[names.NewName](), names.NameCounts()
     for row, (key, signature, code, use_count, person_count, _) in enumerate(rows, start=1):
         new.append(names.NewName(row, key, signature, code))
         uses.uses[row], uses.persons[row] = use_count, person_count

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from monograph.store.documents import documents, filters
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import memo
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
@@ -294,7 +294,7 @@ def of_vectors(
     return {row: by_memo.get(row, []) for row in memos}
 
 
-def barred(connection: Connection, allowed: Allowed) -> set[int]:
+def barred(connection: Connection, allowed: CompiledFilter) -> set[int]:
     """Return the rows of the summaries that stand for any chunk that the filter does not allow."""
     return set(column(connection, filters.barred(allowed), *allowed.parameters))
 

@@ -25,7 +25,7 @@ DAY = 86_400
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class VersionEnding:
     """How a write transaction ends versions of documents, in a file that keeps previous versions.
 
     ``moment`` is the second since 1970 in which the present versions end and the next versions begin. ``forgotten``:
@@ -36,7 +36,7 @@ class Ending:
     forgotten: bool = False
 
 
-def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> Ending | None:
+def ending(connection: Connection, clock: Callable[[], float] | None, *, forgotten: bool) -> VersionEnding | None:
     """Return when and how a write transaction ends versions of documents.
 
     Returns None if there is no clock, because the file then keeps no previous versions. The moments of a file never go
@@ -55,11 +55,11 @@ def ending(connection: Connection, clock: Callable[[], float] | None, *, forgott
             f"the clock says {now:.0f}, more than a day ahead of the last write and of this machine's clock",
             "correct the clock: the times in a file never go back",
         )
-    return Ending(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
+    return VersionEnding(int(now) if int(now) >= last else min(last + 1, LAST), forgotten)
 
 
-def end(connection: Connection, row: documents.DocumentRow, ending: Ending | None) -> None:
-    """Store the version of a document that is about to be replaced or removed; do nothing without an ``Ending``.
+def end(connection: Connection, row: documents.DocumentRow, ending: VersionEnding | None) -> None:
+    """Store the version of a document that is about to be replaced or removed; do nothing without an ``VersionEnding``.
 
     If the ending is ``forgotten``, delete all previous versions of the document instead. A version that was valid for
     less than a second is not stored, because it was not valid at the end of any second.
@@ -175,7 +175,7 @@ def listed(connection: Connection, numbers: Iterable[int]) -> list[Version]:
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class PreviousVersion:
     """A previous version of a document, with its chunks in reading order.
 
     ``given`` has one value for each chunk: the packed vector that the caller supplied, or None if the vector was
@@ -191,7 +191,7 @@ class Former:
     dated: documents.Dates
 
 
-def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
+def load(connection: Connection, numbers: Iterable[int]) -> Iterator[PreviousVersion]:
     """Yield previous versions with their texts, in the order of the given rows.
 
     Raises DamagedFile if a version cannot be read.
@@ -222,11 +222,13 @@ def load(connection: Connection, numbers: Iterable[int]) -> Iterator[Former]:
                     Chunk(chunk_id, name, text[start:stop], start, stop, ordinal, loaded_object(chunk_metadata))
                 )
                 given.append(value)
-            version = Former(document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2]))
+            version = PreviousVersion(
+                document, sha256, valid, tuple(chunks), tuple(given), (times[0], times[1], times[2])
+            )
         yield version
 
 
-def mark(connection: Connection, versions: Iterable[Former]) -> None:
+def mark(connection: Connection, versions: Iterable[PreviousVersion]) -> None:
     """Set the validity and the dates of previous versions on their documents, in a copy of the file that is a snapshot.
 
     The documents are found by id.

@@ -21,7 +21,7 @@ LONGEST_NAME = 200
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-class Incoming:
+class IncomingFile:
     """A file that is being received, under a temporary name that syncs ignore.
 
     It is a context manager. At the end of its block the file is deleted, unless :meth:`keep` was called.
@@ -79,7 +79,7 @@ class Incoming:
         """The uri that the file will have after the next sync."""
         return self._root.uri(path_to_text(self.path))
 
-    def __enter__(self) -> Incoming:
+    def __enter__(self) -> IncomingFile:
         return self
 
     def __exit__(

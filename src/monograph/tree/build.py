@@ -36,7 +36,7 @@ _COMPARED_AT_ONCE = 1_024
 """Number of segments whose nodes' vectors are loaded at a time."""
 
 
-class TreeOvertaken(BusyFile):
+class TreeChanged(BusyFile):
     """Another writer changed rows on which a draft depends. The caller must begin the draft again."""
 
 
@@ -63,7 +63,7 @@ class TreeRecipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class SegmentToSummarize:
     """A segment that needs a summary: its nodes, and the key that its summary will have."""
 
     nodes: Segment
@@ -89,7 +89,7 @@ class MadeSummary:
     of its embedding.
     """
 
-    cut: Cut
+    cut: SegmentToSummarize
     text: str
     gist: MemoPlace
     vector: MemoPlace
@@ -170,11 +170,11 @@ def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, lea
     by_chunk = {leaf.chunk: leaf for leaf in leaves}
     for number, place in enumerate(placed(connection, planes, leaves), start=1):
         leaf = by_chunk[place.chunk]
-        summary = MadeSummary(Cut((), place.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
+        summary = MadeSummary(SegmentToSummarize((), place.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
         draft.fresh[0].append(_DraftNode(TreeNode(place.rank, place.key, -number), summary, place.chunk))
 
 
-def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cut] | None:
+def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[SegmentToSummarize] | None:
     """Return the segments of the draft's highest layer that need a summary.
 
     Return None if this layer is the highest of the tree. Stored summaries of segments that no longer exist are added to
@@ -215,10 +215,10 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Cu
     # Summaries over removed nodes are removed as well.
     removed = {row for row, _ in (parents | store.parents(connection, list(draft.gone[layer]))).values()} - kept_parents
     draft.gone.append({row: stored_node.rank for row, stored_node in store.load(connection, removed).items()})
-    return [Cut(segment, key) for segment, key in pending]
+    return [SegmentToSummarize(segment, key) for segment, key in pending]
 
 
-def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[Cut]) -> list[tuple[str, ...]]:
+def texts(connection: Connection, draft: TreeDraft, cuts: Sequence[SegmentToSummarize]) -> list[tuple[str, ...]]:
     """Return, for each segment, the texts of its nodes, in order. The caller summarizes them.
 
     Raises TreeOvertaken, and DamagedFile as :func:`node_texts`.
@@ -259,8 +259,8 @@ def _require_stored(connection: Connection, summaries: Iterable[MadeSummary]) ->
             raise _overtaken_error(connection)
 
 
-def _overtaken_error(connection: Connection) -> TreeOvertaken:
-    return TreeOvertaken(f"another process keeps changing {path_of(connection)}", "try again when it is done")
+def _overtaken_error(connection: Connection) -> TreeChanged:
+    return TreeChanged(f"another process keeps changing {path_of(connection)}", "try again when it is done")
 
 
 def add_layer(connection: Connection, draft: TreeDraft, planes: Planes, made: Sequence[MadeSummary]) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors.clusters import FOLDED, RECENT, Size
+from monograph.store.vectors.clusters import FOLDED, RECENT, ClusterSize
 from monograph.values import Float32
 from monograph.vectors import kernel
 from monograph.vectors.cluster import (
@@ -85,7 +85,7 @@ class ClusterEdit:
     ``size`` has the stored numbers of valid and deleted entries of the cluster.
     """
 
-    def __init__(self, connection: Connection, design: Design, cluster: int, size: Size) -> None:
+    def __init__(self, connection: Connection, design: Design, cluster: int, size: ClusterSize) -> None:
         self._connection, self._design, self._cluster, self._stored = connection, design, cluster, size
         recent = store.part(connection, cluster, RECENT)
         self._recent = [] if recent is None else [unpack(recent)]
@@ -155,7 +155,7 @@ class ClusterEdit:
                 strike(body, self._deleted_ids)
         if self._recent_changed:
             store.put_part(self._connection, self._cluster, RECENT, pack(joined(self._recent)) if recent else None)
-        store.resize(self._connection, self._cluster, Size(self.size, dead))
+        store.resize(self._connection, self._cluster, ClusterSize(self.size, dead))
 
     def _fold(self) -> None:
         body = store.part(self._connection, self._cluster, FOLDED)
@@ -182,7 +182,7 @@ def write_whole(
     body = pack(entries)
     store.put_part(connection, cluster, FOLDED, body)
     store.put_part(connection, cluster, RECENT, None)
-    store.resize(connection, cluster, Size(len(entries), 0))
+    store.resize(connection, cluster, ClusterSize(len(entries), 0))
     if design.has_graphs:
         new_graph = kernel.graph_insert(body, graph, design.links, design.ef_construction, design.alpha)
         store.put_graph(connection, cluster, new_graph)

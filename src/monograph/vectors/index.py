@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.vectors import clusters as store
@@ -75,7 +75,7 @@ class EcoVectorIndex:
         self._memory = Memory(space, self.cache_bytes)
         self._points: dict[tuple[int, int], Point | None] = {}
 
-    def allowed(self, connection: Connection, condition: Allowed) -> Bits:
+    def allowed(self, connection: Connection, condition: CompiledFilter) -> Bits:
         """Return a bitmap of the memo rows that a filter allows, to be used as ``allowed`` of a VectorQuery.
 
         See :class:`monograph.vectors.search.VectorQuery`.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from monograph.errors import InputError
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
@@ -107,7 +107,7 @@ class Memory:
         self._clusters_size = 0
         self._arena: tuple[int, kernel.Arena] | None = None
         self._vectors: tuple[tuple[Bits | None, MemoVectors], ...] = ()
-        self._filters: tuple[int, dict[Allowed, Bits]] = (-1, {})
+        self._filters: tuple[int, dict[CompiledFilter, Bits]] = (-1, {})
         self._columns: tuple[int, Columns] | None = None
         self.ahead = Prefetcher()
         """Asks the system to read pages before SQLite reads them."""
@@ -227,7 +227,7 @@ class Memory:
                 cached = self._arena = (state.version, kernel.Arena(state.centroids.body))
             return cached[1]
 
-    def allowed(self, connection: Connection, condition: Allowed) -> Bits:
+    def allowed(self, connection: Connection, condition: CompiledFilter) -> Bits:
         """Return a bitmap of the memo rows that a filter allows. Up to 16 bitmaps are cached until the file changes.
 
         The first filter after a change of the file is evaluated by SQL. Later filters on chunks are evaluated by

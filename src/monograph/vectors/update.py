@@ -15,7 +15,7 @@ import numpy as np
 
 from monograph.store.file.database import Connection
 from monograph.store.vectors import clusters as store
-from monograph.store.vectors.clusters import Placement, Size
+from monograph.store.vectors.clusters import ClusterSize, Placement
 from monograph.values import Float32
 from monograph.vectors import kernel, partition
 from monograph.vectors.cluster import Int64, encode, pack
@@ -259,7 +259,7 @@ class Update:
         del self._sizes[cluster]
         self._edits.pop(cluster, None)
         added = [store.add_cluster(self._connection, self._space.number, centroid) for centroid in new_centroids]
-        self._sizes.update((number, Size(0, 0)) for number in added)
+        self._sizes.update((number, ClusterSize(0, 0)) for number in added)
         self._loaded = (
             np.concatenate([names[:index], names[index + 1 :], np.array(added, dtype=np.int64)]),
             np.concatenate([vectors[:index], vectors[index + 1 :], new_centroids]),

@@ -19,7 +19,7 @@ from monograph.read.limits import Limits
 from monograph.store import versions
 from monograph.store.documents import documents, sources
 from monograph.store.file import memo, settings
-from monograph.store.versions import Former
+from monograph.store.versions import PreviousVersion
 from monograph.sync import rename
 from monograph.sync.roots import remember
 from monograph.values import Change, Document, OnProgress, Plan, Problem, Progress, Report
@@ -28,7 +28,7 @@ from monograph.write.batch import (
     BATCH_DOCUMENTS,
     BATCH_FILES,
     Parcel,
-    Prepared,
+    PreparedDocument,
     batches,
     changed,
     document_hash,
@@ -36,9 +36,9 @@ from monograph.write.batch import (
     readings,
     with_keys,
 )
-from monograph.write.changes import NOTHING_SEEN, Ready, Seen, Tally
+from monograph.write.changes import NOTHING_SEEN, PreparedParcel, ReadState, Tally
 from monograph.write.configuration import EMBEDDER
-from monograph.write.graph import NOTHING_PRECOMPUTED, Derived, Precomputed, derive_graph
+from monograph.write.graph import NOTHING_PRECOMPUTED, DerivedValues, Precomputed, derive_graph
 from monograph.write.pipeline import Pipeline, write
 from monograph.write.tree import follow
 
@@ -131,7 +131,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     with ExitStack() as closing:
         pictured = None
         if pipeline.describer is not None:
-            pictured = describe.Describing(pipeline.database, pipeline.describer, limits, closing, tally)
+            pictured = describe.PictureReplacer(pipeline.database, pipeline.describer, limits, closing, tally)
         parcels = readings(plan, limits, tally.problems, on_progress, pictured)
         for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, precomputed, strict=False))
@@ -158,7 +158,7 @@ def store(
     precomputed: Precomputed = NOTHING_PRECOMPUTED,
     *,
     strict: bool,
-    seen: Seen = NOTHING_SEEN,
+    seen: ReadState = NOTHING_SEEN,
 ) -> Tally:
     """Derive the missing values of a batch, then store the batch in one transaction.
 
@@ -189,7 +189,7 @@ def store(
             if has_graph:
                 derived = derive_graph(pipeline, work, tally, waiting, precomputed)
             else:
-                derived = Derived(waiting, [key for prepared in work for key in prepared.keys])
+                derived = DerivedValues(waiting, [key for prepared in work for key in prepared.keys])
         with write(pipeline.database, pipeline.indexes) as connection:
             # Another process may have changed the file's embedder, or built the graph, since this process read it.
             EMBEDDER.check(pipeline.database, pipeline.embedder)
@@ -202,7 +202,7 @@ def store(
 
 
 @telemetry.traced("monograph.derive.chunks")
-def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[Ready]:
+def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomputed) -> list[PreparedParcel]:
     """Cut the changed documents of a batch into chunks, and return each parcel with them."""
     with pipeline.database.read() as connection:
         work = [list(changed(connection, parcel, pipeline.settings)) for parcel in batch]
@@ -216,8 +216,8 @@ def _prepare(pipeline: Pipeline, batch: Sequence[Parcel], precomputed: Precomput
     ready = []
     for parcel, pairs in zip(batch, work, strict=True):
         results = [precomputed.prepared.get((document.id, sha256)) or next(cut) for document, sha256 in pairs]
-        good = tuple(result for result in results if isinstance(result, Prepared))
-        ready.append(Ready(parcel, good, tuple(result for result in results if isinstance(result, Problem))))
+        good = tuple(result for result in results if isinstance(result, PreparedDocument))
+        ready.append(PreparedParcel(parcel, good, tuple(result for result in results if isinstance(result, Problem))))
     return ready
 
 
@@ -288,7 +288,7 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
             versions.assign(connection, number, values)
 
 
-def _prepare_versions(pipeline: Pipeline, previous: Sequence[Former]) -> list[Prepared]:
+def _prepare_versions(pipeline: Pipeline, previous: Sequence[PreviousVersion]) -> list[PreparedDocument]:
     """Prepare previous versions with their stored chunks: another version of the package might cut them differently."""
     return [
         with_keys(version.document, version.sha256, version.chunks, version.given, pipeline.embedder)

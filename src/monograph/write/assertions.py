@@ -10,7 +10,7 @@ from monograph.errors import InputError, NotFound, OutsideView
 from monograph.graph.names import key_of
 from monograph.store.file.database import Database
 from monograph.store.graph import assertions
-from monograph.store.graph.assertions import NOBODY, Ends
+from monograph.store.graph.assertions import NOBODY, RelationKey
 from monograph.values import AssertedNode, AssertedRelation, Report, arguments, check_json
 from monograph.write.pipeline import WriteGuard
 
@@ -61,7 +61,7 @@ def add(
 
 
 def remove(
-    database: Database, nodes: Sequence[str], relations: Sequence[Ends], guard: WriteGuard | None = None
+    database: Database, nodes: Sequence[str], relations: Sequence[RelationKey], guard: WriteGuard | None = None
 ) -> Report:
     """Remove nodes with all their relations, and single relations.
 

@@ -172,7 +172,7 @@ def changed(connection: Connection, parcel: Parcel, settings: Settings) -> Itera
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """Document that can be stored as soon as the memo holds the vectors of its chunks.
 
     ``sha256`` is its :func:`document_hash`. ``keys`` are the memo keys of the chunks' vectors, in the order of the
@@ -210,14 +210,16 @@ def document_hash(document: Document, settings: Settings) -> bytes:
     )  # fmt: skip
 
 
-def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings) -> list[Prepared | Problem]:
+def prepare(
+    work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings: Settings
+) -> list[PreparedDocument | Problem]:
     """Cut documents into chunks, and compute the memo keys of their vectors. Return results in the order of ``work``.
 
     ``work`` has (document, hash) pairs. The result for a document that cannot be stored is a problem. The reasons are:
     the document is too long, two of its chunks have the same id, a passage is empty, or a given vector is missing, not
     finite, or of another length than the embedder's.
     """
-    result: list[Prepared | Problem] = []
+    result: list[PreparedDocument | Problem] = []
     for document, sha256 in work:
         try:
             chunks = tuple(cut(document, settings))
@@ -240,7 +242,7 @@ def prepare(work: Sequence[tuple[Document, bytes]], embedder: Embedder, settings
 
 def with_keys(
     document: Document, sha256: bytes, chunks: tuple[Chunk, ...], given: Iterable[bytes | None], embedder: Embedder
-) -> Prepared:
+) -> PreparedDocument:
     """Return a prepared document, from its chunks and the packed vectors that the caller gave with them.
 
     ``given`` has one vector per chunk, None for a chunk without one. Raises InvalidDocument if a vector is missing in a
@@ -259,7 +261,7 @@ def with_keys(
             )
         else:
             keys.append(vector_key(embedder.key, embedded_text(document.title, chunk.metadata, chunk.text)))
-    return Prepared(document, sha256, chunks, tuple(keys), given_vectors)
+    return PreparedDocument(document, sha256, chunks, tuple(keys), given_vectors)
 
 
 def _pack_vector(chunk: Chunk, values: Float32, dimension: int) -> bytes:

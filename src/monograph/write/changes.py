@@ -12,7 +12,7 @@ from monograph.errors import BusyFile, InvalidDocument, MonographError
 from monograph.store.documents import documents
 from monograph.store.documents.sources import SourceRow
 from monograph.values import Move, Problem, Report
-from monograph.write.batch import Parcel, Prepared
+from monograph.write.batch import Parcel, PreparedDocument
 
 
 @dataclass(slots=True)
@@ -55,20 +55,20 @@ _COUNTED = [attribute.name for attribute in fields(Tally) if attribute.name != "
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class PreparedParcel:
     """Parcel with its changed documents prepared, and the problems of documents that cannot be stored."""
 
     parcel: Parcel
-    prepared: tuple[Prepared, ...]
+    prepared: tuple[PreparedDocument, ...]
     failed: tuple[Problem, ...]
 
 
-class Overtaken(BusyFile):
+class ConcurrentChange(BusyFile):
     """Another writer changed a document after it was read and before it was written."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ReadState:
     """Stored state that a batch was computed from.
 
     ``hashes`` has the hash of each stored document, by id; None for an id without a document. ``gone`` has the ids of
@@ -79,11 +79,11 @@ class Seen:
     gone: Sequence[str] = ()
 
 
-NOTHING_SEEN = Seen({})
+NOTHING_SEEN = ReadState({})
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredDocument:
     """Stored document that a batch may replace or remove.
 
     ``file`` is the uri of the file that it comes from; None for a document that a caller handed over. ``chunks`` maps a
@@ -121,9 +121,9 @@ class Target:
     replaces, or None.
     """
 
-    prepared: Prepared
+    prepared: PreparedDocument
     file: str | None
-    stored: Stored | None
+    stored: StoredDocument | None
 
     @property
     def uri(self) -> str:
@@ -162,7 +162,7 @@ class State:
     has the uris of files of which a part could not be stored.
     """
 
-    documents: Mapping[str, Stored]
+    documents: Mapping[str, StoredDocument]
     owners: Mapping[str, str]
     faulty: frozenset[str]
 
@@ -176,13 +176,13 @@ class Changes:
 
     insert: tuple[Target, ...]
     replace: tuple[Target, ...]
-    remove: tuple[Stored, ...]
+    remove: tuple[StoredDocument, ...]
     refuse: tuple[MonographError, ...]
     files: tuple[FileState, ...]
     tally: Tally
 
 
-def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> Changes:
+def decide(batch: Sequence[PreparedParcel], state: State, seen: ReadState = NOTHING_SEEN) -> Changes:
     """Compare a batch with the stored documents, and return the changes that it makes.
 
     The result is the same as if the documents were stored one after the other. A later document replaces an earlier one
@@ -192,7 +192,7 @@ def decide(batch: Sequence[Ready], state: State, seen: Seen = NOTHING_SEEN) -> C
     for name, sha256 in seen.hashes.items():
         stored = state.documents.get(name)
         if (None if stored is None else stored.row.sha256) != sha256:
-            raise Overtaken(f"document {name!r} was changed by another write at the same time", "try again")
+            raise ConcurrentChange(f"document {name!r} was changed by another write at the same time", "try again")
     decision = _Decision(state)
     for name in seen.gone:
         decision.remove(name)
@@ -213,8 +213,8 @@ class _Decision:
     """State of the documents while the parcels of a batch are applied one after the other, without writing."""
 
     def __init__(self, state: State) -> None:
-        self.documents: dict[str, Stored | Target] = dict(state.documents)
-        self.removed: list[Stored] = []
+        self.documents: dict[str, StoredDocument | Target] = dict(state.documents)
+        self.removed: list[StoredDocument] = []
         self.refused: list[MonographError] = []
         self.files: dict[str, FileState] = {}
         self.tally = Tally()
@@ -230,7 +230,7 @@ class _Decision:
         if document is None:
             return
         self._names_by_file[document.file].discard(name)
-        stored = document if isinstance(document, Stored) else document.stored
+        stored = document if isinstance(document, StoredDocument) else document.stored
         if stored is not None:
             self.removed.append(stored)
         for chunk in document.texts:
@@ -238,7 +238,7 @@ class _Decision:
         self.tally.removed += 1
         self.tally.chunks_removed += len(document.texts)
 
-    def store(self, ready: Ready) -> None:
+    def store(self, ready: PreparedParcel) -> None:
         """Store a parcel, and remove the stored documents that its file no longer contains."""
         parcel = ready.parcel
         file = None if parcel.source is None else parcel.source.uri
@@ -273,7 +273,7 @@ class _Decision:
         if old is not None and old.sha256 == new.sha256:
             self.tally.same += 1  # Another process has stored the same document meanwhile.
             return None
-        if isinstance(old, Stored) and old.fault is not None:
+        if isinstance(old, StoredDocument) and old.fault is not None:
             return old.fault
         conflict = next((chunk for chunk in texts if self._owners.get(chunk, name) != name), None)
         if conflict is not None:

@@ -11,7 +11,7 @@ from monograph.graph.names import key_of, signature
 from monograph.settings import Settings
 from monograph.store import tree as stored_tree
 from monograph.store.check import content, derived, rules, structure, words
-from monograph.store.check.rules import GRAPH, Checked, Rule
+from monograph.store.check.rules import GRAPH, CheckedRows, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.checksums import given_key
@@ -33,7 +33,7 @@ from monograph.write.pipeline import Pipeline
 from monograph.write.rebuild_vectors import assign, derive_vectors
 
 
-def _load_undamaged(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
+def _load_undamaged(checked: CheckedRows) -> Iterator[tuple[int, list[chunks.LoadedChunk]]]:
     """Yield (row number, chunks) of each document that is not damaged."""
     for row in documents.numbers(checked.connection):
         if row not in checked.damaged:
@@ -43,7 +43,7 @@ def _load_undamaged(checked: Checked) -> Iterator[tuple[int, list[chunks.LoadedC
 # Vectors: their keys are compared with the keys that the texts have.
 
 
-def _find_wrong_vectors(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_vectors(checked: CheckedRows) -> Iterator[tuple[int]]:
     """Yield the rows of chunks with a wrong vector: neither the embedding of the chunk's text nor a given vector."""
     if checked.embedder is None:
         return
@@ -66,7 +66,7 @@ VECTORS = Rule(
 # The graph: each document's part is built again from the stored extractions and compared.
 
 
-def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
+def _find_graph_faults(checked: CheckedRows) -> Iterator[Finding]:
     """Yield a finding for chunks with the extraction of another text, and one for wrong parts of the graph."""
     connection = checked.connection
     extractor = "" if checked.extractor is None else checked.extractor.key
@@ -99,7 +99,7 @@ def _find_graph_faults(checked: Checked) -> Iterator[Finding]:
         yield Finding("chunk_graphs", fault, repairable=True)
 
 
-def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_heads(checked: CheckedRows) -> Iterator[tuple[int]]:
     """Yield the rows of names whose stored merge is not the one that the rules give."""
     if is_marked(checked.connection, "unresolved"):
         return
@@ -113,7 +113,7 @@ def _find_wrong_heads(checked: Checked) -> Iterator[tuple[int]]:
                 yield (row,)
 
 
-def _find_wrong_signatures(checked: Checked) -> list[tuple[int, int]]:
+def _find_wrong_signatures(checked: CheckedRows) -> list[tuple[int, int]]:
     """Return (correct signature, row) of each name with a wrong signature."""
     rows = checked.connection.execute("SELECT name, key, signature FROM names").fetchall()
     return [(signature(key), row) for row, key, stored in rows if signature(key) != stored]
@@ -130,7 +130,7 @@ _GRAPH = (
 # The tree.
 
 
-def _restart_tree(checked: Checked) -> None:
+def _restart_tree(checked: CheckedRows) -> None:
     """Empty the tree. Its planes are kept if they match their checksum."""
     planes = checked.execute("SELECT planes FROM trees WHERE checksum IS checksum(planes)").fetchone()
     with suppress(ValueError):
@@ -140,7 +140,7 @@ def _restart_tree(checked: Checked) -> None:
 
 
 def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
-    def find(checked: Checked) -> Iterator[str]:
+    def find(checked: CheckedRows) -> Iterator[str]:
         stored = settings.load_model(checked.connection, "summarizer")
         made_by = None if stored is None else tree.recipe(stored.key, chosen)
         damaged = {row for document in checked.damaged for row, _, _ in chunks.spans_of(checked.connection, document)}
@@ -157,7 +157,7 @@ def _tree_rules(chosen: Settings) -> tuple[Rule, ...]:
     )  # fmt: skip
 
 
-def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
+def of_rows(checked: CheckedRows, chosen: Settings) -> tuple[Rule, ...]:
     """Return the rules that check rows of tables. Their remedies are all applied in one transaction.
 
     ``chosen`` are the settings of the file.
@@ -171,7 +171,7 @@ def of_rows(checked: Checked, chosen: Settings) -> tuple[Rule, ...]:
 def of_index(index: EcoVectorIndex) -> Rule:
     """Return the rule that finds damage in a vector index. Its remedy rebuilds the index."""
 
-    def find(checked: Checked) -> Iterator[str]:
+    def find(checked: CheckedRows) -> Iterator[str]:
         yield from verify_vectors.faults(checked.connection, index.space)
         waits = clusters.has_stale(checked.connection, index.space)
         if unwanted := 0 if waits else clusters.count_unwanted(checked.connection, index.space):
@@ -182,7 +182,7 @@ def of_index(index: EcoVectorIndex) -> Rule:
 
 def findings(connection: Connection, indexes: Sequence[EcoVectorIndex], chosen: Settings) -> Iterator[Finding]:
     """Yield each fault of a file once. ``chosen`` are the settings that the file was opened with."""
-    checked = Checked(connection)
+    checked = CheckedRows(connection)
     rows = of_rows(checked, chosen)
     all_rules = (
         structure.FILE, *structure.STRUCTURE, *rows, *map(of_index, indexes), *words.RULES, structure.FORGETTING,
@@ -197,7 +197,7 @@ def repair(pipeline: Pipeline) -> None:
     memo. A damaged document cannot be repaired. It keeps the values that were derived from it before.
     """
     with pipeline.database.write() as connection:
-        checked = Checked(connection)
+        checked = CheckedRows(connection)
         is_graph_wrong = rules.repair(checked, of_rows(checked, pipeline.settings))
         rules.repair(checked, [of_index(index) for index in pipeline.indexes])
         for index in pipeline.indexes:
@@ -206,7 +206,7 @@ def repair(pipeline: Pipeline) -> None:
         rows = [row for row in documents.listed(connection) if row.row in without_vector]
         without_extraction = documents_lacking(connection, "extraction")
     with pipeline.database.read() as connection:
-        are_words_wrong = any(rules.findings(Checked(connection), words.RULES))
+        are_words_wrong = any(rules.findings(CheckedRows(connection), words.RULES))
     if not are_words_wrong:
         with pipeline.database.write() as connection:
             are_words_wrong = words.own_fault(connection) is not None

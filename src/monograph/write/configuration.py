@@ -88,7 +88,7 @@ Given = TypeVar("Given", bound="Specified")
 
 
 @dataclass(frozen=True, slots=True)
-class PluggedIn(Generic[Given]):
+class ModelSlot(Generic[Given]):
     """One kind of model of a file: how the file's model is stored, compared with a given one, and loaded.
 
     ``load_NAME`` of :mod:`monograph.derive.loading` loads a model of the kind ``name`` from its spec. ``usual`` is the
@@ -170,7 +170,7 @@ class PluggedIn(Generic[Given]):
         self.check(database, given)
 
 
-EMBEDDER: PluggedIn[Embedder] = PluggedIn(
+EMBEDDER: ModelSlot[Embedder] = ModelSlot(
     "embedder",
     "static",
     "{path} has vectors of",
@@ -178,7 +178,7 @@ EMBEDDER: PluggedIn[Embedder] = PluggedIn(
     "monograph reembed {path} {given.spec}",
     "Monograph.open({file!r}).vectors.rebuild(embedder)",
 )
-EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
+EXTRACTOR: ModelSlot[Extractor] = ModelSlot(
     "extractor",
     "pattern",
     "the graph of {path} is made with",
@@ -186,7 +186,7 @@ EXTRACTOR: PluggedIn[Extractor] = PluggedIn(
     "monograph reextract {path} {given.spec}",
     "Monograph.open({file!r}).graph.rebuild(extractor)",
 )
-SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
+SUMMARIZER: ModelSlot[Summarizer] = ModelSlot(
     "summarizer",
     "extractive",
     "the tree of {path} is made with",
@@ -194,7 +194,7 @@ SUMMARIZER: PluggedIn[Summarizer] = PluggedIn(
     "monograph resummarize {path} {given.spec}",
     "Monograph.open({file!r}).tree.rebuild(summarizer)",
 )
-DESCRIBER: PluggedIn[Describer] = PluggedIn(
+DESCRIBER: ModelSlot[Describer] = ModelSlot(
     "describer",
     "",
     "the pictures of {path} are described by",
@@ -305,7 +305,7 @@ class FileModels:
             SUMMARIZER.adopt(self._database, self.given_summarizer)
         EXTRACTOR.check(self._database, self.extractor)
 
-    def _load(self, kind: PluggedIn[Given]) -> Given:
+    def _load(self, kind: ModelSlot[Given]) -> Given:
         model = kind.load(self._database, self.trusted)
         self.loaded.append(model)
         return model

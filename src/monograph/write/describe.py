@@ -30,7 +30,7 @@ _SEPARATOR = "\n\n"
 
 
 @dataclass(slots=True)
-class Describing:
+class PictureReplacer:
     """Replacement of pictures by their descriptions in the documents of a sync, file after file.
 
     Each description is stored in the memo at once, and ``tally`` counts it. If the model fails on a picture, the
@@ -83,7 +83,7 @@ class Describing:
 
 
 @dataclass(slots=True)
-class Pricing:
+class PicturePricer:
     """Cost of the pictures that a sync would describe. No model is called, and each picture is counted once.
 
     In the documents, a placeholder line stands for each description that is missing in the memo. ``priced`` has the
@@ -96,7 +96,7 @@ class Pricing:
     cost: Cost = field(default_factory=Cost)
 
     def __call__(self, uri: str, part: Part, problems: list[Problem]) -> tuple[Document, ...]:
-        """Return the documents of a part of a file as :class:`Describing` does.
+        """Return the documents of a part of a file as :class:`PictureReplacer` does.
 
         A placeholder stands for each missing description.
         """

@@ -19,7 +19,7 @@ from monograph.store.file.errors import UNDECODABLE, damaged
 from monograph.store.file.rows import next_row
 from monograph.store.graph import extractions, graphs, names
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS, Chunk
-from monograph.write.batch import Prepared
+from monograph.write.batch import PreparedDocument
 from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER
 from monograph.write.pipeline import Pipeline, write
@@ -36,7 +36,7 @@ class Precomputed:
     that were kept apart when the parts were computed.
     """
 
-    prepared: Mapping[tuple[str, bytes], Prepared]
+    prepared: Mapping[tuple[str, bytes], PreparedDocument]
     values: Mapping[bytes, bytes]
     parts: Mapping[tuple[str, bytes], DocumentPart]
     cannot_link: frozenset[tuple[str, str]]
@@ -64,7 +64,7 @@ def extract(
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class ExtractedGraph:
     """A document's part of the graph, with the extractions that it was built from.
 
     ``keys`` are the memo keys of the extractions of the document's chunks, and ``extractions`` their memo rows, in
@@ -77,7 +77,7 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedValues:
     """Values that are derived for a batch of documents, and stored with them.
 
     They include the values of documents that a later document of the same batch replaces. So the next time, these
@@ -92,17 +92,17 @@ class Derived:
 
     waiting: Mapping[bytes, bytes]
     vectors: Sequence[bytes] = ()
-    parts: Mapping[tuple[str, bytes], Related] | None = None
+    parts: Mapping[tuple[str, bytes], ExtractedGraph] | None = None
     codes: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def derive_graph(
     pipeline: Pipeline,
-    batch: Sequence[Prepared],
+    batch: Sequence[PreparedDocument],
     tally: Tally,
     waiting: dict[bytes, bytes],
     precomputed: Precomputed = NOTHING_PRECOMPUTED,
-) -> Derived:
+) -> DerivedValues:
     """Derive what a batch lacks of the graph: extractions, the documents' parts of the graph, and codes of names.
 
     ``waiting`` has packed values that are not stored yet, by memo key. Values that are quick to derive are added to it
@@ -118,12 +118,15 @@ def derive_graph(
     codes.derive_missing(pipeline.database, names_by_key, waiting, precomputed.values)
     by_document = {(prepared.document.id, prepared.sha256): part for prepared, part in zip(batch, parts, strict=True)}
     vectors = [key for prepared in batch for key in prepared.keys]
-    return Derived(waiting, vectors, by_document, {name: key for key, name in names_by_key.items()})
+    return DerivedValues(waiting, vectors, by_document, {name: key for key, name in names_by_key.items()})
 
 
 def relate(
-    pipeline: Pipeline, batch: Sequence[Prepared], precomputed: Precomputed, waiting: Mapping[bytes, bytes] = NOTHING
-) -> list[Related]:
+    pipeline: Pipeline,
+    batch: Sequence[PreparedDocument],
+    precomputed: Precomputed,
+    waiting: Mapping[bytes, bytes] = NOTHING,
+) -> list[ExtractedGraph]:
     """Return each document's part of the graph, in the order of the batch.
 
     Precomputed parts are used; the others are built from extractions. Raises MissingValue if an extraction is neither
@@ -152,7 +155,7 @@ def relate(
         except UNDECODABLE as error:
             where = f"an extraction of document {prepared.document.id!r} (rows {', '.join(map(str, rows))} of memo)"
             raise damaged(pipeline.database.path, f"{where} cannot be read: {error}") from error
-        related.append(Related(built, tuple(document_keys), rows))
+        related.append(ExtractedGraph(built, tuple(document_keys), rows))
     return related
 
 
@@ -205,9 +208,9 @@ def node_of(chunks: Sequence[int], part: DocumentPart, rows: Mapping[str, int]) 
 def store_graph(
     connection: Connection,
     pipeline: Pipeline,
-    parts: Sequence[tuple[int, Sequence[int], Related]],
-    derived: Derived,
-    uses: names.Uses,
+    parts: Sequence[tuple[int, Sequence[int], ExtractedGraph]],
+    derived: DerivedValues,
+    uses: names.NameCounts,
     known: Iterable[int],
 ) -> None:
     """Store documents' parts of the graph and their names, within the transaction that stores the documents.

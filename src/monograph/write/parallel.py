@@ -24,7 +24,7 @@ from monograph.settings import Settings
 from monograph.store.file import settings
 from monograph.store.graph import extractions, names
 from monograph.values import Document, Problem, arguments
-from monograph.write.batch import Parcel, Prepared, changed, grouped, prepare
+from monograph.write.batch import Parcel, PreparedDocument, changed, grouped, prepare
 from monograph.write.graph import NOTHING_PRECOMPUTED, Precomputed, embedded_keys
 from monograph.write.pipeline import Pipeline
 
@@ -36,7 +36,7 @@ MOST_CODED = 200_000
 """
 
 
-_Reply: TypeAlias = tuple[list[tuple[Prepared, DocumentPart] | None], dict[bytes, bytes]]
+_Reply: TypeAlias = tuple[list[tuple[PreparedDocument, DocumentPart] | None], dict[bytes, bytes]]
 """Reply of a process to a task.
 
 The list has, for each document, its prepared form (without the document's text) and its part of the graph, or None if
@@ -130,7 +130,7 @@ class _Makers(ChildPool):
         while len(computed_here) < len(calls) and calls[-1 - len(computed_here)][1].cancel():
             computed_here.append(_make(calls[-1 - len(computed_here)][0], self._coded))
         computed_there = (_reply(call) for _, call in calls[: len(calls) - len(computed_here)])
-        prepared: dict[tuple[str, bytes], Prepared] = {}
+        prepared: dict[tuple[str, bytes], PreparedDocument] = {}
         values: dict[bytes, bytes] = {}
         parts: dict[tuple[str, bytes], DocumentPart] = {}
         for (task, _), (documents, derived) in zip(calls, chain(computed_there, reversed(computed_here)), strict=True):
@@ -159,7 +159,7 @@ def _make(task: _BatchTask, coded: set[str]) -> _Reply:
     ]
     texts = {key: text for prepared in cut if prepared is not None for key, text in prepared.texts.items()}
     values = _derive_values(vectors(embedder), texts)
-    results: list[tuple[Prepared, DocumentPart] | None] = []
+    results: list[tuple[PreparedDocument, DocumentPart] | None] = []
     for prepared in cut:
         if prepared is None:
             results.append(None)

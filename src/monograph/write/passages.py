@@ -17,14 +17,14 @@ import numpy as np
 
 from monograph.errors import InvalidDocument
 from monograph.store.documents import chunks, documents
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file.checksums import given_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Report, arguments, content_id
 from monograph.write.apply import in_batches, store
 from monograph.write.batch import Parcel, normalised
-from monograph.write.changes import Overtaken, Seen, Tally
+from monograph.write.changes import ConcurrentChange, ReadState, Tally
 from monograph.write.graph import Precomputed
 from monograph.write.pipeline import Pipeline, WriteGuard
 from monograph.write.tree import follow
@@ -33,7 +33,7 @@ _TRIES = 50
 _LONGEST_PAUSE = 0.02
 
 
-_PassageChange: TypeAlias = tuple[list[Document], Seen]
+_PassageChange: TypeAlias = tuple[list[Document], ReadState]
 """Changed documents, in the order in which they must be stored, and the stored state that they were computed from."""
 
 
@@ -46,7 +46,7 @@ def put(pipeline: Pipeline, given: Iterable[Document], on_progress: OnProgress |
     return in_batches(pipeline, "put", list(_merge_given(given)), store_batch, on_progress)
 
 
-def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: Allowed) -> Report:
+def remove(pipeline: Pipeline, ids: Sequence[str] | None, allowed: CompiledFilter) -> Report:
     """Remove single chunks: see :meth:`monograph.Monograph.remove_chunks`."""
     tally = Tally()
 
@@ -70,7 +70,7 @@ def _carry_out(pipeline: Pipeline, compose: Callable[[Connection], _PassageChang
             break
         try:
             return store(pipeline, [Parcel(None, (document,)) for document in changed], strict=True, seen=seen)
-        except Overtaken:
+        except ConcurrentChange:
             if not tries_left:
                 raise
             time.sleep(random.uniform(0, _LONGEST_PAUSE))  # noqa: S311 - only so that two do not meet again
@@ -142,7 +142,7 @@ def _compose_addition(connection: Connection, given: Sequence[Document], guard: 
         results.append(_overlay(stored, document))
     # A document that loses a passage is stored before the document that gets it.
     results.sort(key=lambda document: document.id not in leaving)
-    return others + results, Seen(hashes, seen.gone)
+    return others + results, ReadState(hashes, seen.gone)
 
 
 def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _PassageChange:
@@ -158,7 +158,7 @@ def _compose_removal(connection: Connection, leaving: dict[str, set[str]]) -> _P
             removed.append(name)
             continue
         results.append(_drop_passages(_load_as_passages(connection, row), ids))
-    return results, Seen(hashes, removed)
+    return results, ReadState(hashes, removed)
 
 
 def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Document:

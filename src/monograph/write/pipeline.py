@@ -16,7 +16,7 @@ from monograph.graph.heads import update_heads
 from monograph.models import Describer, Embedder, Extractor, Summarizer
 from monograph.settings import Settings
 from monograph.store.documents import documents
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import view
 from monograph.store.file.database import Connection, Database
 from monograph.store.file.rows import is_marked
@@ -24,8 +24,8 @@ from monograph.tree.leaves import update_leaves
 from monograph.values import Document, content_id
 from monograph.vectors.index import EcoVectorIndex
 from monograph.where import Condition
-from monograph.write.batch import Prepared
-from monograph.write.changes import Seen
+from monograph.write.batch import PreparedDocument
+from monograph.write.changes import ReadState
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ class WriteGuard:
     """
 
     condition: Condition
-    allowed: Allowed
+    allowed: CompiledFilter
 
     def add_values(self, given: Iterable[Document]) -> list[Document]:
         """Return documents with the view's values added to their metadata. Values that a document has already are kept.
@@ -53,7 +53,7 @@ class WriteGuard:
             results.append(replace(document, id=name, metadata={**document.metadata, **values, **document.metadata}))
         return results
 
-    def check(self, prepared: Prepared) -> None:
+    def check(self, prepared: PreparedDocument) -> None:
         """Raise OutsideView if the metadata of a document, or of one of its chunks, do not match the view's filter."""
         document = prepared.document
         for metadata in (document.metadata, *({**document.metadata, **chunk.metadata} for chunk in prepared.chunks)):
@@ -66,7 +66,7 @@ class WriteGuard:
                     f"leave {key!r} out of its metadata: the view adds it",
                 )
 
-    def seen(self, connection: Connection, given: Sequence[Document]) -> Seen:
+    def seen(self, connection: Connection, given: Sequence[Document]) -> ReadState:
         """Return the state of the stored documents that have the ids of given documents: their hashes.
 
         Raises OutsideView if such a document, or a chunk with the id of a given passage, is outside of the view.
@@ -77,13 +77,13 @@ class WriteGuard:
         if outside:
             raise OutsideView(f"the id {outside[0]!r} is taken outside of this view", "give it another id")
         rows = documents.of_ids(connection, ids)
-        return Seen({name: rows[name].sha256 if name in rows else None for name in ids})
+        return ReadState({name: rows[name].sha256 if name in rows else None for name in ids})
 
     def among(self, connection: Connection, rows: Iterable[int]) -> set[int]:
         """Return those of the given row numbers of documents that are in the view, as a set."""
         return view.among(connection, self.allowed, rows)
 
-    def chunks(self, narrowed: Allowed) -> Allowed:
+    def chunks(self, narrowed: CompiledFilter) -> CompiledFilter:
         """Return the filter for chunks that are in the view and match the filter ``narrowed``."""
         return view.chunks_of(self.allowed, narrowed)
 

@@ -18,8 +18,8 @@ from monograph.store.graph import names
 from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
-from monograph.write.batch import BATCH_FILES, Parcel, Prepared, batches, changed, prepare, readings
-from monograph.write.describe import Pricing
+from monograph.write.batch import BATCH_FILES, Parcel, PreparedDocument, batches, changed, prepare, readings
+from monograph.write.describe import PicturePricer
 from monograph.write.graph import embedded_keys, names_without_code, part_of
 from monograph.write.pipeline import Pipeline
 from monograph.write.tree import recipe
@@ -38,7 +38,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     """
     problems: list[Problem] = list(plan.problems)
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
-    pictured = None if pipeline.describer is None else Pricing(pipeline.database, pipeline.describer, priced)
+    pictured = None if pipeline.describer is None else PicturePricer(pipeline.database, pipeline.describer, priced)
     cost, removed = Cost(), 0
     for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
         with pipeline.database.read() as connection:
@@ -61,7 +61,7 @@ def _price_batch(
     """Return the cost of a batch without summaries, and the number of chunks that it would remove."""
     pairs = [pair for parcel in batch for pair in changed(connection, parcel, pipeline.settings)]
     results = prepare(pairs, pipeline.embedder, pipeline.settings)
-    work = [result for result in results if isinstance(result, Prepared)]
+    work = [result for result in results if isinstance(result, PreparedDocument)]
     fresh = removed = 0
     for prepared in work:
         row = documents.find(connection, prepared.document.id)
@@ -82,7 +82,7 @@ def _price_batch(
     return cost, removed
 
 
-def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[Prepared]) -> list[str]:
+def _find_names_to_embed(connection: Connection, pipeline: Pipeline, work: Sequence[PreparedDocument]) -> list[str]:
     """Return the names that an apply would embed; an empty list for an embedder that costs nothing.
 
     The pattern extractor is run to find the names. Another extractor is not run: a document counts only if the memo has

@@ -21,7 +21,7 @@ from monograph.store.graph import graphs, names
 from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
 from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress, Report, arguments
-from monograph.write.batch import Prepared
+from monograph.write.batch import PreparedDocument
 from monograph.write.changes import Tally
 from monograph.write.configuration import EMBEDDER, EXTRACTOR
 from monograph.write.graph import derive_graph, extract, store_graph
@@ -209,7 +209,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
     prepared = []
     for row, of_document in zip(rows, loaded, strict=True):
         document = Document(id=str(row), title=of_document[0].title if of_document else "")
-        prepared.append(Prepared(document, b"", tuple(chunk.chunk for chunk in of_document), (), {}))
+        prepared.append(PreparedDocument(document, b"", tuple(chunk.chunk for chunk in of_document), (), {}))
     derived = derive_graph(pipeline, prepared, tally, {})
     chunk_rows = [[chunk.row for chunk in of_document] for of_document in loaded]
     with write(pipeline.database, pipeline.indexes) as connection:
@@ -217,7 +217,7 @@ def _make_once(pipeline: Pipeline, rows: Sequence[int], tally: Tally) -> None:
         if chunk_rows != [chunks.rows_of_document(connection, row) for row in rows]:
             raise MissingValue
         parts = list(zip(rows, chunk_rows, (derived.parts or {}).values(), strict=True))
-        store_graph(connection, pipeline, parts, derived, names.Uses(), rows)
+        store_graph(connection, pipeline, parts, derived, names.NameCounts(), rows)
 
 
 def keep_apart(pipeline: Pipeline, name: str, other: str) -> None:

@@ -51,7 +51,7 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
             planes = _prepare_tree(pipeline, rows, spent, on_progress) if other else None
             with write(pipeline.database, pipeline.indexes) as connection:
                 _exchange(connection, pipeline, planes, spent)
-        except build.TreeOvertaken as error:
+        except build.TreeChanged as error:
             raise MissingValue from error
 
     retry(pipeline.database, derive_and_exchange)

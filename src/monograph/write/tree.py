@@ -90,7 +90,7 @@ def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: b
                     _require_same_models(pipeline, anew=anew)
                     store_tree(connection, pipeline.summarizer, draft, spent)
                 break
-            except build.TreeOvertaken:
+            except build.TreeChanged:
                 first = spent.made if first is None else first
                 if not tries_left or spent.made - first > MADE_OVERTAKEN:
                     raise
@@ -204,7 +204,7 @@ def random_or_learned(pipeline: Pipeline, sample: Float32, count: int) -> Planes
 def _make_summaries(
     pipeline: Pipeline,
     summarizer: Summarizer,
-    cuts: Sequence[build.Cut],
+    cuts: Sequence[build.SegmentToSummarize],
     sources: Sequence[tuple[str, ...]],
     spent: TreeUpdate,
     on_stored: Callable[[int], None],

@@ -17,18 +17,28 @@ from monograph.store.graph import assertions, graphs, names
 from monograph.store.words import terms
 from monograph.values import Report
 from monograph.vectors.index import EcoVectorIndex
-from monograph.write.batch import BATCH_CHARACTERS, Prepared, grouped
-from monograph.write.changes import NOTHING_SEEN, Changes, Ready, Seen, State, Stored, Tally, Target, decide
-from monograph.write.graph import Derived, store_graph
+from monograph.write.batch import BATCH_CHARACTERS, PreparedDocument, grouped
+from monograph.write.changes import (
+    NOTHING_SEEN,
+    Changes,
+    PreparedParcel,
+    ReadState,
+    State,
+    StoredDocument,
+    Tally,
+    Target,
+    decide,
+)
+from monograph.write.graph import DerivedValues, store_graph
 from monograph.write.pipeline import Pipeline, WriteGuard, flush
 
 
 def store(
     connection: Connection,
     pipeline: Pipeline,
-    batch: Sequence[Ready],
-    derived: Derived,
-    seen: Seen = NOTHING_SEEN,
+    batch: Sequence[PreparedParcel],
+    derived: DerivedValues,
+    seen: ReadState = NOTHING_SEEN,
     *,
     strict: bool,
 ) -> Tally:
@@ -46,7 +56,7 @@ def store(
     return changes.tally
 
 
-def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SEEN) -> State:
+def read(connection: Connection, batch: Sequence[PreparedParcel], seen: ReadState = NOTHING_SEEN) -> State:
     """Return the stored state that :func:`monograph.write.changes.decide` compares a batch with."""
     prepared = [item for ready in batch for item in ready.prepared]
     rows = documents.of_ids(connection, list({*(item.document.id for item in prepared), *seen.hashes}))
@@ -65,14 +75,14 @@ def read(connection: Connection, batch: Sequence[Ready], seen: Seen = NOTHING_SE
         spans = chunks.named_spans(connection, row.row)
         try:
             text = documents.text(connection, row.row, 0, row.characters) if name in replaced else ""
-            stored[name] = Stored(row, file, spans, text)
+            stored[name] = StoredDocument(row, file, spans, text)
         except MonographError as error:
-            stored[name] = Stored(row, file, spans, fault=error)
+            stored[name] = StoredDocument(row, file, spans, fault=error)
     owners = chunks.owners(connection, [chunk.id for item in prepared for chunk in item.chunks])
     return State(stored, owners, sources.faulty(connection, uris))
 
 
-def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: Derived) -> None:
+def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived: DerivedValues) -> None:
     """Write the changes of a batch, table by table.
 
     The inverted index is written last. A statement that SQLite may have to roll back makes FTS5 flush its pending
@@ -88,7 +98,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
         connection, [*changes.insert, *changes.replace], files, None if ending is None else ending.moment
     )
     replaced = placed[len(changes.insert) :]
-    uses = names.Uses()
+    uses = names.NameCounts()
     _remove_chunks(connection, [row for placement in replaced for row in placement.gone], uses)
     if derived.parts is None:
         graphs.remove(
@@ -129,7 +139,7 @@ class _Placed:
     remove from the inverted index, and ``fresh`` the entries to add.
     """
 
-    prepared: Prepared
+    prepared: PreparedDocument
     row: int
     rows: Sequence[int]
     columns: documents.Columns
@@ -191,7 +201,9 @@ def _assign_rows(
     return placed
 
 
-def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.Ending | None) -> int:
+def remove_rows(
+    connection: Connection, rows: Sequence[documents.DocumentRow], ending: versions.VersionEnding | None
+) -> int:
     """Remove documents and everything derived from them. Return the number of chunks removed.
 
     ``ending`` says what happens to their versions. Usually the removed documents become previous versions. If
@@ -207,7 +219,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
             spans = chunks.spans_of(connection, row.row)
             entries += [terms.Entry(chunk, row.title, text[start:end]) for chunk, start, end in spans]
         terms.remove(connection, entries)
-        numbers, uses = [row.row for row in batch], names.Uses()
+        numbers, uses = [row.row for row in batch], names.NameCounts()
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
         names.use(connection, uses)
@@ -217,7 +229,7 @@ def remove_rows(connection: Connection, rows: Sequence[documents.DocumentRow], e
     return removed
 
 
-def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.Uses) -> None:
+def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.NameCounts) -> None:
     """Remove chunks from every table except the inverted index."""
     if rows:
         graphs.remove(connection, rows, [], uses)
@@ -300,7 +312,7 @@ def _remove_documents(
     connection: Connection,
     indexes: Sequence[EcoVectorIndex],
     rows: Sequence[documents.DocumentRow],
-    ending: versions.Ending | None,
+    ending: versions.VersionEnding | None,
     tally: Tally,
 ) -> None:
     tally.removed += len(rows)

@@ -17,7 +17,7 @@ from monograph.graph import evidence
 from monograph.graph.evidence import Float64, Int64
 from monograph.graph.text import Words
 from monograph.search.fusion import standardised
-from monograph.search.names import NOWHERE, Leads, StartText
+from monograph.search.names import NOWHERE, ChunkLinks, StartText
 from monograph.search.scoring._scoring import WalkScores
 from monograph.search.scoring._scoring import evidence as evidence_of
 from monograph.store.graph.graphs import WORDS
@@ -70,7 +70,7 @@ class Corpus:
 
     documents: list[int]
     held: list[bytes]
-    leads: list[Leads]
+    leads: list[ChunkLinks]
 
 
 def compare(pair: Pair, corpus: Corpus) -> None:
@@ -127,12 +127,12 @@ class Chance:
         documents = self.random.integers(-1, max(self.chunks // 2, 1), self.chunks).tolist()
         return Corpus(documents, [pack(some) for some in held], [self.leads() for _ in range(self.names)])
 
-    def leads(self) -> Leads:
+    def leads(self) -> ChunkLinks:
         documents = self.some(FIRST_CHUNK, self.chunks, 12)
         others = [one for one in self.some(FIRST_CHUNK, self.chunks, 25) if one not in documents]
         flags = tuple(bool(self.random.integers(0, 2)) for _ in documents)
         rarity = tuple(float(self.random.integers(1, 4)) ** -0.5 for _ in documents)
-        return Leads(tuple(documents), flags, rarity, tuple(others))
+        return ChunkLinks(tuple(documents), flags, rarity, tuple(others))
 
     def start(self, pair: Pair, corpus: Corpus) -> bool:
         rows = self.some(FIRST_CHUNK, self.chunks, self.chunks)
@@ -231,7 +231,7 @@ def test_walk_scores_equal_those_by_hand(kind: Callable[..., Any]) -> None:
     assert made.highest() == ([5, 6], [made.own(5), made.own(6)], [])
     text = StartText("", "Anna.", [0], (NameRow(71, "anna", 3, 70),), ((0,),), (False,))
     assert made.begin([5], [text], [[(1, 0.25)]]) == [70]
-    leads = [Leads((8,), (True,), (0.5,), (6, 5))]
+    leads = [ChunkLinks((8,), (True,), (0.5,), (6, 5))]
     assert made.lead(leads) == [8]
     made.learn(records(words, [8], [3], [pack([1, 2])]))
     assert made.alike([5, 6, 8]) == []
@@ -267,7 +267,7 @@ def test_scoring_accepts_odd_numbers() -> None:
             made.start([(rows, scores, 1.0)], [[0]], near, [(2, True, scores[0], 1e300, -1e300)], {})
             text = StartText("", "A.", [0], (NameRow(7, "a", -3, 7),), ((),), (False,))
             assert made.begin([1], [text], [[(0, 0.0)]]) == [7]
-            assert made.lead([Leads((2,), (True,), (scores[1],), (3, 4))]) == []
+            assert made.lead([ChunkLinks((2,), (True,), (scores[1],), (3, 4))]) == []
             made.follow()
             assert sorted(made.highest(None)[0]) == rows
             assert len(made.highest(2)[0]) >= 2
@@ -291,7 +291,7 @@ def test_scoring_refuses_arrays_that_do_not_fit() -> None:
         made.lead([NOWHERE])
     text = StartText("", "A.", [0], (NameRow(7, "a", 1, 7),), ((),), (False,))
     made.begin([5], [text], [[(0, 0.0)]])
-    made.lead([Leads((6,), (True,), (1.0,), ())])
+    made.lead([ChunkLinks((6,), (True,), (1.0,), ())])
     with pytest.raises(KeyError):
         made.follow()
 
@@ -339,7 +339,7 @@ def test_compiled_scoring_refuses_wrong_types() -> None:
     with pytest.raises(ValueError, match="tell of each document"):
         whole = replace(text, own=(True,))
         made.begin([5], [whole], [[(0, 0.0)]])
-        made.lead([Leads((5,), (), (), ())])
+        made.lead([ChunkLinks((5,), (), (), ())])
     with pytest.raises(ValueError, match="logarithm of each chunk"):
         made.in_order([5], [])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from monograph.graph import evidence
 from monograph.graph.evidence import Int64
-from monograph.search.names import Leads, StartText
+from monograph.search.names import ChunkLinks, StartText
 from monograph.values import Float32
 
 
@@ -72,7 +72,7 @@ class PlainWalkScores:
         self.through: dict[int, dict[int, int]] = {}
         self.started: list[int] = []
         self.edges: list[tuple[int, int, int, bool, list[float]]] = []
-        self.to_follow: dict[int, Leads] = {}
+        self.to_follow: dict[int, ChunkLinks] = {}
         self.features: dict[int, list[float]] = {}
         self.links: list[tuple[int, int, bool, list[float]]] = []
 
@@ -133,7 +133,7 @@ class PlainWalkScores:
                 self.edges.append((start, name.head, name.row, own, tells_of_it))
         return sorted({head for _, head, *_ in self.edges})
 
-    def lead(self, leads: Sequence[Leads]) -> list[int]:
+    def lead(self, leads: Sequence[ChunkLinks]) -> list[int]:
         self.to_follow = dict(zip(sorted({head for _, head, *_ in self.edges}), leads, strict=True))
         return self.unknown(row for one in leads for row in (*one.documents, *one.others))
 

@@ -30,7 +30,7 @@ from monograph.app.serve.operations import BASE, ERRORS, only_known
 from monograph.app.serve.replies import NoSuchAddress, TooLarge, TooSlow, failed
 from monograph.app.serve.served import Served
 from monograph.errors import InputError, MonographError
-from monograph.loopback import Application, Credentials, Guarded
+from monograph.loopback import Application, Credentials, GuardedApp
 from monograph.values.arguments import shown
 
 ROUTERS = tuple(module.router for module in (state, questions, reading, graph, changing))
@@ -184,7 +184,7 @@ def application(served: Served, credentials: Credentials, agent_apps: Sequence[S
     api.routes.extend(Route(path, view, methods=["GET"]) for path in VIEWS)
     api.routes.append(Mount("/page", page))
     api.routes.append(Mount("/picture", _Files(packages=[(picture.__name__, "")])))
-    return Guarded(_Bounded(api), credentials, cookies=True, is_open=is_open)
+    return GuardedApp(_Bounded(api), credentials, cookies=True, is_open=is_open)
 
 
 class _Bounded:

@@ -21,7 +21,7 @@ from monograph.store.file import settings
 from monograph.store.graph import extractions, graphs
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.store.words import postings, terms
-from monograph.store.words.postings import Counted
+from monograph.store.words.postings import WordCountCache
 from monograph.store.words.prefetch import Prefetcher
 from monograph.values import Effort
 from monograph.vectors.search import VectorQuery
@@ -29,9 +29,9 @@ from monograph.vectors.search import VectorQuery
 if TYPE_CHECKING:
     from monograph.graph.evidence import Int64
     from monograph.graph.text import Words
-    from monograph.search.names import Leads, Names, Signs, StartText
+    from monograph.search.names import ChunkLinks, Names, Signs, StartText
     from monograph.search.reader import Evidence, SearchModels, Shown
-    from monograph.store.documents.filters import Allowed
+    from monograph.store.documents.filters import CompiledFilter
     from monograph.store.file.database import Connection
     from monograph.store.graph.graphs import Records
     from monograph.values import Float32, Mention, Summary
@@ -97,10 +97,10 @@ class SearchCache:
     def __init__(self, generation: int = -1, ahead: Prefetcher | None = None) -> None:
         self.generation = generation
         self.ahead = ahead or Prefetcher()
-        self.counted = Counted(self.ahead)
+        self.counted = WordCountCache(self.ahead)
         self.words = RowCache[tuple[int, bytes]](MOST_CHUNKS)
         self.starts: RowCache[StartText] = RowCache(MOST_STARTS)
-        self.leads: RowCache[Leads] = RowCache(MOST_ENTITIES)
+        self.leads: RowCache[ChunkLinks] = RowCache(MOST_ENTITIES)
         self.signs: Signs = {}
 
     def at(self, generation: int) -> SearchCache:
@@ -141,7 +141,12 @@ class FileReader:
         return stored is not None and stored.graph == GRAPH
 
     def count(
-        self, words: Collection[str], small: Collection[str] = (), held: Collection[str] = (), *, allowed: Allowed
+        self,
+        words: Collection[str],
+        small: Collection[str] = (),
+        held: Collection[str] = (),
+        *,
+        allowed: CompiledFilter,
     ) -> Counts:
         """Return the counts and matches that :meth:`monograph.search.reader.Reader.count` describes.
 
@@ -158,7 +163,7 @@ class FileReader:
         with telemetry.span("monograph.search.word_for_word"):
             return Counts(total, chunks, {text: self.holding(text, allowed) for text in held}, loaded)
 
-    def holding(self, text: str, allowed: Allowed) -> list[tuple[int, float]]:
+    def holding(self, text: str, allowed: CompiledFilter) -> list[tuple[int, float]]:
         """Return (row, worth) of the chunks that contain the words of a code or phrase one after the other.
 
         See :func:`monograph.search.words.worth`. At most :data:`monograph.search.words.CANDIDATES` chunks are read.
@@ -198,7 +203,7 @@ class FileReader:
         return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
 
     def nearest(
-        self, vector: Float32, k: int, allowed: Allowed, stretch: float
+        self, vector: Float32, k: int, allowed: CompiledFilter, stretch: float
     ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
         """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors that it read).
 
@@ -243,7 +248,7 @@ class FileReader:
         chunk_words = self.cache.words.get(rows, lambda missing: graphs.words(self.connection, missing))
         return _scoring.evidence(words, rows, chunk_words).view(EVIDENCE)[:, 0]
 
-    def containing(self, text: str, k: int, allowed: Allowed) -> list[int]:
+    def containing(self, text: str, k: int, allowed: CompiledFilter) -> list[int]:
         return terms.containing(self.connection, text, k, allowed.within(self.view))
 
     def titled_texts(self, rows: Iterable[int]) -> list[tuple[str, str]]:
@@ -263,8 +268,8 @@ class FileReader:
 
         return self.cache.starts.get(chunks, read)
 
-    def leads(self, heads: Sequence[int], words: Words, allowed: Allowed) -> tuple[list[Leads], Evidence]:
-        def read(missing: Sequence[int]) -> dict[int, Leads]:
+    def leads(self, heads: Sequence[int], words: Words, allowed: CompiledFilter) -> tuple[list[ChunkLinks], Evidence]:
+        def read(missing: Sequence[int]) -> dict[int, ChunkLinks]:
             self.cache.ahead.leads(self.connection, missing)
             request = self.names.links(missing)
             subjects = graphs.subject_chunks(self.connection, request.names, allowed)
@@ -272,7 +277,7 @@ class FileReader:
 
         return self.cache.leads.get(heads, read) if allowed == EVERYTHING else list(read(heads).values()), self
 
-    def mentions(self, names: Collection[int], allowed: Allowed) -> dict[int, list[int]]:
+    def mentions(self, names: Collection[int], allowed: CompiledFilter) -> dict[int, list[int]]:
         return graphs.mentions(self.connection, names, allowed)
 
     def linked(self, chunks: Collection[int]) -> dict[int, tuple[Records, Records]]:
@@ -302,7 +307,7 @@ class FileReader:
         return {chunk.row: chunk for chunk in stored_chunks.load(self.connection, chunk_rows)}, written
 
     def nearest_summaries(
-        self, vector: Float32, k: int, allowed: Allowed
+        self, vector: Float32, k: int, allowed: CompiledFilter
     ) -> tuple[list[tuple[int, float]], Effort | None]:
         from monograph.search.one_file import summaries
 
@@ -325,6 +330,6 @@ class FileReader:
         loaded = summaries.load(self.connection, nodes)
         return {node: (summary, rows[node].nearest or 0) for node, summary in loaded.items()}
 
-    def _allowed_bits(self, index: EcoVectorIndex, allowed: Allowed) -> Bits | None:
+    def _allowed_bits(self, index: EcoVectorIndex, allowed: CompiledFilter) -> Bits | None:
         allowed = allowed.within(self.view)
         return None if allowed == EVERYTHING else index.allowed(self.connection, allowed)

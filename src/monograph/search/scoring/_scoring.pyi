@@ -2,7 +2,7 @@ from collections.abc import Sequence
 
 from monograph.graph.evidence import Int64
 from monograph.graph.text import Words
-from monograph.search.names import Leads, StartText
+from monograph.search.names import ChunkLinks, StartText
 from monograph.values import Float32
 
 def evidence(asked: Words, rows: Sequence[int], chunks: list[tuple[int, bytes]], /) -> Int64:
@@ -63,7 +63,7 @@ class WalkScores:
 
         ``tells`` is the result of AskedWords.beside for each start.
         """
-    def lead(self, leads: list[Leads], /) -> list[int]:
+    def lead(self, leads: list[ChunkLinks], /) -> list[int]:
         """Take where each of these entities leads; return the chunks there that were not learnt, in order."""
     def follow(self) -> None:
         """Add the links to where these entities lead, and compute the chances of all chunks again."""

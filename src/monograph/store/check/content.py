@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from monograph.store import versions
-from monograph.store.check.rules import DELETE, Checked, Rule
+from monograph.store.check.rules import DELETE, CheckedRows, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file.checksums import checksum
 from monograph.store.file.errors import UNDECODABLE, is_utf8
@@ -28,7 +28,7 @@ documents."""
 # Documents.
 
 
-def _make_readable(checked: Checked) -> None:
+def _make_readable(checked: CheckedRows) -> None:
     """Replace undecodable bytes of damaged documents, so that values can be derived from these documents again.
 
     Bytes that are no UTF-8 are replaced by U+FFFD. Metadata that are no JSON become ``{"damaged": text}`` with their
@@ -72,7 +72,7 @@ _MISNUMBERED = """SELECT place, block FROM (
 """Query for (right number, stored number) of each text block that has a wrong number in an undamaged document."""
 
 
-def _find_wrong_merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
+def _find_wrong_merged(checked: CheckedRows) -> Iterator[tuple[str | None, int]]:
     """Yield (right merged metadata, chunk row) of each chunk whose stored merged metadata are wrong."""
     rows = checked.connection.execute(
         """SELECT chunk, d.document, d.metadata, c.metadata, merged
@@ -85,7 +85,7 @@ def _find_wrong_merged(checked: Checked) -> Iterator[tuple[str | None, int]]:
                 yield expected, row
 
 
-def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
+def _find_wrong_dates(checked: CheckedRows, *, is_found_again: bool) -> Iterator[tuple[int | None, ...]]:
     """Derive again the dates of the documents whose dates fail their checksum; yield (date columns, document row).
 
     With ``is_found_again``, yield only the documents for which the derived date matches the stored checksum. Without
@@ -105,7 +105,7 @@ def _find_wrong_dates(checked: Checked, *, is_found_again: bool) -> Iterator[tup
                 yield *dated, row
 
 
-def _find_wrong_lengths(checked: Checked) -> Iterator[tuple[int]]:
+def _find_wrong_lengths(checked: CheckedRows) -> Iterator[tuple[int]]:
     """Yield the rows of the damaged documents whose text has another length than the stored one."""
     for row, characters in checked.execute("SELECT document, characters FROM documents"):
         if row in checked.damaged and len(documents.titled(checked.connection, row)[1]) != characters:
@@ -209,7 +209,7 @@ _IS_VECTOR = f"typeof(embedding) IN ('null', 'blob') AND length(coalesce(embeddi
 def assertions(key_of: Callable[[str], str]) -> tuple[Rule, ...]:
     """Return the rules for assertions. ``key_of`` returns the comparison key of a name, for implied nodes."""
 
-    def imply(checked: Checked) -> None:
+    def imply(checked: CheckedRows) -> None:
         for name, *origin in checked.connection.execute(_MISSING_ENDS).fetchall():
             imply_node(checked.connection, name, key_of(name), AssertionOrigin(*origin))
 

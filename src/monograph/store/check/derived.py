@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from monograph.store.check.rules import DELETE, DERIVE, GRAPH, Checked, Rule
+from monograph.store.check.rules import DELETE, DERIVE, GRAPH, CheckedRows, Rule
 from monograph.store.file import checksums, memo
 from monograph.store.graph import graphs
 from monograph.store.graph.graphs import LINKED, NAMED, WORDS
@@ -23,7 +23,7 @@ _PERSON = ENTITY_KINDS.index("person")
 # Values of the memo, and vectors.
 
 
-def _disown_wrong_values(checked: Checked) -> None:
+def _disown_wrong_values(checked: CheckedRows) -> None:
     """Delete memo values that do not match their checksum, so that they are derived again.
 
     Vectors that callers supplied cannot be derived again. They are kept, and the check reports their documents.
@@ -87,7 +87,7 @@ _BOTH_WAYS = (
 two rows is right, the pair is stored again in both orders from this row."""
 
 
-def _find_names_without_code(checked: Checked) -> Iterator[tuple[str]]:
+def _find_names_without_code(checked: CheckedRows) -> Iterator[tuple[str]]:
     if checked.embedder is not None:
         embedded = graphs.embedded_keys(checked.connection)
         yield from zip(without_code(checked.connection, embedded, checked.embedder.dimension))
@@ -104,7 +104,7 @@ NAMES = (
 )  # fmt: skip
 
 
-def _compare_edges(checked: Checked) -> Iterator[Finding]:
+def _compare_edges(checked: CheckedRows) -> Iterator[Finding]:
     """Yield the differences between ``chunk_graphs`` and ``mentions``, and wrong counts of persons, in one pass."""
     connection = checked.connection
     edges, persons, broken = [np.empty(0, dtype=np.int64)], Counter[int](), 0

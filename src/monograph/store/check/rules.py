@@ -31,7 +31,7 @@ GRAPH = "GRAPH"
 
 
 @dataclass
-class Checked:
+class CheckedRows:
     """The rows of a file within one transaction, and cached values that several rules need."""
 
     connection: Connection
@@ -88,8 +88,8 @@ class Checked:
         return self.connection.execute(statement, {name: getattr(self, name) for name in names})
 
 
-Find: TypeAlias = str | Callable[[Checked], Iterable[Any]]
-Remedy: TypeAlias = str | tuple[str, ...] | Callable[[Checked], object] | None
+Find: TypeAlias = str | Callable[[CheckedRows], Iterable[Any]]
+Remedy: TypeAlias = str | tuple[str, ...] | Callable[[CheckedRows], object] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class Rule:
     remedy: Remedy = None
     hint: str = ""
 
-    def found(self, checked: Checked) -> Iterable[Any]:
+    def found(self, checked: CheckedRows) -> Iterable[Any]:
         """Return the results of ``find``: rows, texts or findings. The result is empty if no row has the fault."""
         if not isinstance(self.find, str):
             return self.find(checked)
@@ -127,7 +127,7 @@ class Rule:
         query = self.find if is_query else f"SELECT 1 FROM {self.table} AS t WHERE {self.find}"
         return list(checked.execute(query))
 
-    def findings(self, checked: Checked) -> Iterator[Finding]:
+    def findings(self, checked: CheckedRows) -> Iterator[Finding]:
         """Yield the findings of the rule. If rows cannot be read, this is a finding, too."""
         is_repairable = self.remedy is not None and not self.hint
         try:
@@ -151,7 +151,7 @@ class Rule:
         except UNDECODABLE as error:
             yield Finding(self.table, f"its rows contradict each other: {error!r}", repairable=True)
 
-    def apply(self, checked: Checked) -> None:
+    def apply(self, checked: CheckedRows) -> None:
         """Apply the remedy of the rule to the rows that have the fault."""
         if callable(self.remedy):
             self.remedy(checked)
@@ -166,7 +166,7 @@ class Rule:
                 checked.connection.executemany(statement, rows if "?" in statement else [()])
 
 
-def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
+def findings(checked: CheckedRows, rules: Sequence[Rule]) -> Iterator[Finding]:
     """Yield the findings of all given rules. A fault that several rules find is yielded once."""
     seen: set[str] = set()
     for rule in rules:
@@ -177,7 +177,7 @@ def findings(checked: Checked, rules: Sequence[Rule]) -> Iterator[Finding]:
                 yield finding
 
 
-def repair(checked: Checked, rules: Sequence[Rule]) -> bool:
+def repair(checked: CheckedRows, rules: Sequence[Rule]) -> bool:
     """Apply the remedies of the rules that have findings, in order; return whether the graph must be derived again."""
     is_graph_wrong = False
     checked.execute("PRAGMA defer_foreign_keys = ON")  # Rows are deleted before the rows that refer to them.

@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import get_args
 
 from monograph.regex import regex
-from monograph.store.check.rules import DELETE, DERIVE, Checked, Rule
+from monograph.store.check.rules import DELETE, DERIVE, CheckedRows, Rule
 from monograph.store.documents import sources
 from monograph.store.file import encryption, schema, settings
 from monograph.store.file.database import Connection, memory_connection
@@ -31,7 +31,7 @@ _IS_INVALID_ENTRY = """date(day) IS NOT day OR typeof(model) != 'text' OR typeof
 """SQL condition: a row of the ledger is one that no version of Monograph writes."""
 
 
-def _find_sqlite_faults(checked: Checked) -> Iterator[Finding]:
+def _find_sqlite_faults(checked: CheckedRows) -> Iterator[Finding]:
     """Yield a finding for each fault that SQLite's integrity check finds.
 
     Newer versions of SQLite, and SQLCipher, check the inverted index, too. This index can be built again.
@@ -68,12 +68,12 @@ def _compare_schemas(connection: Connection) -> list[tuple[str, str, str | None,
     return [(*entry, stored.get(entry), right.get(entry)) for entry in entries if stored.get(entry) != right.get(entry)]
 
 
-def _find_wrong_schema(checked: Checked) -> Iterator[Finding]:
+def _find_wrong_schema(checked: CheckedRows) -> Iterator[Finding]:
     for kind, name, _, _ in _compare_schemas(checked.connection):
         yield Finding("schema", f"the {kind} {name!r} does not match the schema", kind in _RECREATED_KINDS)
 
 
-def _repair_schema(checked: Checked) -> None:
+def _repair_schema(checked: CheckedRows) -> None:
     """Create wrong or missing triggers and indexes again, and drop unknown ones. Tables are not changed."""
     wrong = _compare_schemas(checked.connection)
     for recreated in _RECREATED_KINDS:
@@ -106,7 +106,7 @@ def _is_found_again(name: str, is_lost: bool) -> bool:
     return setting in settings.FOUND_AGAIN or (is_lost and setting not in settings.KEPT)
 
 
-def _find_wrong_notes(checked: Checked) -> Iterator[Finding]:
+def _find_wrong_notes(checked: CheckedRows) -> Iterator[Finding]:
     """Yield a finding for each setting or root that is lost or does not match its checksum."""
     for _, name, is_lost in _find_wrong_checksums(checked.connection):
         setting = name.removeprefix("settings/")
@@ -120,7 +120,7 @@ def _find_wrong_notes(checked: Checked) -> Iterator[Finding]:
         )
 
 
-def _repair_notes(checked: Checked) -> None:
+def _repair_notes(checked: CheckedRows) -> None:
     """Delete wrong settings that are set again later, with their checksums, and delete checksums whose row is missing.
 
     The checksums of missing KEPT settings stay, unless these settings are set again later.
@@ -133,7 +133,7 @@ def _repair_notes(checked: Checked) -> None:
             checked.connection.execute("DELETE FROM checksums WHERE CAST(name AS BLOB) = ?", (stored,))
 
 
-def _load_all_models(checked: Checked) -> tuple[()]:
+def _load_all_models(checked: CheckedRows) -> tuple[()]:
     """Load each stored model. Raises DamagedFile if a model cannot be decoded."""
     for kind in get_args(settings.ModelKind):
         settings.load_model(checked.connection, kind)

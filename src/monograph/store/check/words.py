@@ -14,7 +14,7 @@ from contextlib import closing
 from itertools import chain, islice
 from typing import TypeAlias
 
-from monograph.store.check.rules import DERIVE, Checked, Rule
+from monograph.store.check.rules import DERIVE, CheckedRows, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file import encryption
 from monograph.store.file.checksums import checksum
@@ -63,7 +63,7 @@ def _load_config(connection: Connection, table: str) -> dict[bytes, int]:
     return dict(connection.execute(f"SELECT CAST(k AS BLOB), v FROM {table}_config"))
 
 
-def _find_faults(checked: Checked) -> Iterator[Finding]:
+def _find_faults(checked: CheckedRows) -> Iterator[Finding]:
     """Yield the differences between the inverted index and an index that is built from the texts of the chunks."""
     connection = checked.connection
     expected: dict[str, Sums] = {table: Counter() for table in TABLES}

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from monograph.dates.span import Dated
 from monograph.store.documents import documents
-from monograph.store.documents.filters import EVERYTHING, MERGED, Allowed
+from monograph.store.documents.filters import EVERYTHING, MERGED, CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, decoding, path_of
 from monograph.store.file.rows import column, loaded_object, lookup
@@ -160,7 +160,7 @@ def owners(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return dict(lookup(connection, "c.id, d.id", tables, ids))
 
 
-def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: Allowed = EVERYTHING) -> dict[str, int]:
+def rows_of(connection: Connection, ids: Iterable[str] | None, allowed: CompiledFilter = EVERYTHING) -> dict[str, int]:
     """Return the rows of the allowed chunks with the given ids: {id: row}, in the order of the ids.
 
     Unknown ids are left out. If ``ids`` is None, return all allowed chunks in reading order, document by document.
@@ -192,13 +192,13 @@ def rows_of_document(connection: Connection, document: int) -> list[int]:
     return column(connection, "SELECT chunk FROM chunks WHERE document = ? ORDER BY ordinal", document)
 
 
-def of_which_documents(connection: Connection, allowed: Allowed, most: int) -> list[int]:
+def of_which_documents(connection: Connection, allowed: CompiledFilter, most: int) -> list[int]:
     """Return the rows of at most ``most`` documents that have an allowed chunk, ascending."""
     query = f"SELECT DISTINCT document FROM chunks WHERE {allowed.on('chunk')} ORDER BY document LIMIT {most:d}"  # noqa: S608
     return column(connection, query, *allowed.parameters)
 
 
-def openings(connection: Connection, documents: Sequence[int], allowed: Allowed, most: int) -> list[int]:
+def openings(connection: Connection, documents: Sequence[int], allowed: CompiledFilter, most: int) -> list[int]:
     """Return the rows of at most ``most`` allowed chunks of the given documents, the first chunks first.
 
     The first chunks of all documents come first, then all second chunks, and so on. Chunks at the same position are in

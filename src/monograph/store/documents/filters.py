@@ -31,7 +31,7 @@ metadata equal one of the two."""
 
 
 @dataclass(frozen=True, slots=True)
-class Allowed:
+class CompiledFilter:
     """Compiled filter: an SQL condition on a chunk ``c`` and its document ``d``, and the parameters of the condition.
 
     An empty ``sql`` allows all chunks. ``indexed``: whether SQLite finds the allowed chunks by an index, without
@@ -73,20 +73,20 @@ class Allowed:
         """Whether the filter allows all chunks of a view."""
         return bool(self.view) and not self.sql
 
-    def within(self, view: str) -> Allowed:
+    def within(self, view: str) -> CompiledFilter:
         """Return this filter for use in a view; with an empty ``view``, return it unchanged.
 
         The SQL stays the same, because the tables of a view shadow those of the file.
         """
         if not view:
             return self
-        return Allowed(self.sql, self.parameters, self.indexed or not self.sql, view=view)
+        return CompiledFilter(self.sql, self.parameters, self.indexed or not self.sql, view=view)
 
 
-EVERYTHING = Allowed()
+EVERYTHING = CompiledFilter()
 
 
-def compile_condition(condition: Condition | None) -> Allowed:
+def compile_condition(condition: Condition | None) -> CompiledFilter:
     """Compile a condition (see :mod:`monograph.where`) to a filter. None compiles to a filter that allows everything.
 
     Raises InvalidFilter if the condition has more than ``MOST_COMPARISONS`` comparisons.
@@ -101,19 +101,19 @@ def compile_condition(condition: Condition | None) -> Allowed:
             'write alternatives of one key as a list: {"key": {"in": [...]}}',
         )
     sql, parameters = _compile(condition)
-    return Allowed(sql, tuple(parameters), _is_indexed(condition), condition)
+    return CompiledFilter(sql, tuple(parameters), _is_indexed(condition), condition)
 
 
-def within(allowed: Allowed, documents: Sequence[int]) -> Allowed:
+def within(allowed: CompiledFilter, documents: Sequence[int]) -> CompiledFilter:
     """Return a filter for the chunks that are in the given documents and that ``allowed`` allows.
 
     ``documents`` are row numbers.
     """
     sql = f"({allowed.sql or 'TRUE'}) AND d.document IN (SELECT value FROM json_each(?))"
-    return Allowed(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
+    return CompiledFilter(sql, (*allowed.parameters, json.dumps(list(documents))), indexed=True)
 
 
-def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
+def rows(connection: Connection, allowed: CompiledFilter) -> npt.NDArray[np.int64]:
     """Return the rows of all allowed chunks, ascending: int64 (n,)."""
     query = f"SELECT chunk FROM chunks WHERE {allowed.on('chunk')} ORDER BY chunk"
     if allowed.is_whole_view:
@@ -121,7 +121,7 @@ def rows(connection: Connection, allowed: Allowed) -> npt.NDArray[np.int64]:
     return np.array(column(connection, query, *allowed.parameters), dtype=np.int64)
 
 
-def among(connection: Connection, allowed: Allowed, chunks: Sequence[int]) -> set[int]:
+def among(connection: Connection, allowed: CompiledFilter, chunks: Sequence[int]) -> set[int]:
     """Return the rows of the given chunks that the filter allows."""
     query = f"SELECT value FROM json_each(?) WHERE {allowed.on_each('value')}"
     return set(column(connection, query, json.dumps(list(chunks)), *allowed.parameters))
@@ -151,7 +151,7 @@ def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
     yield from connection.execute(f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL")
 
 
-def barred(allowed: Allowed) -> str:
+def barred(allowed: CompiledFilter) -> str:
     """Return the SQL query for the rows of the summaries that stand for any chunk that the filter does not allow."""
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})

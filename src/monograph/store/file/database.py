@@ -25,7 +25,7 @@ from monograph.errors import (
     ReadOnlyFile,
     ReplacedFile,
 )
-from monograph.spending import Noted
+from monograph.spending import CallCounter
 from monograph.store.file import checksums, encryption, replacing, schema
 from monograph.store.file.encryption import RawKey
 from monograph.store.file.errors import BUSY_SECONDS, is_utf8, sqlite_errors, translate_errors, translate_system_errors
@@ -179,7 +179,7 @@ class Database:
         self.diagnose: Callable[[], str | None] | None = None
         """Function that returns a description of a fault of the rows, or None. It is called for errors that damaged
         rows can cause."""
-        self.noted = Noted()
+        self.noted = CallCounter()
         """Model calls for the file that are not yet in its ledger. Every write transaction stores them there."""
         self.clock: Callable[[], float] | None = None
         """Function that returns seconds since 1970; None if the file keeps no previous versions of documents."""

@@ -17,7 +17,7 @@ from contextlib import closing
 import numpy as np
 
 from monograph.errors import ClosedFile, StorageFull
-from monograph.store.documents.filters import Allowed
+from monograph.store.documents.filters import CompiledFilter
 from monograph.store.file import encryption, settings
 from monograph.store.file.database import Connection, Connector, Database, memory_connection, open_connection, uri_of
 from monograph.store.file.errors import BUSY_SECONDS, translate_errors
@@ -85,7 +85,7 @@ _OPEN = frozenset(
 _PERSON = ENTITY_KINDS.index("person")
 
 
-def limited(base: Database, allowed: Allowed) -> Database:
+def limited(base: Database, allowed: CompiledFilter) -> Database:
     """Return a read-only database that shows only the documents of a view.
 
     ``base`` is the file, or a copy of it in memory. A document is in the view if the filter allows all of its chunks.
@@ -251,7 +251,7 @@ def _fill_nodes(connection: Connection) -> None:
     )
 
 
-def whole(allowed: Allowed) -> str:
+def whole(allowed: CompiledFilter) -> str:
     """Return the SQL condition that a document ``d`` is in the view of a filter.
 
     The parameters of the condition are those of the filter. A document without chunks is in the view if its own
@@ -262,13 +262,15 @@ def whole(allowed: Allowed) -> str:
         WHERE ({allowed.sql}) IS NOT TRUE)"""  # noqa: S608 - compiled conditions
 
 
-def among(connection: Connection, allowed: Allowed, rows: Iterable[int]) -> set[int]:
+def among(connection: Connection, allowed: CompiledFilter, rows: Iterable[int]) -> set[int]:
     """Return the rows of the given documents that are in the view of a filter."""
     tables = f"main.documents AS d WHERE d.document = w.value AND {whole(allowed)}"
     return {row for (row,) in lookup(connection, "d.document", tables, rows, *allowed.parameters)}
 
 
-def outside(connection: Connection, allowed: Allowed, documents: Iterable[str], chunks: Iterable[str]) -> list[str]:
+def outside(
+    connection: Connection, allowed: CompiledFilter, documents: Iterable[str], chunks: Iterable[str]
+) -> list[str]:
     """Return the ids of the given documents and chunks that are in the file but not in the view of a filter."""
     results = []
     for table, ids in (("documents", documents), ("chunks", chunks)):
@@ -278,7 +280,7 @@ def outside(connection: Connection, allowed: Allowed, documents: Iterable[str], 
     return [name for (name,) in results]
 
 
-def chunks_of(allowed: Allowed, narrowed: Allowed) -> Allowed:
+def chunks_of(allowed: CompiledFilter, narrowed: CompiledFilter) -> CompiledFilter:
     """Return a filter for the chunks that are in the view of ``allowed`` and that the filter ``narrowed`` allows."""
     sql = f"({whole(allowed)}) AND ({narrowed.sql or 'TRUE'})"
-    return Allowed(sql, (*allowed.parameters, *narrowed.parameters))
+    return CompiledFilter(sql, (*allowed.parameters, *narrowed.parameters))

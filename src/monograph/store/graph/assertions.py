@@ -52,7 +52,7 @@ _OF_ORIGIN = "id = ? AND document IS ? AND chunk IS ?"
 document and the chunk of the origin."""
 
 
-class Ends(NamedTuple):
+class RelationKey(NamedTuple):
     """Identity of a relation: the ids of its two nodes, and its label."""
 
     source: str
@@ -100,11 +100,11 @@ def relations(connection: Connection, ids: Sequence[str] | None = None) -> tuple
         queries = (f"{_RELATIONS} WHERE t.{end} IN" for end in ("source", "target"))
         unique_ids = list(dict.fromkeys(ids))
         rows = list({row for query in queries for row in select(connection, query, unique_ids)})
-    by_ends = group((Ends(*row[1:4]), row) for row in sorted(rows, key=itemgetter(0)))
+    by_ends = group((RelationKey(*row[1:4]), row) for row in sorted(rows, key=itemgetter(0)))
     return tuple(_merge_relation(ends, edge_rows) for ends, edge_rows in by_ends.items())
 
 
-def _merge_relation(ends: Ends, rows: Sequence[Row]) -> AssertedRelation:
+def _merge_relation(ends: RelationKey, rows: Sequence[Row]) -> AssertedRelation:
     properties: dict[str, Any] = {}
     for row in rows:
         properties |= loaded_object(row[4])
@@ -120,7 +120,7 @@ def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
     rows = connection.execute(f"{_NODES} WHERE NOT t.implied ORDER BY t.assertion").fetchall()
     yield from (_merge_node(text(row[1]), [row]) for row in rows)
     rows = connection.execute(f"{_RELATIONS} ORDER BY t.assertion").fetchall()
-    yield from (_merge_relation(Ends(*row[1:4]), [row]) for row in rows)
+    yield from (_merge_relation(RelationKey(*row[1:4]), [row]) for row in rows)
 
 
 def around(connection: Connection, ids: Sequence[str] | None = None) -> Assertions:
@@ -249,7 +249,7 @@ def remove_said_by(connection: Connection, what: Literal["chunk", "document"], r
 
 
 def remove(
-    connection: Connection, nodes: Sequence[str], relations: Sequence[Ends], document: int | None, *, every: bool
+    connection: Connection, nodes: Sequence[str], relations: Sequence[RelationKey], document: int | None, *, every: bool
 ) -> int:
     """Delete assertions of the given nodes and relations, and of all relations from or to these nodes.
 

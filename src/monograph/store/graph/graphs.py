@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from monograph.dates.span import TimeSpan
 from monograph.store.documents.documents import TOLD, loaded_span, newest
-from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import column, group, integer, lookup, select
-from monograph.store.graph.names import Uses
+from monograph.store.graph.names import NameCounts
 from monograph.values import EMBEDDED_KINDS, ENTITY_KINDS
 
 NAMED = np.dtype([("name", "<i4"), ("first", "u1"), ("second", "u1"), ("kind", "u1")])
@@ -60,7 +60,7 @@ class SubjectChunk(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Titled:
+class TitledDocument:
     """A document whose title has a name of an entity.
 
     ``entity`` is the row of the entity's head, ``document`` the row of the document. ``qualifier`` is the part of the
@@ -146,7 +146,9 @@ def linked(connection: Connection, chunks: Iterable[int]) -> dict[int, tuple[Rec
     }
 
 
-def mentions(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
+def mentions(
+    connection: Connection, wanted: Iterable[int], allowed: CompiledFilter = EVERYTHING
+) -> dict[int, list[int]]:
     """Return the rows of the allowed chunks that mention each wanted name, by name row.
 
     Names that no allowed chunk mentions are left out.
@@ -167,7 +169,9 @@ def known_subjects(connection: Connection, keys: Iterable[str]) -> dict[str, int
     return dict(lookup(connection, "n.key, n.name", tables, keys))
 
 
-def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allowed = EVERYTHING) -> list[SubjectChunk]:
+def subject_chunks(
+    connection: Connection, wanted: Iterable[int], allowed: CompiledFilter = EVERYTHING
+) -> list[SubjectChunk]:
     """Return the allowed chunks at the beginning of the documents that are about the wanted names.
 
     If the title of a document has the name, these are its first SUBJECT_CHUNKS chunks; otherwise only its first chunk.
@@ -185,7 +189,7 @@ def subject_chunks(connection: Connection, wanted: Iterable[int], allowed: Allow
 
 
 def subject_rows(
-    connection: Connection, wanted: Iterable[int], allowed: Allowed, name: str = "own.id"
+    connection: Connection, wanted: Iterable[int], allowed: CompiledFilter, name: str = "own.id"
 ) -> list[tuple[int, str, int, int, int, str, int]]:
     """Return unsorted rows for :func:`subject_chunks`: (ordinal, chunk id, name, chunk, by title, qualifier, document).
 
@@ -275,7 +279,7 @@ def chunks_naming(connection: Connection, members: Mapping[int, int], most: int)
     ).fetchall()
 
 
-def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
+def titled(connection: Connection, members: Mapping[int, int]) -> list[TitledDocument]:
     """Return the documents whose titles have a name of the given entities, in order of document id.
 
     ``members`` maps the row of each name to the row of its entity's head.
@@ -283,7 +287,7 @@ def titled(connection: Connection, members: Mapping[int, int]) -> list[Titled]:
     query = """SELECT f.value, s.document, d.id, d.title, s.qualifier
         FROM json_each(?) AS f CROSS JOIN subjects AS s CROSS JOIN documents AS d
         WHERE s.name = CAST(f.key AS INTEGER) AND s.by_title AND d.document = s.document ORDER BY d.id, s.qualifier"""
-    return [Titled(*row) for row in connection.execute(query, (json.dumps(members),))]
+    return [TitledDocument(*row) for row in connection.execute(query, (json.dumps(members),))]
 
 
 def first_chunks(connection: Connection, documents: Iterable[int], most: int) -> dict[int, list[int]]:
@@ -299,7 +303,9 @@ def places(connection: Connection, chunks: Iterable[int]) -> dict[int, ChunkPlac
     return {row[0]: ChunkPlace(*row[1:]) for row in results}
 
 
-def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, known: Iterable[int] = ()) -> None:
+def put(
+    connection: Connection, nodes: Mapping[int, DocumentGraph], uses: NameCounts, known: Iterable[int] = ()
+) -> None:
     """Store the parts of the graph of some documents; change only the rows that differ from stored ones.
 
     ``nodes`` has the part of each document, by document row. All chunks of the documents must be stored already.
@@ -337,7 +343,7 @@ def put(connection: Connection, nodes: Mapping[int, DocumentGraph], uses: Uses, 
     connection.executemany("INSERT INTO aliases (document, name, full) VALUES (?, ?, ?)", aliases)
 
 
-def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: Uses) -> None:
+def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[int], uses: NameCounts) -> None:
     """Delete chunks and their extractions from the graph; delete the subjects and aliases of documents.
 
     ``uses`` collects changes of counts, which the caller must write as after :func:`put`.
@@ -349,7 +355,7 @@ def remove(connection: Connection, chunks: Sequence[int], documents: Sequence[in
         connection.execute("DELETE FROM aliases WHERE document = ?", (document,))
 
 
-def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: Uses) -> None:
+def _remove_chunks(connection: Connection, chunks: Sequence[int], uses: NameCounts) -> None:
     mentions = []
     for chunk, packed in select(connection, "SELECT chunk, names FROM chunk_graphs WHERE chunk IN", chunks):
         names, persons = _unpack_names(packed)

@@ -56,7 +56,7 @@ class Member:
     reason: str
 
 
-class Marked(NamedTuple):
+class StaleName(NamedTuple):
     """A name whose head may be out of date. The head is the name that stands for the entity.
 
     The heads of names that it can be merged with, which have the same ``signature``, may be out of date, too.
@@ -84,7 +84,7 @@ class NewName:
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class NameCounts:
     """Pending changes of the counts ``uses`` and ``persons`` of names, by name row.
 
     ``uses`` counts the mentions of a name and the documents about it. ``persons`` counts the chunks in which it is a
@@ -95,7 +95,7 @@ class Uses:
     persons: Counter[int] = field(default_factory=Counter)
 
 
-def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
+def add(connection: Connection, new: Sequence[NewName], uses: NameCounts) -> None:
     """Store new names with their counts, and mark the new names in use as unresolved.
 
     The counts are taken from ``uses`` and removed from it. Unresolved names are those whose heads may be out of date.
@@ -113,7 +113,7 @@ def add(connection: Connection, new: Sequence[NewName], uses: Uses) -> None:
     connection.executemany("INSERT OR IGNORE INTO unresolved VALUES (?)", living)
 
 
-def use(connection: Connection, uses: Uses) -> None:
+def use(connection: Connection, uses: NameCounts) -> None:
     """Add the pending changes in ``uses`` to the counts of stored names."""
     rows = sorted(row for row in {*uses.uses, *uses.persons} if uses.uses[row] or uses.persons[row])
     connection.executemany(
@@ -232,7 +232,7 @@ def codes(connection: Connection) -> Iterator[tuple[int, bytes]]:
     yield from connection.execute("SELECT name, code FROM names WHERE uses > 0 AND code IS NOT NULL ORDER BY key")
 
 
-def unresolved(connection: Connection) -> list[Marked]:
+def unresolved(connection: Connection) -> list[StaleName]:
     """Return the names whose heads may be out of date, in order of signature and key.
 
     If any name is marked as unresolved, the names in the pairs of :func:`cannot_link` are marked and returned, too.
@@ -247,7 +247,7 @@ def unresolved(connection: Connection) -> list[Marked]:
             n.head IS NOT NULL OR EXISTS (SELECT 1 FROM aliases AS a WHERE a.name = n.name)
         FROM unresolved AS u CROSS JOIN names AS n WHERE n.name = u.name ORDER BY n.signature, n.key"""
     ).fetchall()
-    return list(map(Marked._make, results))
+    return list(map(StaleName._make, results))
 
 
 def signed(connection: Connection, signatures: Iterable[int]) -> dict[int, list[str]]:

@@ -61,7 +61,7 @@ class Placement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class ClusterSize:
     """Number of valid entries of a cluster (``size``), and of deleted entries that still take space (``dead``)."""
 
     size: int
@@ -143,10 +143,10 @@ def centroids(connection: Connection, space: int, dimension: int) -> tuple[Int64
     return cluster_rows, values.reshape(len(rows), dimension).astype(np.float32, copy=False)
 
 
-def sizes(connection: Connection, space: int) -> dict[int, Size]:
+def sizes(connection: Connection, space: int) -> dict[int, ClusterSize]:
     """Return the sizes of all clusters of a space, by cluster number."""
     rows = connection.execute("SELECT cluster, size, dead FROM clusters WHERE space = ?", (space,)).fetchall()
-    return {cluster: Size(size, dead) for cluster, size, dead in rows}
+    return {cluster: ClusterSize(size, dead) for cluster, size, dead in rows}
 
 
 def add_cluster(connection: Connection, space: int, centroid: Float32) -> int:
@@ -161,7 +161,7 @@ def remove_cluster(connection: Connection, cluster: int) -> None:
     connection.execute("DELETE FROM clusters WHERE cluster = ?", (cluster,))
 
 
-def resize(connection: Connection, cluster: int, size: Size) -> None:
+def resize(connection: Connection, cluster: int, size: ClusterSize) -> None:
     """Store the numbers of valid and deleted entries of a cluster."""
     connection.execute("UPDATE clusters SET size = ?, dead = ? WHERE cluster = ?", (size.size, size.dead, cluster))
 
@@ -197,7 +197,7 @@ def empty(connection: Connection, cluster: int) -> None:
     """Delete the entries and the graph of a cluster; keep the cluster itself, with size 0."""
     connection.execute("DELETE FROM parts WHERE part BETWEEN ? AND ?", (2 * cluster, 2 * cluster + 1))
     connection.execute("DELETE FROM cluster_graphs WHERE cluster = ?", (cluster,))
-    resize(connection, cluster, Size(0, 0))
+    resize(connection, cluster, ClusterSize(0, 0))
 
 
 def graph(connection: Connection, cluster: int) -> bytes | None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store.documents.filters import EVERYTHING, Allowed, barred
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter, barred
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.file.rows import column, group, integer, lookup, scalar
@@ -82,7 +82,9 @@ def load_any(connection: Connection, memos: Sequence[int]) -> tuple[Int64, Float
     return load(connection, memos, size // STORED.itemsize)
 
 
-def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = EVERYTHING) -> dict[int, list[int]]:
+def chunks_of(
+    connection: Connection, memos: Sequence[int], allowed: CompiledFilter = EVERYTHING
+) -> dict[int, list[int]]:
     """Return the allowed chunks that have each given memo row as their vector: {memo row: chunk rows, ascending}."""
     unique_memos = dict.fromkeys(memos)
     tables = f"vectors AS v WHERE v.memo = w.value AND {allowed.on_each('v.chunk')} ORDER BY v.chunk"
@@ -90,7 +92,7 @@ def chunks_of(connection: Connection, memos: Sequence[int], allowed: Allowed = E
     return {memo: by_memo.get(memo, []) for memo in unique_memos}
 
 
-def allowed_bits(connection: Connection, allowed: Allowed, space: int = 1) -> npt.NDArray[np.uint8]:
+def allowed_bits(connection: Connection, allowed: CompiledFilter, space: int = 1) -> npt.NDArray[np.uint8]:
     """Return a bitmap of the allowed memo rows: bit i of byte j is set if row 8j + i is allowed.
 
     A vector of chunks (space 1) is allowed if one of its chunks is allowed. A vector of summaries (space 2) is allowed

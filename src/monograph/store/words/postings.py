@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from monograph.regex import regex
 from monograph.store.documents import filters
-from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.words import terms
 from monograph.store.words.inverted import _inverted
@@ -69,7 +69,7 @@ class Postings:
     whole: frozenset[str]
     _words: _inverted.Words
     _totals: tuple[int, int]
-    _counted: Counted
+    _counted: WordCountCache
 
     def can_rank(self, words: Sequence[str]) -> bool:
         """Return whether :meth:`bm25` can rank chunks by the words.
@@ -84,7 +84,7 @@ class Postings:
         connection: Connection,
         words: Sequence[str],
         k: int,
-        allowed: Allowed,
+        allowed: CompiledFilter,
         counts: terms.CorpusCounts | None = None,
     ) -> list[tuple[int, float]] | None:
         """Return the result of :func:`monograph.store.words.terms.bm25`; None if the length of a chunk is not stored.
@@ -115,7 +115,7 @@ class Postings:
             seen, limit = len(best), limit * _GROWTH_FACTOR
 
 
-class Counted:
+class WordCountCache:
     """Cache for one state of a file: counts and postings of words, lengths of chunks, and the rows that filters allow.
 
     Safe for use by many threads. ``ahead`` asks the system to read pages before SQLite reads them.
@@ -123,8 +123,8 @@ class Counted:
 
     def __init__(self, ahead: Prefetcher | None = None) -> None:
         self.ahead = ahead or Prefetcher()
-        self._rows_by_filter: dict[Allowed, npt.NDArray[np.int64]] = {}
-        self._tested_counts: dict[Allowed, int] = {}
+        self._rows_by_filter: dict[CompiledFilter, npt.NDArray[np.int64]] = {}
+        self._tested_counts: dict[CompiledFilter, int] = {}
         self.exact: dict[str, int] = {}
         """Exact number of chunks that have each word."""
         self.common: set[str] = set()
@@ -149,7 +149,7 @@ class Counted:
             cached[block] = block, counts, _inverted.shortest(counts)
         return [cached[block] for block in blocks if block in cached]
 
-    def allowed_rows(self, connection: Connection, allowed: Allowed, total: int) -> npt.NDArray[np.int64] | None:
+    def allowed_rows(self, connection: Connection, allowed: CompiledFilter, total: int) -> npt.NDArray[np.int64] | None:
         """Return the rows of all chunks that a filter allows, ascending; None while testing single chunks is cheaper.
 
         ``total`` is the number of chunks in the file. The rows are read at once if an index finds them. Otherwise they
@@ -165,7 +165,7 @@ class Counted:
                 self._rows_by_filter[allowed] = rows
         return rows
 
-    def allowed_among(self, connection: Connection, allowed: Allowed, rows: list[int]) -> set[int]:
+    def allowed_among(self, connection: Connection, allowed: CompiledFilter, rows: list[int]) -> set[int]:
         """Return the rows of the given chunks that the filter allows. ``rows`` are row numbers of chunks."""
         if len(self._tested_counts) >= MOST and allowed not in self._tested_counts:
             self._tested_counts = {}
@@ -174,7 +174,11 @@ class Counted:
 
 
 def read(
-    connection: Connection, words: Collection[str], few: Collection[str], most: int, counted: Counted | None = None
+    connection: Connection,
+    words: Collection[str],
+    few: Collection[str],
+    most: int,
+    counted: WordCountCache | None = None,
 ) -> Postings | None:
     """Return the postings of folded words; None if FTS5's pages do not have the expected format.
 
@@ -182,7 +186,7 @@ def read(
     in ``few``, counting stops at ``most`` chunks. ``counted`` is a cache for the same state of the file and the same
     ``most``; words that are in the cache are not read again.
     """
-    cache = counted or Counted()
+    cache = counted or WordCountCache()
     version, totals, layout = connection.execute(_HEADER_QUERY).fetchone()
     sums = terms.totals_of(totals) if isinstance(totals, bytes) else (0, 0)
     if version != _VERSION or sums[0] <= 0 or not isinstance(layout, bytes):

@@ -17,7 +17,7 @@ import numpy as np
 
 from monograph.regex import regex
 from monograph.store.documents import filters
-from monograph.store.documents.filters import EVERYTHING, Allowed
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.file import settings
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import integer, lookup, scalar, select
@@ -247,7 +247,7 @@ def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     return {word: number for word, number in counts.items() if number}
 
 
-def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed) -> list[tuple[int, float]]:
+def bm25(connection: Connection, words: Sequence[str], k: int, allowed: CompiledFilter) -> list[tuple[int, float]]:
     """Return (chunk row, score) of the k best allowed chunks by FTS5's BM25, highest score first.
 
     A chunk matches if it has any of the words. ``words`` are folded words or pairs of characters, as :func:`words_of`
@@ -271,7 +271,7 @@ def bm25(connection: Connection, words: Sequence[str], k: int, allowed: Allowed)
 
 
 def bm25_of_all(
-    connection: Connection, words: Sequence[str], k: int, counts: CorpusCounts, allowed: Allowed
+    connection: Connection, words: Sequence[str], k: int, counts: CorpusCounts, allowed: CompiledFilter
 ) -> list[tuple[int, float]]:
     """Return (chunk row, score) of this file's k best allowed chunks, scored with the counts of all files.
 
@@ -314,7 +314,7 @@ def _weight(chunks: int, having: int) -> float:
     return _LEAST_WEIGHT if value <= 0.0 else value
 
 
-def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+def phrase(connection: Connection, text: str, k: int, allowed: CompiledFilter) -> list[int]:
     """Return the rows of the allowed chunks whose title or text has the words of ``text`` as a phrase, ascending.
 
     At most k chunks are returned. If more match, the k chunks with the first ids in alphabetical order are returned.
@@ -323,7 +323,7 @@ def phrase(connection: Connection, text: str, k: int, allowed: Allowed) -> list[
     return _select_matching(connection, "words", _quote(" ".join(words)), k, allowed) if words else []
 
 
-def _select_matching(connection: Connection, table: str, match: str, k: int, allowed: Allowed) -> list[int]:
+def _select_matching(connection: Connection, table: str, match: str, k: int, allowed: CompiledFilter) -> list[int]:
     query = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND {allowed.on_each(f'{table}.rowid')}"  # noqa: S608
     parameters = (match, *allowed.parameters)
     rows = connection.execute(f"{query} LIMIT ?", (*parameters, k + 1)).fetchall()
@@ -335,7 +335,7 @@ def _select_matching(connection: Connection, table: str, match: str, k: int, all
     return sorted(row for (row,) in rows)
 
 
-def containing(connection: Connection, text: str, k: int, allowed: Allowed) -> list[int]:
+def containing(connection: Connection, text: str, k: int, allowed: CompiledFilter) -> list[int]:
     """Return the rows of the allowed chunks that have all trigrams of ``text``, ascending.
 
     Such a chunk need not contain ``text``; the caller tests this. At most k chunks are returned. If more match, the k

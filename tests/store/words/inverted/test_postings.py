@@ -86,7 +86,7 @@ def held_against_fts5(connection: sqlite3.Connection, asked: Sequence[str], k: i
         return
     assert read is not None
     assert read.chunks == {word: number for word, number in wanted.items() if word in asked}
-    counted = postings.Counted()
+    counted = postings.WordCountCache()
     for _ in range(2):
         few = postings.read(connection, asked, VOCABULARY, most, counted)
         assert few is not None
@@ -154,7 +154,7 @@ def test_scores_equal_those_of_fts5_when_common_words_are_skipped(seed: int) -> 
         every = uneven(12_000, seed)
         while some := list(islice(every, 4_000)):
             play(connection, [("add", some)])
-        counted = postings.Counted()
+        counted = postings.WordCountCache()
         for k in (1, 7, 60):
             asked = [f"w{at}" for at in chance.sample(range(chance.choice([12, 400])), 5)]
             numbers = terms.document_frequency(connection, asked)
@@ -173,7 +173,7 @@ def test_scores_equal_those_of_fts5_when_common_words_are_skipped(seed: int) -> 
 def test_cache_of_postings_is_bounded() -> None:
     with index(4_050, 4) as connection:
         play(connection, [("add", list(uneven(3_000, 5)))])
-        counted = postings.Counted()
+        counted = postings.WordCountCache()
         asked = [f"w{at}" for at in range(60)]
         first = postings.read(connection, asked, (), ALL, counted)
         assert first is not None
@@ -185,7 +185,7 @@ def test_cache_of_postings_is_bounded() -> None:
         assert few is not None
         assert few.chunks == {word: min(number, 5) for word, number in first.chunks.items()}
         size = counted.kept.size
-        small = postings.Counted()
+        small = postings.WordCountCache()
         small.kept = _inverted.Kept(size // 3)
         assert postings.read(connection, asked, (), ALL, small) is None  # Of a page there is nothing left.
         assert small.kept.size == 0
