@@ -24,7 +24,7 @@ from monograph.shelf.engines import Engine, Local
 from monograph.shelf.manifest import latest
 from monograph.shelf.ray_engine import ray_module
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import place_at
+from monograph.shelf.storage import shelf_place
 from search import passages, questions
 from vector_report import table
 
@@ -90,7 +90,7 @@ def ray_section(_: object = None) -> Results:
     with tempfile.TemporaryDirectory(prefix="monograph-ray-") as folder:
         home, address = Path(folder) / "home", str(Path(folder) / "shelf")
         build(address, passages(PASSAGES), shards=SHARDS, home=home)
-        place = place_at(address, home)
+        place = shelf_place(address, home)
         version = latest(place.objects)
         assert version is not None
         names = version.shards

@@ -153,7 +153,7 @@ def file(embedder: Any, summarizer: Any = None, settings: Settings | None = None
 def keys_and_texts(monograph: Monograph) -> list[tuple[Any, ...]]:
     """All of a tree but row numbers."""
     with monograph._file.database.read() as connection:
-        rows = store.load(connection, store.above(connection, -1))
+        rows = store.load(connection, store.nodes_above(connection, -1))
         texts = dict(
             connection.execute("SELECT n.node, m.value FROM nodes AS n JOIN memo AS m ON m.memo = n.gist").fetchall()
         )

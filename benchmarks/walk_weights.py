@@ -125,7 +125,7 @@ def walked_question(file: OpenFile, asked: EvaluationQuestion) -> Walked:
         owners = {row: place.document for row, place in graphs.places(snapshot.connection, rows).items()}
         names = dict(snapshot.connection.execute("SELECT document, id FROM documents"))
         matches = words.matches(snapshot, query, question.counts, POOL)
-        lifts = fusion.lifted(dict.fromkeys(rows, 0.0), matches)
+        lifts = fusion.add_lifts(dict.fromkeys(rows, 0.0), matches)
     place = {row: number for number, row in enumerate(rows)}
     links = sorted(
         (place[start], place[target], int(is_mention), *features, *([0.0] * (SIZES[1] - len(features))))

@@ -83,7 +83,7 @@ def note(purpose: Purpose, model: str, tokens_in: int = 0, tokens_out: int = 0) 
         noted.add(CallKey(datetime.now(UTC).date().isoformat(), model, purpose), CallCounts(1, tokens_in, tokens_out))
 
 
-def noting_pieces(noted: CallCounter, pieces: Iterator[T]) -> Iterator[T]:
+def count_while_iterating(noted: CallCounter, pieces: Iterator[T]) -> Iterator[T]:
     """Yield the items of an iterator, and count in ``noted`` the model calls that producing the items takes.
 
     Calls that the caller makes between the items are not counted in ``noted``.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from monograph import Document, Monograph
-from monograph.answer.ask import answered, carried
+from monograph.answer.ask import add_previous_names, answered
 from monograph.answer.confidence import LEAST
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
@@ -263,10 +263,13 @@ def test_a_follow_up_carries_names_without_a_model(file: Path) -> None:
 
 
 def test_names_are_carried_only_where_they_are_missing() -> None:
-    assert carried("Where did she live?", ["Ines Okafor"]) == "Where did she live? (Ines Okafor)"
-    assert carried("Where did Ines Okafor live then?", ["Ines Okafor"]) == "Where did Ines Okafor live then?"
-    assert carried("Which keeper repaired the generator?", ["Ines Okafor"]) == "Which keeper repaired the generator?"
-    assert carried("", []) == ""
+    assert add_previous_names("Where did she live?", ["Ines Okafor"]) == "Where did she live? (Ines Okafor)"
+    assert add_previous_names("Where did Ines Okafor live then?", ["Ines Okafor"]) == "Where did Ines Okafor live then?"
+    assert (
+        add_previous_names("Which keeper repaired the generator?", ["Ines Okafor"])
+        == "Which keeper repaired the generator?"
+    )
+    assert add_previous_names("", []) == ""
 
 
 def test_citations_are_only_those_of_the_context() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from monograph import Document, Monograph, count_tokens
 from monograph.answer.confidence import LEAST, excerpt
-from monograph.answer.reading import runs_of, weighed
+from monograph.answer.reading import runs_of, weigh_terms
 from monograph.errors import InputError
 from monograph.graph.names import stem
 from monograph.values import ABSTENTION
@@ -135,7 +135,7 @@ def test_an_excerpt_is_whole_words_within_its_budget(text: str, budget: int, dat
     def letters(texts: Sequence[str]) -> list[int]:
         return [len(one) for one in texts]
 
-    asked = weighed("who repaired the boiler?", {}, 10)
+    asked = weigh_terms("who repaired the boiler?", {}, 10)
     wanted = data.draw(st.none() | st.tuples(st.integers(0, len(text)), st.integers(0, len(text))))
     start, end = excerpt(asked, text, wanted, budget, letters)
     assert letters([text[start:end]])[0] <= budget
@@ -147,7 +147,7 @@ def test_an_excerpt_is_whole_words_within_its_budget(text: str, budget: int, dat
 
 def test_excerpts_hold_the_answer() -> None:
     text = TEXTS[0].split(". ")[1]
-    asked = weighed("Who paid for the boiler?", {}, 10)
+    asked = weigh_terms("Who paid for the boiler?", {}, 10)
     place = text.index("Tobias Renk")
     start, end = excerpt(asked, text, (place, place + len("Tobias Renk")), 20, count_tokens)
     assert "Tobias Renk" in text[start:end]
@@ -156,7 +156,7 @@ def test_excerpts_hold_the_answer() -> None:
 def test_a_heading_is_no_part_of_the_sentence() -> None:
     said = "Mrs Grubb repaired the boiler of the old dome on the third of March."
     text = f"# The year of the winter\n\n## 3 March\n\n{said}\n\nSnow again."
-    asked = weighed("Who repaired the boiler?", {}, 10)
+    asked = weigh_terms("Who repaired the boiler?", {}, 10)
     start, end = excerpt(asked, text, None, 500, count_tokens)
     assert text[start:end] == said
 

@@ -14,7 +14,7 @@ from monograph import Chunk, Document, Hit, Hybrid, Monograph, Passage
 from monograph.answer import context, reading
 from monograph.answer.overviews import Overview, is_about_a_whole, may_be_about_a_whole
 from monograph.answer.pack import Packing
-from monograph.answer.reading import weighed
+from monograph.answer.reading import weigh_terms
 from monograph.derive.tokens import count_tokens
 from monograph.search.query import Query
 from monograph.search.reader import Reader
@@ -200,7 +200,7 @@ def a_mark_between_sentences() -> tuple[dict[str, str], list[Hit], list[Hit]]:
 )
 def test_the_budget_holds_and_nothing_is_said_twice(case, budget, cut, whole, opening, share, count) -> None:  # type: ignore[no-untyped-def]
     documents, hits, summaries = case
-    question = weighed("Who found the comet?", {"comet": 2}, 50)
+    question = weigh_terms("Who found the comet?", {"comet": 2}, 50)
     over = Overview(tuple(hits), tuple(summaries), share, whole, opening)
     made = pack(question, hits, Packing(budget, cut, count=count), ["Okafor → comet"], [], over)
     assert made.tokens == (count([made.text])[0] if made.text else 0) <= budget

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.reading import Reading, TitledText, compare, units, units_of_texts, weighed
+from monograph.answer.reading import Reading, TitledText, compare, units, units_of_texts, weigh_terms
 from monograph.derive.embed.static import StaticEmbedder, stored_vectors
 from monograph.derive.sentences import sentence_spans, spans_of_texts
 from monograph.graph.names import stem
@@ -36,7 +36,7 @@ def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
 def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[TitledText]) -> None:
-    asked = weighed(question, {}, 9)
+    asked = weigh_terms(question, {}, 9)
     found = Reading(asked, passages).nearness(passages)
     assert found.shape == (len(passages), len(asked.words))
     last = {one: place for place, one in enumerate(asked.stems)}
@@ -51,7 +51,7 @@ def test_nearness_equals_that_of_the_nearest_word(question: str, passages: list[
 @settings(max_examples=examples(60))
 @given(QUESTIONS, TITLED)
 def test_reading_texts_before_changes_no_result(question: str, passages: list[TitledText]) -> None:
-    asked = weighed(question, {}, 9)
+    asked = weigh_terms(question, {}, 9)
     together = Reading(asked, passages)
     both = together.sentences(passages)
     end = 0
@@ -67,7 +67,7 @@ def test_reading_texts_before_changes_no_result(question: str, passages: list[Ti
 
 
 def told(text: str, question: str = "Who found the comet?") -> list[float]:
-    asked = weighed(question, {}, 9)
+    asked = weigh_terms(question, {}, 9)
     rows, _ = compare(asked, [text], [[(0, len(text))]])
     return [round(float(one), 3) for one in rows[0, 2 * len(asked.words) :]]
 
@@ -95,7 +95,7 @@ def test_sentences_of_several_texts_are_those_of_each(texts: list[str]) -> None:
 
 
 def test_stretches_that_touch_are_one_word() -> None:
-    asked = weighed("Who found the comet?", {}, 9)
+    asked = weigh_terms("Who found the comet?", {}, 9)
     text = "A com" + "et was found."
     for cut in ([(0, 5), (5, len(text))], [(0, len(text))]):
         assert all(one[1] <= other[0] for one, other in pairwise(cut))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
-from monograph.answer.reading import QueryTerms, Reading, TitledText, read_hits, telling_words, units, weighed
+from monograph.answer.reading import QueryTerms, Reading, TitledText, content_words, read_hits, units, weigh_terms
 from monograph.answer.reduce import (
     _CUTS,
     PAPER,
@@ -45,14 +45,14 @@ def reduce(question: QueryTerms, hits: Sequence[Hit], cut: float = DEFAULT_CUT) 
 def test_reduction_keeps_text_verbatim_and_is_idempotent(texts: list[str], question: str, cut: float) -> None:
     hits = [hit(text, rank, start=7 * rank) for rank, text in enumerate(texts)]
     documents = {one.chunk.document_id: "\0" * one.chunk.start + one.chunk.text for one in hits}
-    made = reduce(weighed(question, {"comet": 3}, 50), hits, cut)
+    made = reduce(weigh_terms(question, {"comet": 3}, 50), hits, cut)
     assert sorted(one.hit.rank for one in made) == list(range(len(texts)))
     for one in made:
         assert all(documents[s.document_id][s.start : s.end] == s.text != "" for s in one.spans)
         ends = [at for s in one.spans for at in (s.start, s.end)]
         assert ends == sorted(ends)
         assert bool(one.spans) == bool(one.hit.text.strip())
-    again = reduce(weighed(question, {"comet": 3}, 50), [one.hit for one in made], cut)
+    again = reduce(weigh_terms(question, {"comet": 3}, 50), [one.hit for one in made], cut)
     assert again == made
 
 
@@ -60,7 +60,7 @@ def test_reduction_keeps_text_verbatim_and_is_idempotent(texts: list[str], quest
 @given(TEXTS, QUESTIONS, CUTS, CUTS)
 def test_more_is_kept_of_a_text_where_less_is_to_go(text: str, question: str, one: float, other: float) -> None:
     low, high = sorted((one, other))
-    more, less = (reduce(weighed(question, {}, 9), [hit(text)], cut)[0].spans for cut in (low, high))
+    more, less = (reduce(weigh_terms(question, {}, 9), [hit(text)], cut)[0].spans for cut in (low, high))
     kept = {at for s in more for at in range(s.start, s.end)}
     assert {at for s in less for at in range(s.start, s.end)} <= kept
 
@@ -68,7 +68,7 @@ def test_more_is_kept_of_a_text_where_less_is_to_go(text: str, question: str, on
 @pytest.mark.parametrize("cut", [-0.1, 1.1, math.nan])
 def test_reduction_cuts_a_share(cut: float) -> None:
     with pytest.raises(InputError, match="cut is"):
-        reduce(weighed("x", {}, 9), [hit("x")], cut)
+        reduce(weigh_terms("x", {}, 9), [hit("x")], cut)
 
 
 def test_more_goes_where_more_is_asked_for() -> None:
@@ -86,7 +86,7 @@ COMET = "Ines Okafor found the comet on the eleventh of April in 1963. "
 
 def test_two_sentences_stay_where_both_are_good_and_the_gap_is_marked() -> None:
     second = "The comet was found again by Karl Brandl a year later."
-    (made,) = reduce(weighed("Who found the comet?", {"comet": 1}, 100), [hit(COMET + FILLER * 2 + second)])
+    (made,) = reduce(weigh_terms("Who found the comet?", {"comet": 1}, 100), [hit(COMET + FILLER * 2 + second)])
     assert len(made.spans) == 2
     assert made.text.startswith(COMET.strip())
     assert made.text.endswith(" … " + second)
@@ -103,12 +103,12 @@ def test_two_sentences_stay_where_both_are_good_and_the_gap_is_marked() -> None:
     ],
 )
 def test_short_texts_and_those_without_words_of_the_question_stay_whole(text: str, cut: float) -> None:
-    (made,) = reduce(weighed("Who found the library clock?", {}, 9), [hit(text)], cut)
+    (made,) = reduce(weigh_terms("Who found the library clock?", {}, 9), [hit(text)], cut)
     assert made.text == text.strip()
 
 
 def test_a_summary_stays_whole() -> None:
-    (made,) = reduce(weighed("Who?", {}, 9), [hit("x", summary=Summary("s", 1, FILLER, ("c0",)))])
+    (made,) = reduce(weigh_terms("Who?", {}, 9), [hit("x", summary=Summary("s", 1, FILLER, ("c0",)))])
     assert (made.text, made.spans) == (FILLER, ())
 
 
@@ -130,7 +130,7 @@ def test_a_summary_stays_whole() -> None:
 def test_the_sentence_with_the_answer_stays(
     text: str, question: str, frequency: dict[str, int], answer: str, most: int
 ) -> None:
-    (made,) = reduce(weighed(question, frequency, 100), [hit(text)], 0.7)
+    (made,) = reduce(weigh_terms(question, frequency, 100), [hit(text)], 0.7)
     assert answer in made.text
     assert len(made.text) < most
 
@@ -138,7 +138,7 @@ def test_the_sentence_with_the_answer_stays(
 def test_a_chat_without_punctuation_and_a_table_are_cut_at_lines() -> None:
     chat = "\n".join(f"anna {n}: the lamp number {n} is broken again please send one" for n in range(40))
     (made,) = reduce(
-        weighed("Which lamp did bert paint green?", {"green": 1}, 99),
+        weigh_terms("Which lamp did bert paint green?", {"green": 1}, 99),
         [hit(chat + "\nbert: I painted lamp 7 green\n" + chat)],
     )
     assert "painted lamp 7 green" in made.text
@@ -157,7 +157,7 @@ def test_units_hold_every_character_but_white_space(text: str) -> None:
 
 def judged(question: str, texts: Sequence[str]) -> list[SentenceScores]:
     passages = list(map(TitledText, texts))
-    return score_sentences(Reading(weighed(question, {}, 9), passages), passages)
+    return score_sentences(Reading(weigh_terms(question, {}, 9), passages), passages)
 
 
 @settings(max_examples=examples(40))
@@ -171,10 +171,10 @@ def test_a_passage_is_judged_alike_alone_and_among_others(texts: list[str], ques
 
 
 def test_telling_words_are_read_from_the_question() -> None:
-    assert telling_words("Who was the keeper of the observatory's clock?") == ("keeper", "observatory", "clock")
-    assert telling_words("the of and") == ("the", "of", "and")
-    assert telling_words("") == ()
-    rare = weighed("comet clock", {"comet": 1, "clock": 90}, 100)
+    assert content_words("Who was the keeper of the observatory's clock?") == ("keeper", "observatory", "clock")
+    assert content_words("the of and") == ("the", "of", "and")
+    assert content_words("") == ()
+    rare = weigh_terms("comet clock", {"comet": 1, "clock": 90}, 100)
     assert rare.weights[0] > rare.weights[1] > 0
     assert rare.weights.sum() == pytest.approx(1.0)
 
@@ -190,7 +190,7 @@ def test_telling_words_are_read_from_the_question() -> None:
     ],
 )
 def test_kind_of_the_answer_is_read_from_the_question(question: str, kind: str) -> None:
-    assert weighed(question, {}, 9).kind == kind
+    assert weigh_terms(question, {}, 9).kind == kind
 
 
 def brute_force_windows(embedder: HashEmbedder, question: str, text: str, windows: Windows) -> tuple[int, int, float]:

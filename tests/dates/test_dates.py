@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
-from monograph.dates.relative import days_near, yearless_days_in
-from monograph.dates.span import days_in, own_day
-from monograph.graph.names import spaced
+from monograph.dates.relative import days_near, days_without_year
+from monograph.dates.span import day_of_text, days_in
+from monograph.graph.names import split_joined_words
 from support.properties import examples
 
 FORMS = [
@@ -55,7 +55,7 @@ def test_a_day_without_a_year_is_the_nearest_one(own: date, away: int, form: str
     day = own + timedelta(away)
     text = f"Shall we meet on {form.format(day=day)}, then?"
     assert [told for _, told in days_near(text, own)] == [day.isoformat()]
-    assert yearless_days_in(text) == [(day.month, day.day)]
+    assert days_without_year(text) == [(day.month, day.day)]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_relative_days_are_counted_from_the_day_of_the_text(text: str, days: lis
     ],
 )
 def test_day_of_a_text_is_read_from_its_head(title: str, text: str, day: date | None) -> None:
-    assert own_day(title, text) == day
+    assert day_of_text(title, text) == day
 
 
 def test_a_chat_leads_to_the_day_that_it_tells_from_its_own(monograph: Monograph) -> None:
@@ -131,7 +131,7 @@ def test_a_day_without_a_year_is_none_that_the_file_knows_in_many(monograph: Mon
     ],
 )
 def test_names_written_as_one_word_are_split(name: str, parts: str) -> None:
-    assert spaced(name) == parts
+    assert split_joined_words(name) == parts
 
 
 def chats() -> list[Document]:

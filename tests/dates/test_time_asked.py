@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph import Document, Hit, Monograph
-from monograph.dates.relative import TIMES, times_asked
+from monograph.dates.relative import TIMES, requested_periods
 from monograph.dates.span import FIRST, LAST, MONTH_NAMES, Dated, TimeSpan, of_day, parse
 from monograph.search import rerank
 from monograph.values import Chunk, Origin
@@ -55,7 +55,7 @@ def test_questions_ask_for_a_period(question: str, wanted: list[str]) -> None:
     def shown(span: TimeSpan) -> str:
         return str(span) if "/" not in str(span) else f"{span.first_day}/{span.last_day}"
 
-    assert [shown(one) for one in times_asked(question, TODAY)] == wanted
+    assert [shown(one) for one in requested_periods(question, TODAY)] == wanted
     assert TIMES.search(question) or not wanted
 
 
@@ -63,9 +63,9 @@ def test_questions_ask_for_a_period(question: str, wanted: list[str]) -> None:
 def test_days_and_months_are_found_in_any_form(day: date, today: date) -> None:
     name = MONTHS[day.month - 1]
     for written in (f"{day.day} {name} {day.year}", f"{name} {day.day}, {day.year}", f"{day:%Y-%m-%d}"):
-        assert times_asked(f"Who wrote on {written}?", today) == (of_day(day),)
-    assert times_asked(f"Who wrote in {name} {day.year}?", today) == (parse(f"{day:%Y-%m}"),)
-    (near,) = times_asked(f"Who wrote in {name}?", today)
+        assert requested_periods(f"Who wrote on {written}?", today) == (of_day(day),)
+    assert requested_periods(f"Who wrote in {name} {day.year}?", today) == (parse(f"{day:%Y-%m}"),)
+    (near,) = requested_periods(f"Who wrote in {name}?", today)
     assert near.first <= of_day(today).last and of_day(today).first - near.first <= 366 * 86_400
 
 
@@ -79,7 +79,7 @@ WORDS = st.sampled_from(
 @settings(max_examples=examples(150))
 @given(st.lists(WORDS | st.text(max_size=5), max_size=12).map(" ".join), st.dates())
 def test_periods_of_any_question_are_possible(question: str, today: date) -> None:
-    for one in times_asked(question, today):
+    for one in requested_periods(question, today):
         assert FIRST <= one.first <= one.last <= LAST
 
 
@@ -94,11 +94,11 @@ def hit(rank: int, day: int | None, exact: bool) -> Hit:
 def test_promotion_is_bounded_and_keeps_the_order_of_scores(days: list[tuple[int | None, bool]], k: int) -> None:
     found = [hit(rank, day, exact) for rank, (day, exact) in enumerate(sorted(days, key=lambda one: not one[1]))]
     asked = (of_day(TODAY),)
-    made = rerank.lifted(found, asked, k)
+    made = rerank.move_up_requested(found, asked, k)
     assert len(made) == min(k, len(found))
     assert [one.rank for one in made] == list(range(len(made)))
     assert [(one.score, one.relevance) for one in made] == [(one.score, one.relevance) for one in found[:k]]
-    assert rerank.lifted(found, (), k) == found[:k]
+    assert rerank.move_up_requested(found, (), k) == found[:k]
     was = [int(one.chunk.id) for one in made]
     told = {one.rank for one in found if one.date is not None and one.date.when == of_day(TODAY)}
     exact = {one.rank for one in found if one.origins[0].retriever == "exact"}

@@ -18,7 +18,7 @@ from monograph.answer.reduce import PAPER
 from monograph.derive.loading import load_embedder, load_extractor, load_summarizer
 from monograph.derive.openai_compatible import OpenAICompatible
 from monograph.errors import ModelUnavailable
-from monograph.spending import NOTED, CallCounter, CallCounts, CallKey, note, noting_pieces
+from monograph.spending import NOTED, CallCounter, CallCounts, CallKey, count_while_iterating, note
 from monograph.values import Turn
 from support.forks import COMMAND_LINE, Forks
 from support.model_server import ModelServer
@@ -175,7 +175,7 @@ def test_costs_between_streamed_pieces_are_not_counted() -> None:
         yield 2
 
     token = NOTED.set(other)
-    for _ in noting_pieces(mine, pieces()):  # type: ignore[arg-type]
+    for _ in count_while_iterating(mine, pieces()):  # type: ignore[arg-type]
         note("answer", "between")
     NOTED.reset(token)
     note("answer", "nobody's")

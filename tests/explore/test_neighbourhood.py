@@ -15,7 +15,7 @@ import pytest
 from monograph import Document, Monograph
 from monograph.errors import InputError, MonographError, NotFound
 from monograph.explore.nodes import MOST_READ
-from monograph.graph.names import asked_keys, key_of
+from monograph.graph.names import key_of, lookup_keys
 from monograph.store.graph import graphs
 from monograph.values import Chunk, Entity, Extraction, Mention, Neighbourhood, Relation
 from support.contents import graph_of
@@ -85,7 +85,9 @@ def test_links_are_what_one_sentence_names(station: Monograph) -> None:
                 together.setdefault((one, other), set()).add(chunk)
     for name in ("Renk", "Obermatt", "Ines Calder", "Saddle"):
         found = station.graph.neighbourhood(name, hops=1, limit=500)
-        keys = {one.id: next(k for form in one.names for k in asked_keys(form) if k in count) for one in found.entities}
+        keys = {
+            one.id: next(k for form in one.names for k in lookup_keys(form) if k in count) for one in found.entities
+        }
         heads = {identifier: head_of(station, some) for identifier, some in keys.items()}
         links = {tuple(sorted((heads[one.source], heads[one.target]))): one for one in found.links}
         shown = set(heads.values())

@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from monograph.graph import resolve
-from monograph.graph.names import key_of, signature, stands_alone, title_of
+from monograph.graph.names import is_never_merged, key_of, signature, title_of
 from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
 from support.properties import examples
 
@@ -255,4 +255,4 @@ def test_no_rule_joins_a_key_that_stands_alone(
         or resolve._fuller(one, [one, other])
         or resolve._respelt(one, [one, other])
     )
-    assert not (by_rules and (stands_alone(one.key) or stands_alone(other.key)))
+    assert not (by_rules and (is_never_merged(one.key) or is_never_merged(other.key)))

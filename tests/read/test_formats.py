@@ -26,7 +26,7 @@ from monograph.read.compose import Composer
 from monograph.read.detect import detect
 from monograph.read.file import ReadTask
 from monograph.read.pool import ReaderPool
-from monograph.read.rows import Row, header_among, said
+from monograph.read.rows import Row, format_row, header_among
 from monograph.read.sheets import number
 from monograph.read.source import Address, Clock, SourceFile
 from monograph.values import Place, cite
@@ -211,7 +211,7 @@ def test_table_text_contains_every_cell(rows: list[list[str]]) -> None:
     found = [Row(number, tuple(row)) for number, row in enumerate(rows, start=1)]
     header = header_among(found)
     for row in found:
-        line = said(row, header)
+        line = format_row(row, header)
         assert all(cell in line for cell in row.cells)
         if header is not None and row.number > header.number:
             assert all(f"{name}: {cell}" in line for name, cell in zip(header.cells, row.cells, strict=True))

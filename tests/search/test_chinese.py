@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monograph import Document, Monograph
-from monograph.search.names import LONGEST_UNSPACED, unspaced_spans
+from monograph.search.names import LONGEST_UNSPACED, chinese_spans
 
 PAGES = (
     ("寂静的港湾", "《寂静的港湾》是1921年上映的剧情片,由陈国安执导。影片讲述了两姐妹的故事。"),
@@ -38,7 +38,7 @@ def test_chinese_questions_find_both_hops(
 
 @given(st.text(alphabet="的了陈国安·云台镇a1, 。", max_size=60))
 def test_spans_are_runs_of_the_text(text: str) -> None:
-    found = list(unspaced_spans(text))
+    found = list(chinese_spans(text))
     for start, end, key in found:
         assert text[start:end].replace("·", " ") == key
         assert 2 <= end - start <= LONGEST_UNSPACED
@@ -48,5 +48,5 @@ def test_spans_are_runs_of_the_text(text: str) -> None:
 
 
 def test_spans_include_names_within_a_sentence() -> None:
-    assert {"陈国安", "云台镇", "马丁 韦伯"} <= {key for *_, key in unspaced_spans("陈国安在云台镇见到了马丁·韦伯。")}
-    assert not list(unspaced_spans("Ada met Otto in 1921."))
+    assert {"陈国安", "云台镇", "马丁 韦伯"} <= {key for *_, key in chinese_spans("陈国安在云台镇见到了马丁·韦伯。")}
+    assert not list(chinese_spans("Ada met Otto in 1921."))

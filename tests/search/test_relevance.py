@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from monograph import Chunk, Document, Hit, Hybrid, Monograph
 from monograph.search import fusion, words
-from monograph.search.fusion import POOL, shares_of, with_falling_relevance
+from monograph.search.fusion import POOL, cap_relevances, shares_of
 from monograph.search.query import Query
 from monograph.search.reader import Reader
 from support.letter_corpus import PEOPLE, PLACES, THINGS
@@ -145,7 +145,7 @@ def test_relevance_of_own_strategies_follows_their_order(archive: Monograph) -> 
 def test_relevance_of_a_strategy_is_clipped_and_never_rises(told: list[float]) -> None:
     chunk = Chunk("c", "d", "text", 0, 4, 0)
     hits = [Hit(chunk, 1.0, rank, "", "", {}, (), relevance=one) for rank, one in enumerate(told)]
-    made = [hit.relevance for hit in with_falling_relevance(hits)]
+    made = [hit.relevance for hit in cap_relevances(hits)]
     assert all(0 <= one <= 1 for one in made)
     assert made == sorted(made, reverse=True)
     clipped = [0.0 if math.isnan(one) else min(1.0, max(0.0, one)) for one in told]

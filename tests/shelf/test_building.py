@@ -31,7 +31,7 @@ from monograph.read.limits import Limits
 from monograph.shelf import Shelf, build, forget, remove
 from monograph.shelf.building import shard_of
 from monograph.shelf.manifest import Manifest, latest
-from monograph.shelf.storage import place_at, storage_at
+from monograph.shelf.storage import shelf_place, storage_at
 from monograph.values import AssertedNode, Float32, Progress
 from support.corpora import QUERIES, SENTENCES, TITLES
 from support.kill_at_commit import killed
@@ -400,7 +400,7 @@ def test_documents_of_a_deleted_shelf_are_built_again(tmp_path: Path) -> None:
     assert build(url, ENGINE_NOTES, shards=2, embedder=embedder, home=home).added < 20  # One shard was put.
     shutil.rmtree(url)
     assert build(url, ENGINE_NOTES, shards=2, embedder=embedder, home=home).added == 20
-    place = place_at(url, home)
+    place = shelf_place(url, home)
     left = place.building / "begun.mono"
     left.write_bytes(b"Ada Lovelace")
     forget(url, home=home)

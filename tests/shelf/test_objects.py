@@ -11,7 +11,7 @@ import pytest
 
 from monograph.errors import InputError, MissingExtra, ObjectDamaged, ObjectMissing, ShelfUnreachable
 from monograph.shelf.manifest import put_file, version_name
-from monograph.shelf.storage import PIECE, ObjectName, ShelfPlace, Storage, digest_in, name_of, place_at, storage_at
+from monograph.shelf.storage import PIECE, ObjectName, ShelfPlace, Storage, digest_in, name_of, shelf_place, storage_at
 from support.shelf_storage import PROCESSES, shard
 
 
@@ -189,7 +189,7 @@ def files_in(folder: Path) -> list[str]:
 
 
 def test_object_above_the_file_size_limit_raises_storage_full_and_leaves_nothing(tmp_path: Path) -> None:
-    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = shelf_place(tmp_path / "shelf", tmp_path / "home", create=True)
     there = put_file(place.objects, shard(tmp_path, "there", "there"))
     path = shard(tmp_path, "a", "a")
     done = PROCESSES.run(FULL, tmp_path / "shelf", tmp_path / "home", path, tmp_path / "there.mono")
@@ -224,7 +224,7 @@ def test_an_object_of_other_bytes_is_refused(objects: Storage, tmp_path: Path, w
 
 
 def test_cache_keeps_the_requested_versions(tmp_path: Path) -> None:
-    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = shelf_place(tmp_path / "shelf", tmp_path / "home", create=True)
     names = [put_file(place.objects, shard(tmp_path, letter, letter)) for letter in "abcd"]
     paths = [place.file_of(name) for name in names]
     Path(f"{paths[1]}-wal").write_bytes(b"x")
@@ -234,7 +234,7 @@ def test_cache_keeps_the_requested_versions(tmp_path: Path) -> None:
         assert len(reader.read()) == 1000  # Whoever reads, reads on.
     assert sorted(path.name for path in place.fetched.iterdir()) == sorted(paths[one].name for one in (0, 2, 3))
     with pytest.raises(InputError, match="cannot be created"):
-        place_at(tmp_path / "shelf", paths[0] / "below")
+        shelf_place(tmp_path / "shelf", paths[0] / "below")
 
 
 FETCH = """
@@ -267,7 +267,7 @@ for child in children:
 def test_many_processes_may_fetch_an_object_at_once(tmp_path: Path) -> None:
     path = tmp_path / "large"
     path.write_bytes(os.urandom(1000) * 20_000)
-    place = place_at(tmp_path / "shelf", tmp_path / "home", create=True)
+    place = shelf_place(tmp_path / "shelf", tmp_path / "home", create=True)
     name = put_file(place.objects, path)
     done = PROCESSES.run(FETCH, tmp_path / "shelf", tmp_path / "home", name.digest)
     assert done.stdout.split() == ["fetched"] * 4, done.stderr

@@ -44,7 +44,7 @@ from monograph.shelf.building import documents_in
 from monograph.shelf.engines import Local
 from monograph.shelf.manifest import Manifest, latest
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
+from monograph.shelf.storage import ObjectName, ShelfPlace, shelf_place
 from monograph.store.documents.filters import EVERYTHING
 from support.evaluation_data import excerpts
 from support.vector_server import VectorServer
@@ -104,7 +104,7 @@ def made(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Made:
     build(place / "shelf", documents, shards=SHARDS, home=place / "home")
     with Monograph.open(place / "one.mono") as archive:
         archive.add(documents)
-    here = place_at(str(place / "shelf"), place / "home")
+    here = shelf_place(str(place / "shelf"), place / "home")
     version = latest(here.objects)
     assert version is not None
     files = tuple(here.file_of(name) for name in version.shards)

@@ -69,7 +69,7 @@ def open_file(path: Path) -> Monograph:
     key = KEY if path.exists() and encryption.may_be_encrypted(path) else None
     monograph = Monograph.open(path, settings=SETTINGS, key=key)
     stats = monograph.stats()
-    monograph._file.models.plug_in(
+    monograph._file.models.use_models(
         EMBEDDERS[stats.embedder or USUAL.key],
         EXTRACTORS[stats.extractor or PATTERNS.key],
         SUMMARIZERS[stats.summarizer] if stats.summarizer else None,

@@ -10,7 +10,7 @@ import numpy as np
 from monograph import Monograph
 from monograph.store.file.database import Connection
 from monograph.store.graph import graphs
-from monograph.store.graph.extractions import documents_lacking
+from monograph.store.graph.extractions import documents_without
 from monograph.values import ENTITY_KINDS
 from support.trees import tree_of
 
@@ -117,7 +117,7 @@ def assert_deletion_leaves_no_trace(
 def documents_without_graph(monograph: Monograph) -> tuple[int, int]:
     """Documents whose part of the graph, and documents whose trigrams, are not built."""
     with monograph._file.database.read() as connection:
-        return len(documents_lacking(connection, "graph")), len(documents_lacking(connection, "trigrams"))
+        return len(documents_without(connection, "graph")), len(documents_without(connection, "trigrams"))
 
 
 def compacted_contents(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:

@@ -19,7 +19,7 @@ WORDS = ("boat", "gull", "net", "storm", "light", "rope", "fish", "quay", "tide"
 def tree_of(monograph: Monograph) -> list[tuple[object, ...]]:
     """Return the nodes of a tree without row numbers: layers, ranks, keys, parents' keys and texts."""
     with monograph._file.database.read() as connection:
-        rows = store.load(connection, store.above(connection, -1))
+        rows = store.load(connection, store.nodes_above(connection, -1))
     return sorted(
         (
             row.layer, row.rank, row.key, rows[row.parent].key if row.parent is not None else b"",

@@ -16,7 +16,7 @@ from monograph.store.file import memo
 from monograph.store.file.database import Database
 from monograph.store.vectors import vectors
 from monograph.vectors import kernel
-from monograph.vectors.cluster import strike
+from monograph.vectors.cluster import mark_deleted
 from monograph.vectors.design import Design
 from monograph.vectors.index import EcoVectorIndex
 from monograph.vectors.search import Neighbours
@@ -61,7 +61,7 @@ def recall(found: Iterable[Neighbours], rows: Any, made: Vectors, queries: Vecto
 def struck_from(body: bytes, ids: np.ndarray[Any, np.dtype[np.int64]]) -> bytes:
     """The row of a cluster with entries marked as deleted."""
     stream = io.BytesIO(body)
-    strike(stream, ids)
+    mark_deleted(stream, ids)
     return stream.getvalue()
 
 

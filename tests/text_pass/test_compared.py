@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from monograph.answer.reading import compare, units, weighed
+from monograph.answer.reading import compare, units, weigh_terms
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.tokens import tokenizer
 from monograph.text_pass import compiled
@@ -29,7 +29,7 @@ QUESTIONS = st.sampled_from(["Who found the comet?", "", "the of and", "彗星�
 
 
 def assert_same(question: str, texts: Sequence[str], stretches: Sequence[Sequence[tuple[int, int]]]) -> None:
-    asked = weighed(question, {}, 9)
+    asked = weigh_terms(question, {}, 9)
     expected = oracle.compare(asked.words, asked.every, texts, stretches)
     for made, one in zip(compare(asked, texts, stretches), expected, strict=True):
         np.testing.assert_array_equal(made, one)

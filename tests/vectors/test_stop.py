@@ -120,6 +120,6 @@ def test_the_cheapest_window_that_reaches_the_target_is_chosen() -> None:
 def test_recalls_of_thinned_curves_are_exact(ids: list[int], truth: list[int], kept: list[tuple[int, int]]) -> None:
     recalls = Recalls(kept, 61)
     ways = [ids, ids[::-1], []]
-    stands = [recalls.stands(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]
+    stands = [recalls.positions_of(np.array(some, dtype=np.int64), np.array(truth, dtype=np.int64)) for some in ways]
     for (k, room), found in zip(kept, recalls.of(stands), strict=True):
         assert found == [len(set(some[:room]) & set(truth[:k])) / len(truth[:k]) for some in ways]

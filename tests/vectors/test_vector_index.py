@@ -335,11 +335,11 @@ def test_clusters_stay_in_bounds_as_they_grow(database: Database) -> None:
             part = slice(start, start + 250)
             index.insert(connection, rows[part], made[part])
         sizes = [one.size for one in store.sizes(connection, index.space).values()]
-        assert max(sizes) <= update.SPLIT_AT * index.design.usual_entries
+        assert max(sizes) <= update.SPLIT_AT * index.design.mean_entries
         assert 60 <= len(sizes) <= 200
         index.delete(connection, rows[:3_600].tolist())
         sizes = [one.size for one in store.sizes(connection, index.space).values()]
-        assert min(sizes) >= update.DISSOLVE_AT * index.design.usual_entries
+        assert min(sizes) >= update.DISSOLVE_AT * index.design.mean_entries
         index.delete(connection, rows[3_600:].tolist())
         assert store.sizes(connection, index.space) == {}
         index.insert(connection, rows[:10], made[:10])

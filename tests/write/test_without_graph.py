@@ -71,10 +71,12 @@ def make(monograph: Monograph, kind: str) -> None:
         monograph.graph.build()
     elif kind == "some of the graph":
         pipeline = monograph._file.writing_pipeline()
-        rebuild_graph.make(pipeline, next(rebuild_graph.lacking(pipeline.database, "graph"), [])[::2], Tally())
+        rebuild_graph.make(
+            pipeline, next(rebuild_graph.iterate_incomplete(pipeline.database, "graph"), [])[::2], Tally()
+        )
     elif kind == "some trigrams":
         database = monograph._file.database
-        rebuild_graph.index_trigrams(database, next(rebuild_graph.lacking(database, "trigrams"), [])[1:])
+        rebuild_graph.index_trigrams(database, next(rebuild_graph.iterate_incomplete(database, "trigrams"), [])[1:])
 
 
 @pytest.mark.long

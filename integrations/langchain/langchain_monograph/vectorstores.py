@@ -328,7 +328,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
             raise InputError(f"lambda_mult is {lambda_mult:g}", "give 0 to 1")
         scored = self.similarity_search_with_score_by_vector(embedding, max(k, fetch_k), filter=filter)
         by_id = {document.id: document for document, _ in scored if document.id is not None}
-        return tools.most_diverse(self.monograph, by_id, embedding, k, lambda_mult)
+        return tools.select_diverse(self.monograph, by_id, embedding, k, lambda_mult)
 
     def query_vector(self, query: str) -> list[float]:
         """Return the vector of a query. Raises InputError if the file's vectors are given by the caller."""

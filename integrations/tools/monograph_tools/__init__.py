@@ -25,7 +25,7 @@ _MODULES = {
         " require_query_vector whole_documents"
     ),
     "monograph_tools.offering": "Tool offered wrong_arguments",
-    "monograph_tools.scores": "convention convert_score most_diverse",
+    "monograph_tools.scores": "convention convert_score select_diverse",
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]
 
@@ -58,6 +58,6 @@ if TYPE_CHECKING:
     from monograph_tools.offering import wrong_arguments as wrong_arguments
     from monograph_tools.scores import convention as convention
     from monograph_tools.scores import convert_score as convert_score
-    from monograph_tools.scores import most_diverse as most_diverse
+    from monograph_tools.scores import select_diverse as select_diverse
 else:
     __getattr__, __dir__ = lazy_names(__name__, _MODULES)

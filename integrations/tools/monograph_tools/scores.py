@@ -46,7 +46,7 @@ def convention(name: str) -> Convention:
     return name
 
 
-def most_diverse(
+def select_diverse(
     archive: Archive, found: Mapping[str, Found], vector: Sequence[float] | Float32, k: int, relevance: float
 ) -> list[Found]:
     """Choose k candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998), in order of choice.

@@ -211,7 +211,7 @@ _REWRITE = (
 )
 
 
-def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
+def standalone_question(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> str:
     """Return a question that is understandable without the conversation.
 
     A model rewrites the question. If the rewritten text is unusable, the question is returned unchanged. Without a
@@ -219,7 +219,7 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
     model does not answer.
     """
     if model is None:
-        return carried(question, spoken_of(turns[-1]))
+        return add_previous_names(question, names_of_turn(turns[-1]))
     shown = "\n".join(
         f"Question: {turn.question}\nAnswer: {' '.join(turn.answer.text.split())[:SHOWN_CHARACTERS]}"
         for turn in turns[-TURNS:]
@@ -231,7 +231,7 @@ def alone(model: LanguageModel | None, question: str, turns: Sequence[Turn]) -> 
     return text if text and len(text) <= 3 * len(question) + SHOWN_CHARACTERS else question
 
 
-def carried(question: str, names: Sequence[str]) -> str:
+def add_previous_names(question: str, names: Sequence[str]) -> str:
     """Append names of previous turns to a question that depends on the previous turns.
 
     ``names`` are ordered by importance, highest first. Names that the question contains already are not appended. A
@@ -246,7 +246,7 @@ def carried(question: str, names: Sequence[str]) -> str:
     return " ".join((question, *(f"({name})" for name in missing[:MOST_NAMES])))
 
 
-def spoken_of(turn: Turn) -> tuple[str, ...]:
+def names_of_turn(turn: Turn) -> tuple[str, ...]:
     """Return the names that a turn is about: those in its search text, then the title of its first citation."""
     from monograph.derive.extract.pattern import PatternExtractor
 

@@ -27,7 +27,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from monograph.answer.reading import QueryTerms, Reading, runs_of, span_of, telling_words, titled
+from monograph.answer.reading import QueryTerms, Reading, content_words, runs_of, span_of, titled
 from monograph.errors import InputError
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
@@ -322,7 +322,7 @@ def shares_words(asked: str, hits: Sequence[Hit]) -> bool:
 
     Only the first :data:`LOOKED_AT` hits are examined.
     """
-    stems = set(map(stem, telling_words(asked)))
+    stems = set(map(stem, content_words(asked)))
     return any(not stems.isdisjoint(map(stem, words_of(f"{hit.title}\n{hit.text}"))) for hit in hits[:LOOKED_AT])
 
 

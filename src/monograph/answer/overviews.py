@@ -114,7 +114,7 @@ def _load_whole(
     most = max(MOST_NODES, budget // SUMMARY_TOKENS)
     document_rows = named or chunks.of_which_documents(connection, allowed, 2)
     if not named and len(document_rows) > 1:
-        summary_hits = _load_hits(connection, store.from_the_top(connection, most), allowed)
+        summary_hits = _load_hits(connection, store.highest_summaries(connection, most), allowed)
         return Overview(tuple(hits), summary_hits, WHOLE_SHARE, whole=True)
     chunk_rows = [row for number in document_rows for row in chunks.rows_of_document(connection, number)]
     nodes = {node for group in store.ancestors(connection, chunk_rows).values() for node in group}
@@ -184,7 +184,7 @@ def quotable(
         for node, group in sources.items():
             sources[node] = [source for source in group if source.chunk_id in permitted]
         if own_words:
-            own_words -= store.barred(connection, inner_filter)
+            own_words -= store.disallowed_summaries(connection, inner_filter)
     chunk_ids_under = summaries.ids_under(connection, sorted(own_words))
     result: dict[int, Summary] = {}
     for node in dict.fromkeys(nodes):

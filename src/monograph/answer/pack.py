@@ -25,7 +25,7 @@ from monograph.values import (
     PassageOrder,
     Span,
     arguments,
-    joined,
+    join_spans,
     rendered,
 )
 from monograph.values.answer import TokenCounter
@@ -326,7 +326,7 @@ def cite(
             page,
             piece.chunks,
             kept_spans,
-            joined(kept_spans),
+            join_spans(kept_spans),
             summary=False,
             value=value,
             valid=hit.valid,
@@ -337,4 +337,4 @@ def cite(
         for source in summary.sources
         if any(start <= source.start and source.end <= end for start, end in chain(*spans))
     )
-    return Citation(number, "", "", "", piece.chunks, quoted, joined(kept_spans), summary=True, value=value)
+    return Citation(number, "", "", "", piece.chunks, quoted, join_spans(kept_spans), summary=True, value=value)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from monograph.derive.embed.static import stored_vectors
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
 from monograph.derive.extract.kinds import answer_kinds
-from monograph.derive.sentences import cut, spans_of_texts, trimmed
+from monograph.derive.sentences import cut, spans_of_texts, trim
 from monograph.derive.tokens import tokenizer
 from monograph.graph.evidence import Float64, Model
 from monograph.graph.names import stem
@@ -132,11 +132,11 @@ class QueryTerms:
 
 def query_terms(reader: Reader, text: str) -> QueryTerms:
     """Return the terms of a question, its words weighted by their rarity in the file or shelf."""
-    words = telling_words(text)
-    return weighed(text, reader.document_frequency(words), reader.total(), words)
+    words = content_words(text)
+    return weigh_terms(text, reader.document_frequency(words), reader.total(), words)
 
 
-def telling_words(text: str) -> tuple[str, ...]:
+def content_words(text: str) -> tuple[str, ...]:
     """Return the content words of a question, folded. If it has only function words, return all its words."""
     all_words = list(dict.fromkeys(terms.words_of(_POSSESSIVE.sub(" ", text))))
     small = FUNCTION_WORDS[language_of(text)]
@@ -148,12 +148,14 @@ def telling_words(text: str) -> tuple[str, ...]:
     return tuple((telling or all_words)[:MOST_WORDS])
 
 
-def weighed(text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None) -> QueryTerms:
+def weigh_terms(
+    text: str, frequency: Mapping[str, int], total: int, words: tuple[str, ...] | None = None
+) -> QueryTerms:
     """Return the terms of a question, weighted by the rarity of its words.
 
     ``frequency`` is the number of chunks that contain each word, of ``total`` chunks.
     """
-    words = telling_words(text) if words is None else words
+    words = content_words(text) if words is None else words
     weights = np.array([max(LIGHTEST, math.log((total + 1) / (frequency.get(word, 0) + 0.5))) for word in words])
     kinds = answer_kinds(text)
     return QueryTerms(
@@ -489,5 +491,5 @@ def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         return
     offset = start
     for line in text[start:end].splitlines(keepends=True):
-        yield from trimmed(text, offset, offset + len(line))
+        yield from trim(text, offset, offset + len(line))
         offset += len(line)

@@ -17,13 +17,13 @@ NEAREST = 3
 
 
 def print_doubt(question: str, hits: Sequence[Hit], confidence: float, *, stderr: bool = False) -> None:
-    """Print the warning of :func:`doubt_of`, if there is one, before passages are printed."""
-    warning = doubt_of(question, hits, confidence)
+    """Print the warning of :func:`doubt_warning`, if there is one, before passages are printed."""
+    warning = doubt_warning(question, hits, confidence)
     if warning:
         output.print_text(f"{warning}\n", stderr=stderr)
 
 
-def doubt_of(question: str, hits: Sequence[Hit], confidence: float) -> str:
+def doubt_warning(question: str, hits: Sequence[Hit], confidence: float) -> str:
     """Return a warning that passages may be irrelevant to the question; empty if there is no doubt."""
     from monograph.answer.confidence import LEAST_FOR_A_MODEL, shares_words
 

@@ -71,7 +71,7 @@ def query_and_filter(
         if not query:
             hint = "pipe a query into the command, or write the query in place of -"
             raise InputError("standard input is empty", hint)
-    condition = where_of(where or [])
+    condition = combine_filters(where or [])
     warn_of_no_hits(k)
     if k and not query.strip():
         output.print_line("the query is empty: nothing will be found", stderr=True)
@@ -201,7 +201,7 @@ def working(phase: str, *, quiet: bool) -> Iterator[OnProgress | None]:
             signal.signal(signal.SIGTERM, previous_handler)
 
 
-def where_of(written: Sequence[str]) -> dict[str, Any] | None:
+def combine_filters(written: Sequence[str]) -> dict[str, Any] | None:
     """Return one filter that requires all of ``written``; None if it is empty.
 
     Each text has the form ``key operator value``, ``key=value`` or JSON.

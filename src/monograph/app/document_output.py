@@ -18,7 +18,7 @@ def print_hits(hits: Sequence[Hit], *, explain: bool) -> None:
     for hit in hits:
         print_line(f"{hit.rank + 1}. {headed(hit.title, hit.metadata)}", style="bold")
         if hit.summary is None:
-            place = placed(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
+            place = format_place(hit.uri or hit.chunk.document_id, hit.chunk, hit.metadata)
             former = "" if hit.valid is None or hit.valid.until is None else f"  (as it was {hit.valid})"
             print_line(f"   {place}  [{hit.chunk.id}]{former}", style="dim")
         else:
@@ -36,7 +36,7 @@ def headed(title: str, metadata: Metadata) -> str:
     return " › ".join(heading for heading in (title, section_of(title, metadata)) if heading)
 
 
-def title_and_place(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
+def title_and_uri(documents: Mapping[str, Document], identifier: str) -> tuple[str, str]:
     """Return (title, uri) of the document with an id. A document without a uri has its id in place of the uri.
 
     If ``documents`` lacks the document, return an empty title and the id.
@@ -50,7 +50,7 @@ def section_of(title: str, metadata: Metadata) -> str:
     return str(metadata.get("section", "")).removeprefix(title).removeprefix(" > ")
 
 
-def placed(where: str, chunk: Chunk, metadata: Metadata) -> str:
+def format_place(where: str, chunk: Chunk, metadata: Metadata) -> str:
     """Return a chunk's place as text: its page or similar, ``where`` (the document's uri or id), and its offsets."""
     place = f"{where}:{chunk.start}-{chunk.end}"
     from monograph.values import cite

@@ -10,7 +10,7 @@ import typer
 
 from monograph.app import options, output
 from monograph.app.command import Result, command, report_result, working
-from monograph.app.opening import key_of, key_to_decrypt, narrowed, new_key, opened, opened_archive
+from monograph.app.opening import key_of, key_to_decrypt, narrow, new_key, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def forget(
 def stats(file: options.File, within: options.Within = None, as_of: options.AsOf = "") -> Result:
     """Print counts and sizes of FILE."""
     with opened(file) as monograph:
-        counts = narrowed(monograph, within, as_of).stats()
+        counts = narrow(monograph, within, as_of).stats()
 
     def show() -> None:
         models = f"embedder {counts.embedder or '(none yet)'}  extractor {counts.extractor or '(none yet)'}"

@@ -13,7 +13,7 @@ import typer
 
 from monograph.app import document_output, options, output
 from monograph.app.command import Result, command, warn_of_no_hits
-from monograph.app.opening import narrowed, opened, opened_archive
+from monograph.app.opening import narrow, opened, opened_archive
 from monograph.errors import InputError
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def outline(
     monograph outline notes.mono 3f9a --layers 2
     """
     with opened(file) as monograph:
-        branches = narrowed(monograph, within, as_of).tree.outline(node, layers)
+        branches = narrow(monograph, within, as_of).tree.outline(node, layers)
     return Result(branches, lambda: print_outline(branches))
 
 
@@ -161,14 +161,14 @@ def print_neighbourhood(neighbourhood: Neighbourhood) -> None:
             if other_names := _others(entity):
                 output.print_line(f"also {other_names}")
             if entity.documents:
-                subjects = (document_output.title_and_place(documents, identifier) for identifier in entity.documents)
+                subjects = (document_output.title_and_uri(documents, identifier) for identifier in entity.documents)
                 output.print_line(f"the subject of {_join_names([title or place for title, place in subjects])}")
     _print_neighbours(neighbourhood, entities_by_id)
     for chunk in neighbourhood.chunks[:SHOWN_CHUNKS]:
-        title, where = document_output.title_and_place(documents, chunk.document_id)
+        title, where = document_output.title_and_uri(documents, chunk.document_id)
         if heading := document_output.headed(title, chunk.metadata):
             output.print_line(heading, style="bold")
-        output.print_line(document_output.placed(where, chunk, chunk.metadata), style="dim")
+        output.print_line(document_output.format_place(where, chunk, chunk.metadata), style="dim")
         document_output.print_passage(chunk.text)
     remaining = len(neighbourhood.chunks) - SHOWN_CHUNKS
     if remaining > 0:

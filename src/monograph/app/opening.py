@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from monograph.app import output
-from monograph.app.command import where_of
+from monograph.app.command import combine_filters
 from monograph.app.options import ENGINE_VARIABLE
 from monograph.derive.loading import addresses, normal
 from monograph.errors import InputError, MonographError
@@ -69,12 +69,12 @@ def opened_archive(
                 yield shelf
             return
     with opened(Path(address), trust=trust, **options) as file:
-        yield narrowed(file, within, as_of)
+        yield narrow(file, within, as_of)
 
 
-def narrowed(file: Reader, within: list[str] | None, as_of: str) -> Reader:
+def narrow(file: Reader, within: list[str] | None, as_of: str) -> Reader:
     """Return a file limited to the snapshot of ``as_of`` (--as-of) and the view of ``within`` (--within), if given."""
-    where = where_of(within or [])
+    where = combine_filters(within or [])
     part = file.as_of(as_of) if as_of else file
     return part if where is None else part.within(where)
 

@@ -8,7 +8,7 @@ import typer
 
 from monograph.app import answer_output, document_output, options
 from monograph.app.command import Result, command, query_and_filter
-from monograph.app.opening import narrowed, opened, opened_archive
+from monograph.app.opening import narrow, opened, opened_archive
 from monograph.values.arguments import whole_number
 
 
@@ -78,7 +78,7 @@ def show(
     """
     with opened(file) as full_file:
         around = whole_number(around, "around", 0)
-        monograph = narrowed(full_file, within, as_of)
+        monograph = narrow(full_file, within, as_of)
         if versions:
             from monograph.shelf import whole_file
 

@@ -25,7 +25,7 @@ def written(connection: Connection) -> Iterator[dict[str, Any]]:
     """Yield the lines of all assertions as dicts, nodes first. Raises ValueError with the fault if one is damaged."""
     for finding in rules.findings(rules.CheckedRows(connection), content.assertions(key_of)):
         raise ValueError(finding.fault)
-    for assertion in assertions.each(connection):
+    for assertion in assertions.iterate_rows(connection):
         line: dict[str, Any]
         if isinstance(assertion, AssertedNode):
             embedding = None if assertion.embedding is None else assertion.embedding.tolist()

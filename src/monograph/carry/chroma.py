@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from monograph.carry.json_lines import text
-from monograph.carry.taken import Items, Store, taken
+from monograph.carry.taken import Items, Store, import_document
 from monograph.errors import InputError, MissingExtra, MonographError, SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage, Problem
 
@@ -106,7 +106,7 @@ def _read_items(folder: Path, collection: Collection, ids: list[str], with_vecto
             embeddings: Any = records["embeddings"] if with_vectors else ()
             vector = np.asarray(embeddings[index], dtype=np.float32) if with_vectors else None
             passages = (Passage(content, name, vector=vector),)
-            yield taken(where, Document, "", name, title, origin, metadata, passages=passages)
+            yield import_document(where, Document, "", name, title, origin, metadata, passages=passages)
 
 
 def _first_text(metadata: dict[str, Any], keys: tuple[str, ...]) -> str:

@@ -22,7 +22,7 @@ from monograph.explore.nodes import EntityNode, Nodes
 from monograph.settings import Settings
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
-from monograph.store.file.checksums import given_key
+from monograph.store.file.checksums import given_vector_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.graph import assertions, names
@@ -173,7 +173,7 @@ def _write_chunks(connection: Connection, row: int, files: tuple[IO[str], Binary
             if len(value) != size:
                 raise _damage_error(connection, f"the vector of chunk {chunk.id!r} has {len(value)} bytes, not {size}")
             line["vector"] = number
-            if key == given_key(value):
+            if key == given_vector_key(value):
                 line["given"] = True  # The vector came with the chunk: no embedder here can compute it.
             vectors_file.write(value)
             number += 1

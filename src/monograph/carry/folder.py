@@ -15,7 +15,7 @@ from monograph.store.file.replacing import restrict, sync_to_disk
 
 
 @contextmanager
-def made_whole(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
+def write_folder(place: Path, files: Collection[str], original: Path, *, overwrite: bool) -> Iterator[Path]:
     """Yield a temporary folder to write into. At the end of the block it is renamed to ``place``; on an error, deleted.
 
     ``original`` is the file that is exported. During the block only the owner can access the folder. Afterwards only

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from monograph.carry.json_lines import text
-from monograph.carry.taken import ImportedDocument, Items, Store, taken
+from monograph.carry.taken import ImportedDocument, Items, Store, import_document
 from monograph.errors import MissingExtra, SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage, Problem
 
@@ -81,14 +81,14 @@ def _read_items(
 def _read_document(where: str, row: dict[str, Any]) -> ImportedDocument | Problem:
     title = text(row.get("title"), "title", where)
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
-    return taken(where, Document, content, name, title, title, _read_metadata(row))
+    return import_document(where, Document, content, name, title, title, _read_metadata(row))
 
 
 def _read_unit(where: str, row: dict[str, Any]) -> ImportedDocument | Problem:
     name, content = text(row.get("id"), "id", where), text(row.get("text"), "text", where)
     if not content.strip():
         return Problem(where, "it has no text")
-    return taken(where, Document, "", name, passages=(Passage(content, name),))
+    return import_document(where, Document, "", name, passages=(Passage(content, name),))
 
 
 def _read_metadata(row: dict[str, Any]) -> dict[str, Any]:

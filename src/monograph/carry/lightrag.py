@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from monograph.carry.json_lines import text, whole
-from monograph.carry.taken import Items, Store, taken
+from monograph.carry.taken import Items, Store, import_document
 from monograph.errors import SourceDamaged, SourceMissing, UnknownFormat
 from monograph.values import Document, Passage
 
@@ -51,7 +51,7 @@ def _read_documents(path: Path, stored: Mapping[str, Mapping[str, Any]]) -> Item
     for name, value in stored.items():
         where = f"{name[:80]!r} in {path}"
         content, origin = text(value.get("content"), "content", where), _read_origin(value, where)
-        yield taken(where, Document, content, name, Path(origin).name, origin, {"lightrag_id": name})
+        yield import_document(where, Document, content, name, Path(origin).name, origin, {"lightrag_id": name})
 
 
 def _group_chunks(path: Path) -> dict[str, list[tuple[int, str, Mapping[str, Any]]]]:
@@ -76,7 +76,9 @@ def _read_chunks(path: Path, grouped: Mapping[str, list[tuple[int, str, Mapping[
         origin = _read_origin(chunks[0][2], where)
         contents = [(text(value.get("content"), "content", where), chunk_name) for _, chunk_name, value in chunks]
         passages = tuple(Passage(content, chunk_name) for content, chunk_name in contents if content.strip())
-        yield taken(where, Document, "", name, Path(origin).name, origin, {"lightrag_id": name}, passages=passages)
+        yield import_document(
+            where, Document, "", name, Path(origin).name, origin, {"lightrag_id": name}, passages=passages
+        )
 
 
 def _read_origin(value: Mapping[str, Any], where: str) -> str:

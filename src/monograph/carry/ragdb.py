@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from monograph.carry.taken import Items, Store, taken
+from monograph.carry.taken import Items, Store, import_document
 from monograph.store.file import foreign
 from monograph.values import Document, Problem
 
@@ -41,7 +41,7 @@ def _read_items(path: Path) -> Items:
             extra = {"metadata": texts["metadata"]}
         metadata |= extra if isinstance(extra, dict) else {}
         origin = texts["path"]
-        yield taken(where, Document, texts["content"], title=Path(origin).name, uri=origin, metadata=metadata)
+        yield import_document(where, Document, texts["content"], title=Path(origin).name, uri=origin, metadata=metadata)
 
 
 def _as_text(value: Any) -> str:

@@ -38,7 +38,9 @@ class ImportedDocument:
 Items: TypeAlias = "Iterator[ImportedDocument | Problem]"
 
 
-def taken(where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs) -> ImportedDocument | Problem:
+def import_document(
+    where: str, make: Callable[P, Document], *fields: P.args, **more: P.kwargs
+) -> ImportedDocument | Problem:
     """Call ``make`` with the fields of a document, and return the document as :class:`ImportedDocument`.
 
     If the fields are invalid, return the problem. ``where`` names the record in the problem.

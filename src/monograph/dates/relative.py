@@ -67,7 +67,7 @@ def days_near(text: str, own: date) -> Iterator[tuple[int, str]]:
             yield match.start(), day.isoformat()
 
 
-def yearless_days_in(text: str) -> list[tuple[int, int]]:
+def days_without_year(text: str) -> list[tuple[int, int]]:
     """Return the (month, day) of each day that a text names without a year, in order and without repeats."""
     if not has_digit(text):
         return []
@@ -116,12 +116,12 @@ _TIME = rf"""
     | {_COUNT}\ {_UNIT}\ ago\b
     )"""
 TIMES = regex(_TIME, re.VERBOSE | re.IGNORECASE)
-"""Matches a time in a question. If it does not match, :func:`times_asked` returns no times."""
+"""Matches a time in a question. If it does not match, :func:`requested_periods` returns no times."""
 _JOINED = regex(r"\s*(?:and|to|until|till|through|-|–)\s+(?:on\s+|in\s+)?", re.IGNORECASE)
 _BETWEEN = regex(r"\b(?:between|from)\s+(?:the\s+)?(?:on\s+|in\s+)?$", re.IGNORECASE)
 
 
-def times_asked(text: str, today: date) -> tuple[TimeSpan, ...]:
+def requested_periods(text: str, today: date) -> tuple[TimeSpan, ...]:
     """Return the periods that a question asks for, in order and without repeats. The periods are alternatives.
 
     A text matches the question if it is from any of the periods. The question is in English. ``yesterday`` and ``in

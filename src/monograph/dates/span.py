@@ -230,7 +230,7 @@ def has_digit(text: str) -> bool:
     return any(map(str.isdecimal, text))
 
 
-def own_day(title: str, text: str) -> date | None:
+def day_of_text(title: str, text: str) -> date | None:
     """Return the day that a text is about: the only day in its title, or in a first line that contains little else.
 
     A day within a sentence does not count, because it may be another day: a biography begins with a day of birth.
@@ -252,7 +252,7 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
 
     ``metadata`` has the metadata of the document, then those of its passages. The first of them that has a date
     decides. If none has a date, the first HEAD characters of the text are searched for a line ``Date: …``. Without such
-    a line, the date is that of :func:`own_day`.
+    a line, the date is that of :func:`day_of_text`.
     """
     for mapping in metadata:
         ranks = {key: rank for key in mapping if (rank := _RANKS.get(_NOT_LETTERS.sub("", key.casefold()))) is not None}
@@ -262,5 +262,5 @@ def date_of(metadata: Iterable[Mapping[str, Any]], title: str, text: str) -> Dat
     for line in _HEADER.finditer(text[:HEAD]):
         if (when := parse(line[1])) is not None:
             return Dated(when, TEXT)
-    day = own_day(title, text[:HEAD])
+    day = day_of_text(title, text[:HEAD])
     return None if day is None else Dated(of_day(day), TEXT)

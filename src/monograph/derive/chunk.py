@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from monograph.derive.sentences import after_space, blocks, spans_of_block, trimmed
+from monograph.derive.sentences import after_space, blocks, spans_of_block, trim
 from monograph.derive.tokens import count_tokens, token_spans
 from monograph.errors import InvalidDocument
 from monograph.regex import regex
@@ -227,7 +227,7 @@ def _divide_sentence(text: str, sentence: Sentence, most_tokens: int) -> Iterato
         else:
             limit = begins[first + most_tokens - 1]
             cut = max(after_space(text, (start + limit) // 2, limit), start + 1)
-        for begin, end in trimmed(text, start, cut):
+        for begin, end in trim(text, start, cut):
             tokens = min(most_tokens, count_tokens([text[begin:end]])[0])
             yield Sentence(begin, end, tokens, strength, _hash_text(text, begin, end))
             strength = SENTENCE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from monograph import spending
-from monograph.derive.replies import without_thoughts
+from monograph.derive.replies import remove_thoughts
 from monograph.derive.tokens import count_tokens
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion, VisionModel
@@ -67,7 +67,7 @@ class ModelDescriber:
         """
         reply = self._model.complete_with_image(PROMPT, image, media_type, MAX_TOKENS)
         spending.note("describe", self._model.key, reply.tokens_in, reply.tokens_out)
-        text = without_thoughts(reply.text).strip()
+        text = remove_thoughts(reply.text).strip()
         if not any(character.isalnum() for character in text):
             raise ModelUnavailable(
                 f"{self.key} wrote no description, but {reply.text[:60]!r}", "try again, or use another model"

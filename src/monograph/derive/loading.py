@@ -179,7 +179,7 @@ def _load(kind: Kind, spec: str, api_key: str, allow: Allow | None) -> Any:
 # Settings in specs.
 
 
-def changed_of(settings: Any) -> dict[str, Any]:
+def changed_settings(settings: Any) -> dict[str, Any]:
     """Return {name: value} of the fields of a settings dataclass whose values are not the defaults."""
     defaults = asdict(type(settings)())
     return {name: value for name, value in asdict(settings).items() if value != defaults[name]}

@@ -58,7 +58,7 @@ def _as_text(value: object) -> str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def without_thoughts(answer: str) -> str:
+def remove_thoughts(answer: str) -> str:
     """Return an answer without its thoughts (``<think>…</think>``), even if their first or last tag is missing.
 
     Each lone surrogate is replaced by a question mark.

@@ -82,7 +82,7 @@ def spans_of_block(text: str, first: int, last: int, longest: int = LONGEST_CHAR
     return tuple(spans)
 
 
-def trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def trim(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield the span without the white space at its ends. Yield nothing if it contains only white space."""
     part = text[start:end]
     leading = len(part) - len(part.lstrip())
@@ -98,9 +98,9 @@ def _split_at_lines(text: str, sentences: Iterable[tuple[int, int]]) -> Iterator
             # Prose wrapped at a fixed width goes on in lower case: its line ends are no sentence ends.
             after = text[newline.end() : newline.end() + 1]
             if "\n" in newline.group()[1:] or not after.islower():
-                yield from trimmed(text, start, newline.start())
+                yield from trim(text, start, newline.start())
                 start = newline.end()
-        yield from trimmed(text, start, end)
+        yield from trim(text, start, end)
 
 
 def _find_sentences(text: str, first: int, last: int) -> Iterator[tuple[int, int]]:
@@ -131,9 +131,9 @@ def cut(text: str, start: int, end: int, longest: int) -> Iterator[tuple[int, in
     """Yield the (start, end) of parts of a span with at most ``longest`` characters, cut at white space if possible."""
     while end - start > longest:
         middle = after_space(text, start + longest // 2, start + longest)
-        yield from trimmed(text, start, middle)
+        yield from trim(text, start, middle)
         start = middle
-    yield from trimmed(text, start, end)
+    yield from trim(text, start, end)
 
 
 MOST_WORK = 1_024

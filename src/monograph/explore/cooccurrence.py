@@ -10,7 +10,7 @@ from math import fsum, log1p
 from monograph.explore.entities import keys_in, named_by
 from monograph.explore.nodes import ChunkName, EntityNode, Nodes
 from monograph.graph.chunk_names import NO_SENTENCE
-from monograph.graph.names import asked_keys
+from monograph.graph.names import lookup_keys
 from monograph.store.graph import graphs, names
 from monograph.values import Link, Relation
 
@@ -202,7 +202,7 @@ class CooccurrenceGraph:
             node_by_name = {name.name: name.node for name in self.nodes.seen[chunk]}
             for relation in values[chunk].relations if chunk in values else ():
                 ends = (
-                    (named_by(key, keys) for key in asked_keys(name)) for name in (relation.source, relation.target)
+                    (named_by(key, keys) for key in lookup_keys(name)) for name in (relation.source, relation.target)
                 )
                 source, target = (next((row for row in candidates if row is not None), None) for candidates in ends)
                 if source is not None and target is not None:

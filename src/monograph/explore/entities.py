@@ -13,7 +13,7 @@ from monograph.errors import NotFound
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import EntityNode, Nodes
 from monograph.graph.chunk_names import is_short_form
-from monograph.graph.names import asked_keys, key_of, mention_key, signature, title_of
+from monograph.graph.names import key_of, lookup_keys, mention_key, signature, title_of
 from monograph.store.graph import names
 from monograph.values import ENTITY_KINDS, Entity, Path, arguments
 
@@ -32,8 +32,8 @@ def find(state: GraphState, name: str) -> list[EntityNode]:
     key = key_of(arguments.text(name, "a name"))
     if not key:
         raise NotFound(f"{name!r} contains no word that can be a name", "give a name as texts write it")
-    rows = names.known(state.names, asked_keys(name))
-    for asked_key in asked_keys(name):
+    rows = names.known(state.names, lookup_keys(name))
+    for asked_key in lookup_keys(name):
         if asked_key in rows:
             return _load_nodes(state, rows[asked_key].head)
     plain, qualifier = title_of(name)
@@ -84,13 +84,13 @@ def of_document(state: GraphState, name: str, k: int) -> list[Entity]:
     return list(entities(nodes, shown))
 
 
-def on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
+def entities_on_paths(state: GraphState, paths: Iterable[Path]) -> list[Entity]:
     """Return the entities on the paths to hits, each once, in the order in which the paths name them.
 
     Entities that the graph does not know are left out.
     """
     stations = {node.id: node.name for path in paths for node in path.nodes if node.kind == "entity"}
-    rows = names.known(state.names, {key for name in stations.values() for key in asked_keys(name)})
+    rows = names.known(state.names, {key for name in stations.values() for key in lookup_keys(name)})
     heads = list(dict.fromkeys(row.head for row in rows.values()))
     nodes = Nodes(state)
     nodes.read_entities(heads, MOST_LOOKED_AT)
@@ -116,7 +116,7 @@ def _list_names(state: GraphState, heads: Sequence[int]) -> str:
 
 def _suggest(state: GraphState, key: str) -> str:
     """Return a hint: the names that are spelt most like a key or, if there are none, the command that helps."""
-    similar = names.spelt_alike(state.names, key, signature(key), 3, _COMPARED)
+    similar = names.similar_keys(state.names, key, signature(key), 3, _COMPARED)
     ratios = {other: SequenceMatcher(None, key, other).ratio() for other in similar}
     ranked = sorted((-ratio, other) for other, ratio in ratios.items() if ratio >= _LEAST_ALIKE)
     if best := [other for _, other in ranked[:SUGGESTED]]:
@@ -168,12 +168,12 @@ def entities(nodes: Nodes, wanted: Iterable[EntityNode]) -> list[Entity]:
     """
     node_list = list(wanted)
     looked_at = {node: nodes.chunks_of(node)[:MOST_LOOKED_AT] for node in node_list}
-    spellings = forms(nodes, looked_at)
+    spellings = spellings_of(nodes, looked_at)
     spans = nodes.seen_when(node_list)
     return [_build_entity(nodes, node, spellings[node], spans.get(node)) for node in node_list]
 
 
-def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Spellings]:
+def spellings_of(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[EntityNode, Spellings]:
     """Return the spellings and kinds of each entity, counted in its chunks.
 
     ``looked_at`` has the rows of the chunks to count, by entity. These chunks must have been read.
@@ -182,7 +182,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
     pairs = {(node, chunk) for node, chunk_rows in looked_at.items() for chunk in chunk_rows}
     for node, chunk in pairs:
         result[node].kinds.update(name.kind for name in nodes.seen[chunk] if name.node == node)
-    for writing in writings(nodes, sorted({chunk for _, chunk in pairs})):
+    for writing in iterate_spellings(nodes, sorted({chunk for _, chunk in pairs})):
         if (writing.node, writing.chunk) in pairs and writing.short:
             result[writing.node].short[writing.form, writing.name] += 1
         elif (writing.node, writing.chunk) in pairs:
@@ -190,7 +190,7 @@ def forms(nodes: Nodes, looked_at: Mapping[EntityNode, Sequence[int]]) -> dict[E
     return result
 
 
-def writings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Spelling]:
+def iterate_spellings(nodes: Nodes, rows: Sequence[int]) -> Iterator[Spelling]:
     """Yield each distinct spelling of each name in chunks that were read."""
     for row, extracted in nodes.state.extractions(rows).items():
         keys = keys_in(nodes, row)

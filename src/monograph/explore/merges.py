@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
-from monograph.explore.entities import Spelling, writings
+from monograph.explore.entities import Spelling, iterate_spellings
 from monograph.explore.graph_state import GraphState
 from monograph.explore.nodes import Nodes
 from monograph.graph.names import key_of
@@ -44,7 +44,7 @@ def merges(state: GraphState, heads: Sequence[int] | None = None) -> list[Merge]
     keys = [name.key for head in heads for name in nodes.members[head]]
     rows = sorted({chunk for head in heads for chunk in nodes.chunks[head]})
     head_set = set(heads)
-    written = [writing for writing in writings(nodes, rows) if writing.node.head in head_set]
+    written = [writing for writing in iterate_spellings(nodes, rows) if writing.node.head in head_set]
     return [
         *_load_rule_merges(state, keys),
         *_find_merged_forms(nodes, written),

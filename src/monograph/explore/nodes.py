@@ -166,7 +166,7 @@ class Nodes:
                         for other, head in heads.items()
                         if head != heads[row]
                     }
-                    sense = meant(self.senses[heads[row]], places[chunk].document, rarity)
+                    sense = qualifier_of(self.senses[heads[row]], places[chunk].document, rarity)
                 nodes.append(EntityNode(heads[row], sense))
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
             self.told[chunk] = tuple(ExtractedRelation(*link) for link in links.tolist())
@@ -268,7 +268,7 @@ def senses(state: GraphState, titled: Mapping[int, Sequence[graphs.TitledDocumen
     return result
 
 
-def meant(known: Collection[Meaning], document: int, beside: Mapping[int, float]) -> str:
+def qualifier_of(known: Collection[Meaning], document: int, beside: Mapping[int, float]) -> str:
     """Return the qualifier of the sense in which a chunk uses a name.
 
     If the chunk's document is about exactly one of the ``known`` senses, it is that sense. Otherwise it is the sense

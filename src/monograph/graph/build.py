@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from monograph.dates.relative import days_near
-from monograph.dates.span import days_in, own_day
+from monograph.dates.span import day_of_text, days_in
 from monograph.graph.chunk_names import (
     SHORTEST_KEY,
     NamedInChunk,
@@ -94,7 +94,7 @@ def document_part(
     """
     if not texts:
         return DocumentPart((), (), ())
-    own_date = own_day(title, texts[0])
+    own_date = day_of_text(title, texts[0])
     dated = []
     for text, extraction in zip(texts, extractions, strict=True):
         # Add the days that the text gives relative to the document's own day.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from monograph.graph.names import stands_alone
+from monograph.graph.names import is_never_merged
 from monograph.graph.resolve import LARGEST_GROUP, Candidate, heads, related
 from monograph.store.file.database import Connection
 from monograph.store.graph import names
@@ -41,7 +41,7 @@ def _find_changed_heads(
 ) -> Iterator[tuple[int | None, str | None, int]]:
     """Yield the changes of heads that the marked names cause, as :func:`changed_heads` does."""
     keys = {name.key for name in marked if name.living and name.headed}
-    compared = [name for name in marked if not stands_alone(name.key)]
+    compared = [name for name in marked if not is_never_merged(name.key)]
     groups = names.signed(connection, sorted({name.signature for name in compared}))
     sizes = {}
     for signature, grouped in groupby(compared, key=lambda name: name.signature):
@@ -49,7 +49,7 @@ def _find_changed_heads(
         if len(group) > 1 or not all(name.living for name in marks):
             # Number of keys that the rules compare; only above LARGEST_GROUP must it be exact.
             small = len(group) <= LARGEST_GROUP
-            sizes[signature] = len(group) if small else sum(not stands_alone(key) for key in group)
+            sizes[signature] = len(group) if small else sum(not is_never_merged(key) for key in group)
             # If the number of keys crossed LARGEST_GROUP in either direction, all of them are resolved again.
             came = sum(name.living for name in marks)
             crossed = sizes[signature] - came <= LARGEST_GROUP < sizes[signature] + len(marks) - came

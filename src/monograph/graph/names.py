@@ -39,7 +39,7 @@ def key_of(name: str) -> str:
 
 
 @lru_cache(maxsize=65_536)
-def spaced(name: str) -> str:
+def split_joined_words(name: str) -> str:
     """Return a name with blanks between its parts: chats write ``Jennifer Moore`` as ``JenniferMoore``.
 
     Any other name is returned as it is.
@@ -58,10 +58,10 @@ def mention_key(name: str, kind: str) -> str:
     if kind == "date":
         days = days_in(name)
         return key_of(days[0] if days else name)
-    return key_of(spaced(name) if kind == "person" else name)
+    return key_of(split_joined_words(name) if kind == "person" else name)
 
 
-def asked_keys(name: str) -> list[str]:
+def lookup_keys(name: str) -> list[str]:
     """Return the keys under which a name that a user asks for may be stored, the likeliest first."""
     return list(dict.fromkeys((key_of(name), mention_key(name, "person"), mention_key(name, "date"))))
 
@@ -96,7 +96,7 @@ def signature(key: str) -> int:
     return zlib.crc32(f"{key[:1]} {last[:SIGNED]}".encode())
 
 
-def stands_alone(key: str) -> bool:
+def is_never_merged(key: str) -> bool:
     """Return whether no rule ever merges a key with another key of its signature.
 
     A day and a single short word are such keys.

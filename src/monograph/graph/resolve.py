@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from math import cos, pi
 
-from monograph.graph.names import has_digit, stands_alone
+from monograph.graph.names import has_digit, is_never_merged
 
 LARGEST_GROUP = 200
 """Largest number of names of one signature whose spellings are compared. The cost grows with the square of the
@@ -83,7 +83,7 @@ def heads(group: Sequence[Candidate], cannot_link: Collection[tuple[str, str]], 
     ``group`` has fewer. ``cannot_link`` has (key, key of the head) pairs that a user said are different names.
     """
     compared = sorted(
-        (candidate for candidate in group if not stands_alone(candidate.key)), key=lambda candidate: candidate.key
+        (candidate for candidate in group if not is_never_merged(candidate.key)), key=lambda candidate: candidate.key
     )
     by_key = {candidate.key: candidate for candidate in compared}
     by_last, by_initials = defaultdict(list), defaultdict(list)

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 from monograph.carry import chroma, export, graphrag, jsonl, layout, lightrag, ragdb
-from monograph.carry.folder import made_whole
+from monograph.carry.folder import write_folder
 from monograph.carry.taken import KINDS, ImportedDocument, Store
 from monograph.derive.derivation import embedded_text, vector_key
 from monograph.derive.embed.given import GivenVectors
@@ -18,9 +18,18 @@ from monograph.library.opened import OpenFile, WholeFile
 from monograph.store.file import memo, settings
 from monograph.store.file.errors import translate_system_errors
 from monograph.store.graph import assertions, graphs
-from monograph.store.graph.extractions import documents_lacking
+from monograph.store.graph.extractions import documents_without
 from monograph.store.vectors.vectors import pack
-from monograph.values import AssertedNode, AssertedRelation, Exported, OnProgress, Problem, Progress, Report, together
+from monograph.values import (
+    AssertedNode,
+    AssertedRelation,
+    Exported,
+    OnProgress,
+    Problem,
+    Progress,
+    Report,
+    combine_reports,
+)
 from monograph.write import apply, configuration
 from monograph.write.assertions import add as add_assertions
 from monograph.write.batch import BATCH_CHARACTERS, BATCH_DOCUMENTS, grouped, normalised
@@ -37,10 +46,10 @@ def export_file(file: OpenFile, place: Path, *, overwrite: bool, graph: bool, pr
     place = Path(os.path.abspath(place))  # noqa: PTH100 - resolve() would follow links
     with (
         translate_system_errors(place),
-        made_whole(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
+        write_folder(place, layout.FILES, file.database.path, overwrite=overwrite) as folder,
         file.database.read() as connection,
     ):
-        is_complete = graphs.count_nodes(connection) > 0 and not documents_lacking(connection, "graph", most=1)
+        is_complete = graphs.count_nodes(connection) > 0 and not documents_without(connection, "graph", most=1)
         with_graph = graph and is_complete and settings.has_graph(connection)
         written = export.write(connection, folder, __version__, file.settings, graph=with_graph, on_progress=progress)
         size = sum(path.stat().st_size for path in folder.iterdir())
@@ -90,7 +99,7 @@ def import_store(file: WholeFile, store: Store, *, vectors: bool, progress: OnPr
     remaining = store.assertions()
     while assertion_batch := list(islice(remaining, ASSERTIONS_AT_ONCE)):
         _import_assertions(file, assertion_batch)
-    return together(reports)
+    return combine_reports(reports)
 
 
 def _import_assertions(file: WholeFile, batch: Sequence[AssertedNode | AssertedRelation]) -> None:
@@ -120,4 +129,4 @@ def _store(pipeline: Pipeline, batch: Sequence[ImportedDocument | Problem], forg
         with pipeline.database.write() as connection:
             memo.put(connection, memo.VECTOR, ((key, pack(normalised(vector)), 0) for key, vector in values.items()))
     report = apply.add(pipeline.forgetting(forgets), [record.document for record in records], strict=False)
-    return together([Report(problems=tuple(item for item in batch if isinstance(item, Problem))), report])
+    return combine_reports([Report(problems=tuple(item for item in batch if isinstance(item, Problem))), report])

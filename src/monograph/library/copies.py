@@ -37,7 +37,7 @@ def findings(file: WholeFile, *, repair: bool) -> list[Finding]:
         faults = list(check.findings(connection, file.indexes, file.settings))
     if not file.database.read_only and all(finding.table != "file" for finding in faults):
         with file.database.write() as connection:
-            fault = words.own_fault(connection)
+            fault = words.fts5_fault(connection)
         faults.extend([] if fault is None or fault.table in {finding.table for finding in faults} else [fault])
     return faults
 
@@ -144,7 +144,7 @@ def _resolve_closed(path: str | os.PathLike[str]) -> Path:
 def _convert(path: Path, key: RawKey | None, new_key: RawKey | None, what: str) -> None:
     with translate_system_errors(path), replacing.temporary_name(path) as temporary:
         replacing.create_like(path, temporary)
-        with encryption.converted(path, key, temporary, new_key) as remove_log:
+        with encryption.convert_key(path, key, temporary, new_key) as remove_log:
             require_whole(temporary, new_key, path, what)
             remove_log()
             replacing.put(temporary, path, overwrite=True)

@@ -86,7 +86,7 @@ class GraphReader:
         Entities that the graph does not have any more are left out.
         """
         with self._file.reading_graph() as state:
-            return entities.on_paths(state, paths)
+            return entities.entities_on_paths(state, paths)
 
     def neighbourhood(self, name: str, hops: int = 1, limit: int = 60) -> Neighbourhood:
         """Return the part of the graph around an entity: see :func:`monograph.explore.neighbourhood.neighbourhood`.

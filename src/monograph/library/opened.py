@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeAlias, 
 
 from monograph.dates.span import TimeSpan
 from monograph.errors import InputError, ModelError, calling_model
-from monograph.spending import NOTED, noting_pieces
+from monograph.spending import NOTED, count_while_iterating
 from monograph.store.documents.filters import compile_condition
 from monograph.store.file import settings
 from monograph.store.file.database import Database
@@ -122,7 +122,7 @@ class OpenFile:
             database.diagnose = file._first_fault
             configuration.flush_vectors(database, file.indexes)
             with file.spending():
-                models.plug_in(options.embedder, options.extractor, options.summarizer)
+                models.use_models(options.embedder, options.extractor, options.summarizer)
             models.describe_by(options.describer)
             models.given_reranker = options.reranker
             models.reranker()
@@ -214,7 +214,7 @@ class OpenFile:
     def spending_pieces(self, pieces: Iterator[T]) -> Iterator[T]:
         """Yield the items of an iterator, and record its model calls in the file's ledger, even if it ends early."""
         try:
-            yield from noting_pieces(self.origin.noted, pieces)
+            yield from count_while_iterating(self.origin.noted, pieces)
         finally:
             self.origin.enter()
 
@@ -383,7 +383,7 @@ class WholeFile(OpenFile):
         try:
             tree.follow(self.pipeline(), tally)
         except ModelError as error:  # A model for the tree cannot be loaded here, but the change is stored.
-            tally.problems.append(tree.lagging(self.database, error))
+            tally.problems.append(tree.tree_problem(self.database, error))
         return replace(report, summarized=tally.summarized, problems=(*report.problems, *tally.problems))
 
     def forgetting(self, work: Callable[[bool], Report], wanted: bool | None = None, *, strict: bool = False) -> Report:

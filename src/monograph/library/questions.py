@@ -14,7 +14,7 @@ from monograph.derive.tokens import count_tokens
 from monograph.errors import InputError
 from monograph.library.opened import OpenFile, spends
 from monograph.models import weight_of
-from monograph.search.fusion import with_falling_relevance
+from monograph.search.fusion import cap_relevances
 from monograph.search.query import Query, Reranking, given_vector
 from monograph.search.strategies import Tree, strategy
 from monograph.store.documents.filters import EVERYTHING, CompiledFilter, compile_condition
@@ -255,7 +255,7 @@ class Questions:
             started_at, query = time.perf_counter(), question
             chosen = file.models.language_model if model is None else model
             if turns:
-                query = ask.alone(chosen, question, turns)
+                query = ask.standalone_question(chosen, question, turns)
             reranking = _make_reranking(file, reranker)
             request = Query(query, k, strategy(how), allowed(where), given_vector(vector), reranking)
             with searched(file, request) as (reader, hits):
@@ -296,7 +296,7 @@ def searched(file: OpenFile, query: Query) -> Iterator[tuple[Reader, list[Hit]]]
             if query.k > MANY:
                 # A summary has at least two children, so there are fewer summaries than chunks.
                 query = replace(query, k=min(query.k, 2 * reader.total()))
-            hits = with_falling_relevance(chosen.search(reader, query)) if query.k else []
+            hits = cap_relevances(chosen.search(reader, query)) if query.k else []
             span.set({"monograph.search.hits": len(hits)})
         telemetry.took("monograph.search.duration", since, attributes)
         yield reader, hits

@@ -173,7 +173,7 @@ def read(opened: SourceFile) -> Items:
         if form in ("zip", "ole"):
             from monograph.read import package
 
-            form = package.look_inside(opened, form)
+            form = package.format_inside(opened, form)
         # The module of a reader is imported at its first use.
         module, name = _READERS[form]
         yield from cast(Reader, getattr(importlib.import_module(f"monograph.read.{module}"), name))(opened)
@@ -263,7 +263,7 @@ def _opener(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def leads_out(path: str, home: str) -> str | None:
+def path_outside(path: str, home: str) -> str | None:
     """Return the real path of ``path`` if that is outside the folder ``home``, else None.
 
     ``home`` must be a real path, without links. All paths are those of the operating system, not texts of

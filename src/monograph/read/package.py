@@ -34,7 +34,7 @@ _NOT_PARSED = (".svg", ".html", ".htm", ".xhtml")
 """
 
 
-def look_inside(opened: SourceFile, container: Format) -> Format:
+def format_inside(opened: SourceFile, container: Format) -> Format:
     """Return the format inside a container.
 
     Raises

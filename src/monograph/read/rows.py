@@ -51,7 +51,7 @@ def header_among(rows: Sequence[Row]) -> Row | None:
     return None
 
 
-def said(row: Row, header: Row | None) -> str:
+def format_row(row: Row, header: Row | None) -> str:
     """Return a row as one line, ``name: value; name: value``, with the header's names. Empty cells are left out.
 
     Without a header, and for rows above the header, the line has values only.
@@ -68,11 +68,11 @@ def add_table(composer: Composer, table: Iterable[Sequence[str]]) -> None:
     header = header_among(rows[:HEADER_WITHIN])
     for row in rows:
         if row != header:
-            composer.add(said(row, header))
+            composer.add(format_row(row, header))
 
 
 def add_sheet(composer: Composer, rows: Iterable[Row], header: Row | None, sheet: str) -> None:
     """Add the rows of a sheet: one paragraph per row, whose place is the sheet and row. The header gets none."""
     for row in rows:
         composer.place(Place(0, sheet=sheet, row=row.number))
-        composer.add(said(row, header))
+        composer.add(format_row(row, header))

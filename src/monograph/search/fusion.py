@@ -154,10 +154,10 @@ def fuse(
         unfound += weight * least
         for row in totals:
             totals[row] += weight * shares.get(row, least)
-    return lifted(totals, lifts), unfound
+    return add_lifts(totals, lifts), unfound
 
 
-def lifted(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
+def add_lifts(totals: Mapping[int, float], lifts: Sequence[Ranking]) -> dict[int, float]:
     """Return the scores of chunks, by row, after adding the scores of word-for-word matches times LIFTS.
 
     ``totals`` has the scores before, by row. ``lifts`` are the rankings of word-for-word matches. A match that
@@ -262,7 +262,7 @@ def shares_of(scores: Sequence[float], unfound: float = 0.0) -> list[float]:
     return [min(1.0, max(0.0, (score - unfound) / (scores[0] - unfound))) for score in scores]
 
 
-def with_falling_relevance(hits: Sequence[Hit]) -> list[Hit]:
+def cap_relevances(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits with relevances that never rise from one hit to the next.
 
     A relevance that is higher than the one before is lowered to it. If the search mode set no relevance, the relevance

@@ -70,7 +70,7 @@ def search(reader: Reader, query: Query, question: Question) -> list[Hit]:
     head = walk.head(walk_state, in_context, most)
     first = rerank.NOTHING
     if query.reranker is not None:
-        first = rerank.chunks(reader, query, head.by_chance())
+        first = rerank.chunks(reader, query, head.by_probability())
     ordered = walk.in_order(walk_state, head.put(first), most)
     return _rank_hits(query.k, walk_state, ordered, rankings, matches, first)
 
@@ -105,7 +105,7 @@ def _rank_hits(
 ) -> list[Hit]:
     """Return the k best hits of the chunks that a walk ordered, raised by their word-for-word matches."""
     matched = {row for ranked in matches for row in ranked.rows}
-    values = fusion.lifted(dict(ordered), matches)
+    values = fusion.add_lifts(dict(ordered), matches)
     ranks = {row: rank for rank, (row, _) in enumerate(ordered)}
     # A chunk that the walk did not reach has a match but no rank.
     candidates = matched.union([row for row, _ in ordered[: k + len(matched)]])
@@ -115,7 +115,7 @@ def _rank_hits(
     chances = {row: walk_state.scores.chance(row) for row in best}
     evidence = dict(chances)
     if first.rows:
-        evidence |= first.handed_on({row: walk_state.scores.chance(row) for row in first.rows})
+        evidence |= first.reassign_values({row: walk_state.scores.chance(row) for row in first.rows})
     for ranked in matches:
         for row, score in zip(ranked.rows, ranked.scores, strict=True):
             if row in evidence:

@@ -248,7 +248,7 @@ class Names:
         loaded, single = names.load_with_single(self.connection, needed)
         # A name that nothing else uses leads only back to its own chunk, so leave it out. Every second name is such.
         rows = {loaded[row].key: row for row in single}
-        single -= {rows[key] for key in assertions.joined(self.connection, rows, MOST_JOINED)}
+        single -= {rows[key] for key in assertions.related_names(self.connection, rows, MOST_JOINED)}
         start_texts = []
         for (title, text, *_), records, own_set, phrase_offsets in zip(given, named, own_rows, titles, strict=True):
             begins = sentence_starts(text)
@@ -294,7 +294,7 @@ class Names:
     def _load_joined(self, members: Mapping[int, Sequence[NameRow]]) -> dict[int, list[NameRow]]:
         """Return the names of other entities that asserted relations join to each entity, by the row of its head."""
         keys = [name.key for group in members.values() for name in group]
-        joined = assertions.joined(self.connection, keys, MOST_JOINED)
+        joined = assertions.related_names(self.connection, keys, MOST_JOINED)
         if not joined:
             return {}
         name_rows = names.known(self.connection, {key for group in joined.values() for key in group})
@@ -361,12 +361,12 @@ def title_phrases(texts: Sequence[str]) -> list[dict[str, int]]:
     phrases = compiled.title_phrases(list(texts), _SMALL_WORDS, LONGEST_TITLE, MOST_SMALL, LONGEST_KEY)
     for text, offsets in zip(texts, phrases, strict=True):
         if not text.isascii():
-            for begin, _, key in unspaced_spans(text):
+            for begin, _, key in chinese_spans(text):
                 offsets.setdefault(key, begin)
     return phrases
 
 
-def unspaced_spans(text: str) -> Iterator[tuple[int, int, str]]:
+def chinese_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, key) of the spans of Chinese characters that may be names, in order of start.
 
     A span has 2 to LONGEST_UNSPACED characters. Spans overlap.

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from monograph import telemetry
-from monograph.dates.relative import TIMES, times_asked, yearless_days_in
+from monograph.dates.relative import TIMES, days_without_year, requested_periods
 from monograph.dates.span import days_in
 from monograph.derive.extract.function_words import ASKING_WORDS, FUNCTION_WORDS, language_of
-from monograph.graph.names import key_of, spaced
+from monograph.graph.names import key_of, split_joined_words
 from monograph.graph.text import word_hash
 from monograph.regex import regex
-from monograph.search.names import unspaced_spans
+from monograph.search.names import chinese_spans
 from monograph.search.words import count
 from monograph.store.words.terms import words_of
 
@@ -215,7 +215,7 @@ def _find_unspaced(reader: Reader, text: str, excluded: Sequence[NameRow]) -> li
 
     A name of two characters is returned only if a document is about it.
     """
-    spans = list(unspaced_spans(text))
+    spans = list(chinese_spans(text))
     by_key = reader.names.known({key for *_, key in spans})
     subject_rows = reader.names.subjects_among([row.row for row in by_key.values()])
     excluded_rows = {row.row for row in excluded}
@@ -235,11 +235,11 @@ def _find_other_forms(reader: Reader, text: str, tokens: list[_Token], excluded:
     Other forms are: a day in another format or without its year, a person's name written as one word, and a first name
     that only one person has.
     """
-    written = [parts for token in tokens if (parts := spaced(token.written)) != token.written]
+    written = [parts for token in tokens if (parts := split_joined_words(token.written)) != token.written]
     yearless: list[NameRow] = []
     if any(map(str.isdecimal, text)):  # A text without a digit names no day.
         written += days_in(text)
-        for month, day in yearless_days_in(text):
+        for month, day in days_without_year(text):
             of_years = reader.names.known([f"{year} {month:02} {day:02}" for year in YEARS])
             yearless += of_years.values() if len(of_years) <= MOST_YEARS else ()
     # A capitalised word between uncapitalised ones may be a first name.
@@ -267,4 +267,4 @@ def times_of(reader: Reader, query: Query) -> tuple[TimeSpan, ...]:
     if query.reranker is not None or TIMES.search(text) is None:
         return ()
     newest = reader.newest()
-    return () if newest is None else times_asked(text, datetime.fromtimestamp(newest, UTC).date())
+    return () if newest is None else requested_periods(text, datetime.fromtimestamp(newest, UTC).date())

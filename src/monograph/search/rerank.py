@@ -48,7 +48,7 @@ class RerankedHead:
     rows: Sequence[int] = ()
     ranking: Ranking = field(default_factory=lambda: Ranking(_NAME, (), ()))
 
-    def handed_on(self, worth: Mapping[int, float]) -> dict[int, float]:
+    def reassign_values(self, worth: Mapping[int, float]) -> dict[int, float]:
         """Return the values of the reordered chunks, by row: the highest value goes to the first chunk, and so on.
 
         ``worth`` has the values of the chunks before they were reordered, by row.
@@ -108,7 +108,7 @@ def read(title: str, text: str) -> str:
     return f"{title}\n{text}" if title and not text.startswith(title) else text
 
 
-def lifted(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
+def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> list[Hit]:
     """Return at most k hits, after moving those from a requested period up by PLACES.
 
     A hit is from a period if its date overlaps one of ``times``. A date that was only taken from the file's time does

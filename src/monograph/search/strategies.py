@@ -70,7 +70,7 @@ class Auto(BuiltInMode):
             hits = _search_hybrid(reader, wide, counts=question.counts)
             if not reader.has_graph():
                 hits = [replace(hit, note=NOT_MADE) for hit in hits]
-        return rerank.lifted(hits, times, query.k) if times else hits
+        return rerank.move_up_requested(hits, times, query.k) if times else hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,10 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
         _, rankings = words.pool(reader, query, counts, pool, vector)
         matches = words.matches(reader, query, counts, pool)
         if alpha == 0:
-            unfound, scores = 0.0, fusion.lifted(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches)
+            unfound, scores = (
+                0.0,
+                fusion.add_lifts(dict(zip(rankings[0].rows, rankings[0].scores, strict=True)), matches),
+            )
         else:
             weights = fusion.WEIGHTS if alpha is None else {"lexical": 1 - alpha, "dense": alpha}
             scores, unfound = fusion.fuse(rankings, matches, weights)

@@ -148,7 +148,7 @@ class Head:
     logarithms: Sequence[float]
     after: Sequence[int]
 
-    def by_chance(self) -> list[tuple[int, float]]:
+    def by_probability(self) -> list[tuple[int, float]]:
         """Return (chunk, logarithm of its probability) pairs of ``chunks``, the most probable first."""
         return sorted(zip(self.chunks, self.logarithms, strict=True), key=itemgetter(1), reverse=True)
 
@@ -160,9 +160,9 @@ class Head:
         """
         if not first.rows:
             return self
-        values = dict(self.by_chance())
+        values = dict(self.by_probability())
         chunks = dict.fromkeys([*first.rows, *values])
-        values |= first.handed_on(values)
+        values |= first.reassign_values(values)
         return Head(list(chunks), [values[chunk] for chunk in chunks], self.after)
 
 

@@ -48,7 +48,7 @@ _CODE = regex(rf"\w+(?:{_JOINED}\w+)*")
 _YEARS = regex(r"\d{4}[-/]\d{4}")
 
 
-def common_above(total: int) -> float:
+def common_word_limit(total: int) -> float:
     """Return the largest number of chunks in which a word may be without being common.
 
     ``total`` is the number of chunks in the corpus.
@@ -79,7 +79,7 @@ def pool(
     """
     words = list(dict.fromkeys(terms.words_of(query.text)))
     # A single character of a script without spaces matches all pairs that begin with it; only the pairs have counts.
-    chunk_counts, most = counts.chunks, common_above(counts.total)
+    chunk_counts, most = counts.chunks, common_word_limit(counts.total)
     frequencies = {
         word: chunk_counts.get(word, 0) for word in words if 0 < chunk_counts.get(word, len(word) == 1) <= most
     }
@@ -95,7 +95,7 @@ def pool(
     return candidates, rankings
 
 
-def word_for_word(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
+def exact_matches(reader: Reader, retriever: str, counts: Counts, wanted: Sequence[str], k: int) -> Ranking:
     """Return the ranking of the chunks that contain codes or phrases word for word (RAGdb, Sec. 4.2, corrected).
 
     The paper raises the score of a text that contains the whole query as a substring. A text hardly ever contains a
@@ -122,8 +122,8 @@ def matches(reader: Reader, query: Query, counts: Counts, k: int) -> list[Rankin
     if not counts.held:
         return []
     return [
-        word_for_word(reader, "exact", counts, codes(query.text), k),
-        word_for_word(reader, "phrase", counts, phrases(query.text), k),
+        exact_matches(reader, "exact", counts, codes(query.text), k),
+        exact_matches(reader, "phrase", counts, phrases(query.text), k),
     ]
 
 
@@ -178,14 +178,14 @@ def search_tfidf(reader: Reader, query: Query, alpha: float, beta: float) -> lis
     """Return hits by RAGdb's hybrid score (Sec. 4): ``alpha`` * cosine + ``beta`` * word-for-word match.
 
     The cosine is that of sublinear TF-IDF vectors of unit length, with tf = 1 + ln f and idf = ln(N / (1 + df)) + 1.
-    The match is 1 for a text that contains the whole query, else the score of :func:`word_for_word` for codes.
+    The match is 1 for a text that contains the whole query, else the score of :func:`exact_matches` for codes.
     The paper's code stores the vectors, which become wrong as soon as one document changes N or df. Here only the
     counts of the index are stored, and idf is computed when a query is searched for.
     """
     counts = count(reader, query)
     k = rerank.most(query)
     most = max(TFIDF_CANDIDATES, 4 * k)
-    exact = word_for_word(reader, "exact", counts, codes(query.text), most)
+    exact = exact_matches(reader, "exact", counts, codes(query.text), most)
     lifted = dict(zip(exact.rows, exact.scores, strict=True))
     lifted.update((row, 1.0) for row in substring(reader, query.text, most, query.filter).rows)
     _, (lexical,) = pool(reader, query, counts, most)

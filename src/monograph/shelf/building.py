@@ -24,12 +24,12 @@ from monograph.shelf import catalogue
 from monograph.shelf.making import Recipe, Work, make, require_fit
 from monograph.shelf.manifest import DAY, MOST_SHARDS, Forgotten, Manifest, Pair, latest, publish, version_of
 from monograph.shelf.manifest import forget as forget_objects
-from monograph.shelf.storage import ShelfPlace, place_at
+from monograph.shelf.storage import ShelfPlace, shelf_place
 from monograph.store import catalogue as stored
 from monograph.store.documents import sources
 from monograph.store.file.database import Connection, Database
 from monograph.sync.plan import make_plan
-from monograph.values import Change, Document, OnProgress, Progress, Report, arguments, together
+from monograph.values import Change, Document, OnProgress, Progress, Report, arguments, combine_reports
 from monograph.write.batch import document_hash
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def build(  # noqa: PLR0913 - each is a choice of its own
             "a build needs documents or sources, and not both",
             "in Python: give documents, or files and folders as sources=",
         )
-    place = place_at(url, home, create=True)
+    place = shelf_place(url, home, create=True)
     before = latest(place.objects)
     pairs = [] if before is None or replace_all else before.pairs
     with catalogue.open_contents(place, pairs) as contents:
@@ -166,7 +166,7 @@ def remove(
     called. ``ids`` are the ids, uris or paths. The other parameters, and errors, are as for :func:`build`. Raises
     NotFound, and removes no document, if there is no shelf at the address, or a name matches no document.
     """
-    place = place_at(url, home)
+    place = shelf_place(url, home)
     before = version_of(place)
     with catalogue.open_contents(place, before.pairs) as contents:
         recipe = Recipe(place.objects.address, place.building, catalogue.origin(contents[0]), trusted=trusted)
@@ -189,7 +189,7 @@ def forget(url: str | os.PathLike[str], *, home: str | os.PathLike[str] | None =
     keeps the objects that it has fetched until this function is called there. Raises as
     :meth:`monograph.shelf.Shelf.open`.
     """
-    place = place_at(url, home)
+    place = shelf_place(url, home)
     forgotten = forget_objects(place.objects)
     if forgotten.kept is not None:
         place.keep(forgotten.kept.objects)
@@ -379,7 +379,7 @@ class _Draft:
             self._reports.append(report)
             if progress is not None:
                 progress(Progress("build", done, len(works), "shards"))
-        report = together([Report(same=self._same_count), *self._reports])
+        report = combine_reports([Report(same=self._same_count), *self._reports])
         new_pairs = [pair for _, pair in sorted(pairs.items()) if pair is not None]
         if before is not None and new_pairs == before.pairs:
             return report

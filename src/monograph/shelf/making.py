@@ -28,7 +28,7 @@ from monograph.store.documents import sources
 from monograph.store.file import replacing
 from monograph.store.file.database import Database
 from monograph.store.graph import assertions, names
-from monograph.values import Plan, Report, together
+from monograph.values import Plan, Report, combine_reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def make(recipe: Recipe, work: Work) -> Made:
         with Monograph.open(
             path, embedder=embedder, extractor=extractor, settings=recipe.built, trusted=recipe.trusted
         ) as archive:
-            report = together(list(_fill(archive, recipe.limits, work)))
+            report = combine_reports(list(_fill(archive, recipe.limits, work)))
             with archive._file.database.read() as connection:
                 is_same = work.known == stored.documents_digest(connection)
             if not is_same:

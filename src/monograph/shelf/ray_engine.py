@@ -19,7 +19,7 @@ from monograph.library.opened import OpenOptions, WholeFile
 from monograph.shelf.making import Made, Recipe, Work, make
 from monograph.shelf.manifest import Manifest
 from monograph.shelf.shard import Call, ShardReader
-from monograph.shelf.storage import ObjectName, ShelfPlace, place_at
+from monograph.shelf.storage import ObjectName, ShelfPlace, shelf_place
 from monograph.values import Document, arguments
 
 P = ParamSpec("P")
@@ -181,7 +181,7 @@ class ShardActor:
             try:
                 with self._lock:
                     if shard not in self._open:
-                        path = place_at(self._address, self._home.expanduser()).file_of(self._names[shard])
+                        path = shelf_place(self._address, self._home.expanduser()).file_of(self._names[shard])
                         self._open[shard] = WholeFile.open(replace(self._options, path=path))
             except MonographError as error:
                 raise ShardFailure(shard, error) from error

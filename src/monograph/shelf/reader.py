@@ -106,7 +106,7 @@ class ShelfReader:
 
     def _common_count(self) -> int:
         """Return the smallest number of chunks with which a word counts as common."""
-        return int(word_for_word.common_above(self.total())) + 1
+        return int(word_for_word.common_word_limit(self.total())) + 1
 
     def _fetch_counts(
         self, words: Collection[str], function_words: Collection[str], texts: Sequence[str], allowed: CompiledFilter

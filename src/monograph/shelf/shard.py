@@ -142,7 +142,7 @@ class ShardReader(GraphState):
         counts = terms.document_frequency(connection, {*words, *small}) if loaded is None else loaded.chunks
         matches = [dict(self.snapshot.holding(text, allowed)) for text in texts]
         named = [{row: (name, scores[row]) for row, name in self.ids(list(scores)).items()} for scores in matches]
-        return dict(counts), terms.having(connection, halves), named
+        return dict(counts), terms.count_chunks(connection, halves), named
 
     def document_frequency(self, words: Collection[str]) -> dict[str, int]:
         """Return the number of chunks that have each word."""
@@ -296,7 +296,7 @@ class ShardReader(GraphState):
     def named(self, rows: Sequence[int], keys: Sequence[str]) -> list[tuple[str, int]]:
         """Return (key of name, row of chunk) for each of these names that occurs in each of these chunks."""
         key = {row: key for key, row in names.rows(self.connection, keys).items()}
-        return [(key[name], chunk) for name, chunk in graphs.that_name(self.connection, rows, key)]
+        return [(key[name], chunk) for name, chunk in graphs.chunks_that_name(self.connection, rows, key)]
 
     def descriptions(self, rows: Sequence[int]) -> dict[int, list[str]]:
         """Return {row of chunk: descriptions that a model wrote of things in the chunk}."""

@@ -26,7 +26,7 @@ from monograph.shelf.manifest import Manifest, latest, version_of
 from monograph.shelf.pools import Rows
 from monograph.shelf.reader import MOST_WORDS, ShelfReader, WordCounts
 from monograph.shelf.shard import ShardReader
-from monograph.shelf.storage import ShelfPlace, place_at
+from monograph.shelf.storage import ShelfPlace, shelf_place
 from monograph.store.catalogue import load_totals
 from monograph.store.graph import names
 from monograph.values import Brief, Chunk, Document, Finding, Listed, ShelfStats, StoredChunk, arguments
@@ -141,7 +141,7 @@ class Shelf(Questions):
         ShelfUnreachable, ObjectMissing, ObjectDamaged
             If the shelf cannot be read, or this version does not exist.
         """
-        place = place_at(url, home)
+        place = shelf_place(url, home)
         options = OpenOptions(
             Path(), embedder=embedder, extractor=extractor, model=model, reranker=reranker,
             target_recall=target_recall, cache_bytes=cache_bytes, trusted=trusted,
@@ -302,7 +302,7 @@ class Shelf(Questions):
 
 
 def _reopen(url: str, home: Path, version: int, options: OpenOptions, engines: Engines) -> Shelf:
-    place = place_at(url, home)
+    place = shelf_place(url, home)
     return Shelf(place, version_of(place, version), options, engines)
 
 

@@ -402,7 +402,7 @@ def writing(path: Path) -> Iterator[None]:
         ) from error
 
 
-def place_at(
+def shelf_place(
     url: str | os.PathLike[str], home: str | os.PathLike[str] | None = None, *, create: bool = False
 ) -> ShelfPlace:
     """Return the place of a shelf, and create the shelf's folder on this machine.

@@ -192,7 +192,7 @@ def count(connection: Connection, layer: int) -> int:
     return integer(connection, "SELECT count(*) FROM nodes WHERE layer = ?", layer)
 
 
-def above(connection: Connection, layer: int) -> list[int]:
+def nodes_above(connection: Connection, layer: int) -> list[int]:
     """Return the rows of the nodes of all layers above the given one."""
     return column(connection, "SELECT node FROM nodes WHERE layer > ?", layer)
 
@@ -294,9 +294,9 @@ def of_vectors(
     return {row: by_memo.get(row, []) for row in memos}
 
 
-def barred(connection: Connection, allowed: CompiledFilter) -> set[int]:
+def disallowed_summaries(connection: Connection, allowed: CompiledFilter) -> set[int]:
     """Return the rows of the summaries that stand for any chunk that the filter does not allow."""
-    return set(column(connection, filters.barred(allowed), *allowed.parameters))
+    return set(column(connection, filters.disallowed_summaries(allowed), *allowed.parameters))
 
 
 def vectors_of(connection: Connection, nodes: Sequence[int]) -> dict[int, int]:
@@ -326,7 +326,7 @@ def ancestors(connection: Connection, chunks: Sequence[int]) -> dict[int, list[i
     return group(connection.execute(query, (json.dumps(list(chunks)),)).fetchall())
 
 
-def from_the_top(connection: Connection, most: int) -> list[int]:
+def highest_summaries(connection: Connection, most: int) -> list[int]:
     """Return the rows of at most ``most`` summaries, the highest layer first.
 
     Each layer is in order of rank and key.

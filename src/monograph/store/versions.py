@@ -112,12 +112,12 @@ def ended_by(connection: Connection, second: int) -> list[int]:
     return _select_numbers(connection, "valid_until <= ?", second)
 
 
-def standing_at(connection: Connection, second: int) -> list[int]:
+def valid_at(connection: Connection, second: int) -> list[int]:
     """Return the rows of the previous versions that were valid at the end of ``second``, oldest first."""
     return _select_numbers(connection, _VALID_AT, second)
 
 
-def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
+def incomplete_at(connection: Connection, second: int, *, graph: bool) -> list[int]:
     """Return the rows of the incomplete previous versions among those valid at the end of ``second``, oldest first.
 
     A version is incomplete if one of its chunks has no vector or, with ``graph``, no extraction.
@@ -127,7 +127,7 @@ def lacking(connection: Connection, second: int, *, graph: bool) -> list[int]:
     return _select_numbers(connection, f"{_VALID_AT} AND {is_incomplete}", second)
 
 
-def below(connection: Connection, root: str) -> dict[int, str]:
+def versions_under(connection: Connection, root: str) -> dict[int, str]:
     """Return the previous versions whose uri is a root or is below a root: {version row: document id}.
 
     ``root`` is the uri of the root.

@@ -65,7 +65,7 @@ class Rules:
             ) from error
         return Rules((*self.levels, (folder, spec)))
 
-    def pass_over(self, path: str, name: str, *, is_folder: bool) -> bool:
+    def is_ignored(self, path: str, name: str, *, is_folder: bool) -> bool:
         """Return whether a file or folder is ignored. ``name`` is the last part of ``path``.
 
         If several ignore files have a pattern that matches, the innermost of them decides.
@@ -88,7 +88,7 @@ def rules_below(root: Path, path: Path, extend: Callable[[Rules, str], Rules] = 
     for name in path.relative_to(root).parts:
         rules = extend(rules, str(folder))
         folder = folder / name
-        if rules.pass_over(str(folder), name, is_folder=folder != path or path.is_dir()):
+        if rules.is_ignored(str(folder), name, is_folder=folder != path or path.is_dir()):
             return None
     return rules
 

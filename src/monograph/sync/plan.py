@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from monograph import telemetry
 from monograph.errors import SourceError, SourceMissing
-from monograph.read.file import leads_out, sha256_of
+from monograph.read.file import path_outside, sha256_of
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.read.source import is_installed
 from monograph.store.documents import sources
@@ -99,7 +99,7 @@ def plan_paths(database: Database, folder: Path, paths: Sequence[Path]) -> Plan:
             draft.problems.append(Problem(seen.uri(text), f"cannot be read: {error.strerror}", "check its permissions"))
             continue
         else:
-            if not walk.leads_out(str(path)):
+            if not walk.leads_outside(str(path)):
                 is_folder = stat.S_ISDIR(state.st_mode)
                 seen.files.extend(walk.below(path, rules) if is_folder else [(text, state.st_size, state.st_mtime_ns)])
         draft.include(seen)
@@ -290,7 +290,7 @@ class _FolderWalk:
             state = root.stat()
         except OSError as error:
             raise SourceMissing(f"{root} cannot be read: {error.strerror}", "check the path") from error
-        if self.leads_out(str(root)):
+        if self.leads_outside(str(root)):
             return []
         if not stat.S_ISDIR(state.st_mode):
             return [(path_to_text(root), state.st_size, state.st_mtime_ns)]
@@ -318,12 +318,12 @@ class _FolderWalk:
                 entry = entries[name]
                 try:
                     is_folder = entry.is_dir()
-                    if rules.pass_over(entry.path, name, is_folder=is_folder):
+                    if rules.is_ignored(entry.path, name, is_folder=is_folder):
                         continue
                     if is_folder:
                         folders.extend(self._enter(entry))
                     elif entry.is_file():
-                        if not (entry.is_symlink() and self.leads_out(entry.path)):
+                        if not (entry.is_symlink() and self.leads_outside(entry.path)):
                             state = entry.stat()
                             yield path_to_text(entry.path), state.st_size, state.st_mtime_ns
                     elif entry.is_symlink() and not os.path.exists(entry.path):  # noqa: PTH110
@@ -333,9 +333,9 @@ class _FolderWalk:
                     self._report_unseen(entry.path, error)
             waiting.extend((subfolder, rules) for subfolder in reversed(folders))
 
-    def leads_out(self, path: str) -> bool:
+    def leads_outside(self, path: str) -> bool:
         """Return whether a path leads out of the root through a link that is not followed. If so, add it to ``out``."""
-        real = None if self.root.follow_links else leads_out(path, self.home)
+        real = None if self.root.follow_links else path_outside(path, self.home)
         if real is not None:
             self.out.append((path_to_text(path), path_to_text(real)))
         return real is not None
@@ -354,7 +354,7 @@ class _FolderWalk:
 
     def _enter(self, entry: os.DirEntry[str]) -> list[str]:
         """Return a folder's path in a list of one; an empty list if it was entered before or leads out of the root."""
-        if entry.is_symlink() and self.leads_out(entry.path):
+        if entry.is_symlink() and self.leads_outside(entry.path):
             return []
         state = entry.stat()
         identity = (state.st_dev, state.st_ino)

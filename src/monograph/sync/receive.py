@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from monograph.errors import InputError, NameTaken, SourceTooLarge, SourceUnreadable, StorageFull
-from monograph.read.file import leads_out
+from monograph.read.file import path_outside
 from monograph.read.paths import path_to_text, text_to_path
 from monograph.sync.ignore import rules_below
 from monograph.values import Root, arguments
@@ -153,6 +153,6 @@ def _resolve_folder(root: Root, below: str) -> Path:
     path = root_path.joinpath(*parts)
     if not path.is_dir():
         raise InputError(f"{path_to_text(path)} is not a folder", "create it, or choose another")
-    if not root.follow_links and leads_out(str(path), os.path.realpath(root_path)) is not None:
+    if not root.follow_links and path_outside(str(path), os.path.realpath(root_path)) is not None:
         raise InputError(f"{path_to_text(path)} leads out of {root.name}", "choose a folder inside it")
     return path

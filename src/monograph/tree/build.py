@@ -25,7 +25,7 @@ from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.leaves import KEY_BYTES, placed, update_leaves
+from monograph.tree.leaves import KEY_BYTES, leaf_places, update_leaves
 from monograph.tree.segment import Bounds, NodeList, NodeOrder, Segment, TreeNode, segments
 from monograph.values import Float32, content_hash
 
@@ -161,14 +161,14 @@ class _DraftOrder:
         return list(islice(merge(stored, added), most))
 
 
-def lay_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
+def place_all_leaves(connection: Connection, draft: TreeDraft, planes: Planes, leaves: Sequence[store.Leaf]) -> None:
     """Put all chunks into the lowest layer of a draft, in the order that new planes give them.
 
     ``leaves`` has the data of the chunks. Chunks without a vector of the planes' dimension are left out.
     """
     draft.planes = planes
     by_chunk = {leaf.chunk: leaf for leaf in leaves}
-    for number, place in enumerate(placed(connection, planes, leaves), start=1):
+    for number, place in enumerate(leaf_places(connection, planes, leaves), start=1):
         leaf = by_chunk[place.chunk]
         summary = MadeSummary(SegmentToSummarize((), place.key), leaf.text, MemoPlace(0), MemoPlace(leaf.memo))
         draft.fresh[0].append(_DraftNode(TreeNode(place.rank, place.key, -number), summary, place.chunk))
@@ -335,7 +335,7 @@ def store_draft(connection: Connection, draft: TreeDraft) -> None:
     rows = {} if draft.planes is None else _replace_leaves(connection, draft, draft.planes)
     removed = [row for layer in draft.gone for row in layer]
     if draft.top is not None:
-        removed += store.above(connection, draft.top)
+        removed += store.nodes_above(connection, draft.top)
     store.remove(connection, list(dict.fromkeys(removed)))
     for layer, draft_nodes in enumerate(draft.fresh[1:], start=1):
         for draft_node in draft_nodes:

@@ -52,7 +52,7 @@ def update_leaves(connection: Connection) -> None:
     added: list[tuple[int, bytes, int]] = []
     for first in range(0, len(stale_rows), LEAVES_AT_ONCE):
         batch = stale_rows[first : first + LEAVES_AT_ONCE]
-        expected = {leaf.chunk: leaf for leaf in placed(connection, planes, store.leaves(connection, batch))}
+        expected = {leaf.chunk: leaf for leaf in leaf_places(connection, planes, store.leaves(connection, batch))}
         stored = store.of_chunks(connection, batch)
         same = {
             chunk
@@ -64,7 +64,7 @@ def update_leaves(connection: Connection) -> None:
     store.replace_leaves(connection, removed, added)
 
 
-def placed(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
+def leaf_places(connection: Connection, planes: Planes, found: Sequence[store.Leaf]) -> list[LeafPlace]:
     """Return the place of each chunk in the lowest layer.
 
     ``found`` has the data of the chunks from which their nodes are computed. Chunks without a vector of the planes'

@@ -14,7 +14,7 @@ from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors as stored_vectors
 from monograph.tree.build import TreeRecipe, node_texts
 from monograph.tree.hash import Planes, full_rank, ranks
-from monograph.tree.leaves import placed
+from monograph.tree.leaves import leaf_places
 from monograph.tree.segment import NodeList, TreeNode, segments
 
 _AT_ONCE = 4_096
@@ -35,7 +35,7 @@ def faults(
     """
     body = store.planes(connection)
     if body is None:
-        if store.count(connection, 0) or store.above(connection, 0):
+        if store.count(connection, 0) or store.nodes_above(connection, 0):
             yield "the tree has nodes but no planes"
         return
     try:
@@ -62,7 +62,7 @@ def _count_misplaced(connection: Connection, planes: Planes, passed_over: Collec
     rows = [row for row in rows if row not in passed_over]
     for first in range(0, len(rows), _AT_ONCE):
         batch = rows[first : first + _AT_ONCE]
-        leaves = placed(connection, planes, store.leaves(connection, batch))
+        leaves = leaf_places(connection, planes, store.leaves(connection, batch))
         expected = {leaf.chunk: (leaf.rank, leaf.key) for leaf in leaves}
         wrong += sum(row not in stored or (stored[row].rank, stored[row].key) != expected.get(row) for row in batch)
     return wrong
@@ -73,7 +73,7 @@ def _count_wrong_summaries(
 ) -> Counter[str]:
     """Return the number of summaries with each fault, by the text of the fault."""
     wrong: Counter[str] = Counter()
-    nodes = store.above(connection, 0)
+    nodes = store.nodes_above(connection, 0)
     for first in range(0, len(nodes), _AT_ONCE):
         batch = store.load(connection, nodes[first : first + _AT_ONCE])
         children_of = store.children(connection, list(batch))

@@ -11,7 +11,7 @@ from monograph.lazy import lazy_names
 _MODULES = {
     "monograph.values.answer": (
         "ABSTENTION Answer BestSentence Citation Context Effort Hit Listed Message Origin ReducedHit Span StoredChunk"
-        " Timings Turn joined rendered"
+        " Timings Turn join_spans rendered"
     ),
     "monograph.values.arguments": "DEFAULT_CUT PassageOrder",
     "monograph.values.arrays": "Float32 Float64",
@@ -27,7 +27,7 @@ _MODULES = {
     "monograph.values.tree": "OutlineNode Quote Source Summary SummaryText",
     "monograph.values.work": (
         "Box Boxes Change ChangeKind Cost Exported Move OnProgress Original OriginalState Plan Problem Progress"
-        " Report Root SyncedSource WatchEvent WatchEventKind together"
+        " Report Root SyncedSource WatchEvent WatchEventKind combine_reports"
     ),
 }
 __all__ = [name for names in _MODULES.values() for name in names.split()]

@@ -33,7 +33,7 @@ class Span:
     text: str
 
 
-def joined(spans: Sequence[Span]) -> str:
+def join_spans(spans: Sequence[Span]) -> str:
     """Return the texts of spans in their order, joined by the mark for omitted text."""
     return GAP.join(span.text for span in spans)
 
@@ -54,7 +54,7 @@ class ReducedHit:
     @property
     def text(self) -> str:
         """Text of the kept sentences; for a summary, its whole text."""
-        return joined(self.spans) if self.hit.summary is None else self.hit.text
+        return join_spans(self.spans) if self.hit.summary is None else self.hit.text
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ class Report:
     described: int = 0
 
 
-def together(reports: Sequence[Report]) -> Report:
+def combine_reports(reports: Sequence[Report]) -> Report:
     """Combine several reports into one: numbers are added, tuples are concatenated."""
     totals: dict[str, Any] = {}
     for field in fields(Report):

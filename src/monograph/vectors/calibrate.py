@@ -61,7 +61,7 @@ def measure(connection: Connection, space: Space, centroids: Centroids, count: i
     if count < MANY:
         return Calibration(count)
     design = space.design
-    placed = store.placed(connection, space.number)
+    placed = store.searchable_memos(connection, space.number)
     sampled = placed[:: max(1, len(placed) // _QUERIES)]
     memos, vectors = stored_vectors.load(connection, sampled, space.dimension)
     queries = prepare_many(vectors, space.dimension)
@@ -117,7 +117,7 @@ def _trace_graphs(
         search.probe(cluster, walks=True)
         ranks = search.loads[-1]
         changed = not truth_ranks or bool(ranks) or before != (search.pool.filled, search.pool.scores[-1:].tolist())
-        truth_ranks.append(recalls.stands(search.pool.ids, truth) if changed else truth_ranks[-1])
+        truth_ranks.append(recalls.positions_of(search.pool.ids, truth) if changed else truth_ranks[-1])
         for flags, k in zip(useful, recalls.ks, strict=True):
             flags.append(bool(ranks) and ranks[0] < k)
     return list(map(Trace, useful, recalls.of(truth_ranks)))
@@ -148,7 +148,7 @@ def _trace_codes(
     truth_ranks = []
     for end in ends:
         run_until(course, end)
-        truth_ranks.append(recalls.stands(pool.ids, truth))
+        truth_ranks.append(recalls.positions_of(pool.ids, truth))
     indexes = np.maximum(np.searchsorted(ends, np.arange(1, ends[-1] + 1), side="right") - 1, 0).tolist()
     return [
         Trace(useful[k][: ends[-1]], [values[index] for index in indexes])
@@ -200,7 +200,7 @@ class Recalls:
         """The largest number of kept results of any k."""
         self._ranks = np.full(rows, _FAR, dtype=np.int32)
 
-    def stands(self, ids: Int64, truth: Int64) -> Int32:
+    def positions_of(self, ids: Int64, truth: Int64) -> Int32:
         """Return the position of each id of ``truth``, int64 (m,), in ``ids``, int64 (n,), as int32 (m,).
 
         The position of an id that is not in ``ids`` is _FAR.
@@ -210,7 +210,7 @@ class Recalls:
         self._ranks[ids] = _FAR
         return ranks
 
-    def of(self, stands: Sequence[Int32]) -> list[list[float]]:
-        """Return, for each k, the recalls@k: one for each array of positions that :meth:`stands` returned."""
-        ranks = np.stack(stands)
+    def of(self, positions: Sequence[Int32]) -> list[list[float]]:
+        """Return, for each k, the recalls@k: one for each array of positions that :meth:`positions_of` returned."""
+        ranks = np.stack(positions)
         return [((ranks[:, :k] < room).sum(axis=1) / ranks[:, :k].shape[1]).tolist() for k, room in self._kept]

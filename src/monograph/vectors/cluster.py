@@ -92,7 +92,7 @@ class Entries:
         return (self.codes.astype(np.float32) - np.float32(128)) * self.scales[:, None]
 
 
-def joined(parts: Sequence[Entries]) -> Entries:
+def join_entries(parts: Sequence[Entries]) -> Entries:
     """Return the entries of several parts of one cluster, joined in order.
 
     Raises DamagedBytes if the parts have 2-bit codes with different centres.
@@ -167,7 +167,7 @@ def unpack(*bodies: bytes) -> Entries:
     start = bodies[0][:_START]
     kind, n, dimension = struct.unpack_from("<3I", start, 4)
     if len(bodies) == 1 or kind != BYTES or any(body[:_START] != start for body in bodies):
-        return joined([_unpack(body) for body in bodies])
+        return join_entries([_unpack(body) for body in bodies])
     parts = [("head", "V", HEADER), ("ids", _ID, n), ("scales", _REAL, n), ("codes", "u1", (n, dimension))]
     rows = np.frombuffer(b"".join(bodies), np.dtype(parts))
     return Entries(rows["ids"].reshape(-1), rows["scales"].reshape(-1), rows["codes"].reshape(-1, dimension))
@@ -219,7 +219,7 @@ class RowStream(Protocol):
         ...
 
 
-def strike(body: RowStream, ids: Int64) -> None:
+def mark_deleted(body: RowStream, ids: Int64) -> None:
     """Mark entries of a row as deleted, in place. Only the head of the row is read and written, not the codes.
 
     ``body`` is the row, ``ids`` are int64 (m,), those of the entries to delete. Ids that are not in the row are

@@ -53,7 +53,7 @@ class Search:
         return self.pool.filled >= self.query.k and self.how.stop.after(self.loads)
 
     @property
-    def certain_count(self) -> int:
+    def certain_results(self) -> int:
         """Number of kept results that are certain to be the best.
 
         With ``ties``, and if no more results can be kept, results that tie with the last one may be missing. So only
@@ -69,7 +69,7 @@ class Search:
 
         With ``rerank``, they are ranked by their stored vectors. ``stopped`` says why the search ended.
         """
-        certain = self.certain_count if self.certain_count >= self.query.k else self.pool.filled
+        certain = self.certain_results if self.certain_results >= self.query.k else self.pool.filled
         items, scores, read = self.pool.ids[:certain], self.pool.scores[:certain], None
         if self.query.rerank:
             memos = items.tolist()

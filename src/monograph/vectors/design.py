@@ -85,7 +85,7 @@ class Design:
         return (0,) if self.has_graphs else (1, 2, 4, 8, 16)
 
     @property
-    def usual_entries(self) -> int:
+    def mean_entries(self) -> int:
         """Average number of entries of a cluster.
 
         It is ``cluster_size``, times the number of clusters that contain each vector.

@@ -20,9 +20,9 @@ from monograph.vectors.cluster import (
     among,
     encode,
     encode_about,
-    joined,
+    join_entries,
+    mark_deleted,
     pack,
-    strike,
     unpack,
 )
 from monograph.vectors.design import Design, Space
@@ -57,7 +57,7 @@ class Items:
         memos = np.unique(np.concatenate([part.ids for part in entries]))
         coded = encode(memos[:0], np.empty((0, space.dimension), dtype=np.float32))
         if space.design.has_graphs:
-            coded = joined(entries)
+            coded = join_entries(entries)
         elif len(bodies := store.load_codes(connection, space.number, memos.tolist())) == len(memos) > 0:
             coded = unpack(*bodies)
         coded = coded.take(np.unique(coded.ids, return_index=True)[1])
@@ -105,7 +105,7 @@ class ClusterEdit:
         self._recent_changed = True
         self._added_count += len(entries)
 
-    def strike(self, memos: Int64) -> None:
+    def mark_deleted(self, memos: Int64) -> None:
         """Delete the entries with the given memo rows, int64 (n,). All of them must be in the cluster."""
         self._removed_count += len(memos)
         remaining = set(memos.tolist())
@@ -126,7 +126,7 @@ class ClusterEdit:
         parts = [part for part in self._recent if len(part)]
         if base is not None:
             parts.insert(0, base.take(~self._mask_deleted(base)))
-        return joined(parts) if parts else None
+        return join_entries(parts) if parts else None
 
     @property
     def _deleted_ids(self) -> Int64:
@@ -152,9 +152,11 @@ class ClusterEdit:
             return
         if self._deleted:
             with store.open_folded(self._connection, self._cluster) as body:
-                strike(body, self._deleted_ids)
+                mark_deleted(body, self._deleted_ids)
         if self._recent_changed:
-            store.put_part(self._connection, self._cluster, RECENT, pack(joined(self._recent)) if recent else None)
+            store.put_part(
+                self._connection, self._cluster, RECENT, pack(join_entries(self._recent)) if recent else None
+            )
         store.resize(self._connection, self._cluster, ClusterSize(self.size, dead))
 
     def _fold(self) -> None:

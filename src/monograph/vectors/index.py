@@ -105,7 +105,7 @@ class EcoVectorIndex:
             effort = self._effort(state, query)
             search = (GraphSearch if state.space.design.has_graphs else CodeSearch)(query, effort, prepared)
             is_enough = search.run(connection, self._memory, state)
-            if not is_enough and search.certain_count < min(query.k, search.pool.filled):
+            if not is_enough and search.certain_results < min(query.k, search.pool.filled):
                 # Codes cannot separate the best from results that were dropped: compare vectors.
                 memos = self._memory.memos(connection, query.allowed)
                 return compare_all(connection, memos, prepared, query, search.loaded)
@@ -192,7 +192,7 @@ class EcoVectorIndex:
         state = self._must(connection)
         with _translate_damage(connection):
             if not len(state.centroids):
-                store.unplace(connection, self.space, memos)
+                store.delete_placements(connection, self.space, memos)
                 store.touch(connection, self.space, structure=False)
                 return
             changes = _update(connection, state)
@@ -225,7 +225,7 @@ class EcoVectorIndex:
 
     def _build(self, connection: Connection, state: IndexState, memos: Int64, vectors: Float32) -> None:
         """Build the clusters of an index that has none, from its stored vectors and the new ones, and calibrate it."""
-        placed = store.placed(connection, self.space)
+        placed = store.searchable_memos(connection, self.space)
         if placed:
             memos, vectors = stored_vectors.load(connection, [*placed, *memos.tolist()], state.space.dimension)
             vectors = prepare_many(vectors, state.space.dimension)

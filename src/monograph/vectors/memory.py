@@ -186,7 +186,7 @@ class Memory:
         ``allowed`` is a bitmap; None allows all.
         """
         if allowed is None:
-            return store.placed(connection, self._space)
+            return store.searchable_memos(connection, self._space)
         byte_indexes = np.flatnonzero(allowed)  # Unpack only the bytes with an allowed row: there may be few.
         bit_indexes = np.flatnonzero(np.unpackbits(allowed[byte_indexes], bitorder="little"))
         rows = (byte_indexes[bit_indexes >> 3] * 8 + (bit_indexes & 7)).tolist()

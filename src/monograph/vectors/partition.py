@@ -125,7 +125,7 @@ def _score_batches(vectors: Float32, centroids: Float32) -> Iterator[tuple[slice
         yield part, products(vectors[part], centroids)
 
 
-def halve(vectors: Float32) -> npt.NDArray[np.bool_]:
+def split_in_two(vectors: Float32) -> npt.NDArray[np.bool_]:
     """Split 2 or more vectors into two groups, neither empty; return the mask of one group, bool (n,).
 
     The method is 2-means, started from the two ends of the direction of greatest variance. If one group has less than a

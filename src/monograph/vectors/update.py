@@ -145,8 +145,8 @@ class Update:
         rows, columns = np.nonzero(places[:, 1:])
         by_cluster = dict(_group_by_owner(places[rows, 0], places[rows, 1 + columns]))
         for cluster, removed in by_cluster.items():
-            self._edit(cluster).strike(removed)
-        store.unplace(self._connection, self._space.number, placed)
+            self._edit(cluster).mark_deleted(removed)
+        store.delete_placements(self._connection, self._space.number, placed)
         if not self._design.has_graphs:
             store.drop_codes(self._connection, self._space.number, placed)
         self._balance(by_cluster)
@@ -191,7 +191,7 @@ class Update:
 
         ``touched`` are the numbers of the clusters to begin with.
         """
-        average = self._design.usual_entries
+        average = self._design.mean_entries
         pending = list(touched)
         # Reassigned vectors may make another cluster too large: limit the number of rounds.
         for _ in range(8 * len(pending)):
@@ -212,10 +212,10 @@ class Update:
             return []
         items = Items.load(self._connection, self._space, [entries])
         distinct = {code.tobytes(): row for row, code in enumerate(items.coded.codes)}
-        if len(distinct) <= SPLIT_AT * self._design.usual_entries:
+        if len(distinct) <= SPLIT_AT * self._design.mean_entries:
             return []  # Many vectors are equal: a split would not separate them.
         vectors = items.vectors[np.fromiter(distinct.values(), dtype=np.int64)]
-        side = partition.halve(vectors)
+        side = partition.split_in_two(vectors)
         halves = [partition.mean(vectors[chosen]) for chosen in (~side, side)]
         return self._reform(cluster, np.stack(halves))
 
@@ -274,7 +274,7 @@ class Update:
         leaving = list(_group_by_owner(*_find_unshared(before, after, removed)))
         coming = list(_group_by_owner(*_find_unshared(after, before)))
         for cluster, rows in leaving:
-            self._edit(cluster).strike(items.coded.ids[rows])
+            self._edit(cluster).mark_deleted(items.coded.ids[rows])
         indexes = np.searchsorted(self._names, [cluster for cluster, _ in coming]).tolist()
         parts = zip(indexes, (rows for _, rows in coming), strict=True)
         for index, entries in items.entries(parts, self._vectors):

@@ -103,7 +103,7 @@ def _check_codes(connection: Connection, state: IndexState) -> Iterator[str]:
         if store.has_codes(connection, space):
             yield "there are 8-bit codes that the index does not use"
         return
-    placed = set(store.placed(connection, space))
+    placed = set(store.searchable_memos(connection, space))
     coded, damaged = set(), 0
     for memo, body in store.every_code(connection, space):
         coded.add(memo)

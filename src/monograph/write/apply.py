@@ -33,7 +33,7 @@ from monograph.write.batch import (
     changed,
     document_hash,
     prepare,
-    readings,
+    read_plan,
     with_keys,
 )
 from monograph.write.changes import NOTHING_SEEN, PreparedParcel, ReadState, Tally
@@ -132,7 +132,7 @@ def apply(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
         pictured = None
         if pipeline.describer is not None:
             pictured = describe.PictureReplacer(pipeline.database, pipeline.describer, limits, closing, tally)
-        parcels = readings(plan, limits, tally.problems, on_progress, pictured)
+        parcels = read_plan(plan, limits, tally.problems, on_progress, pictured)
         for batch, precomputed in _with_precomputed(pipeline, batches(parcels, BATCH_FILES), expected):
             tally.include(store(pipeline, batch, precomputed, strict=False))
     follow(pipeline, tally, on_progress)
@@ -241,7 +241,7 @@ def restore(pipeline: Pipeline, second: int) -> None:
     """
     database = pipeline.database
     with database.read() as connection:
-        previous = list(versions.load(connection, versions.standing_at(connection, second)))
+        previous = list(versions.load(connection, versions.valid_at(connection, second)))
     with write(database, pipeline.indexes) as connection:
         writer.remove_rows(connection, documents.begun_after(connection, second), None)
         sources.remove_empty(connection)
@@ -265,7 +265,7 @@ def derive_missing(pipeline: Pipeline, second: int) -> None:
     database = pipeline.database
     with database.read() as connection:
         graph = settings.has_graph(connection)
-        numbers = versions.lacking(connection, second, graph=graph)
+        numbers = versions.incomplete_at(connection, second, graph=graph)
         previous = list(versions.load(connection, numbers))
     if not previous:
         return

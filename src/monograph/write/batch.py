@@ -23,7 +23,7 @@ from monograph.read.pool import ReaderPool
 from monograph.read.source import problem_of
 from monograph.settings import Settings
 from monograph.store.documents import documents, sources
-from monograph.store.file.checksums import given_key
+from monograph.store.file.checksums import given_vector_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors.vectors import pack
 from monograph.values import Chunk, Document, Float32, OnProgress, Plan, Problem, Progress, content_hash
@@ -111,7 +111,7 @@ It is called with the uri of the file, the part, and a list of problems, to whic
 """
 
 
-def readings(
+def read_plan(
     plan: Plan,
     limits: Limits,
     problems: list[Problem],
@@ -252,7 +252,7 @@ def with_keys(
     given_vectors: dict[bytes, bytes] = {}
     for chunk, vector in zip(chunks, given, strict=True):
         if vector is not None:
-            keys.append(given_key(vector))
+            keys.append(given_vector_key(vector))
             given_vectors[keys[-1]] = vector
         elif isinstance(embedder, GivenVectors):
             raise InvalidDocument(

@@ -14,12 +14,12 @@ from monograph.store.check import content, derived, rules, structure, words
 from monograph.store.check.rules import GRAPH, CheckedRows, Rule
 from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
-from monograph.store.file.checksums import given_key
+from monograph.store.file.checksums import given_vector_key
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import UNDECODABLE
 from monograph.store.file.rows import is_marked
 from monograph.store.graph import graphs, names
-from monograph.store.graph.extractions import documents_lacking
+from monograph.store.graph.extractions import documents_without
 from monograph.store.vectors import clusters, vectors
 from monograph.tree import verify as verify_tree
 from monograph.tree.hash import Planes
@@ -52,7 +52,7 @@ def _find_wrong_vectors(checked: CheckedRows) -> Iterator[tuple[int]]:
         for loaded_chunk in loaded_chunks:
             key, value = stored.get(loaded_chunk.chunk.id, (b"", b""))
             text = embedded_text(loaded_chunk.title, loaded_chunk.chunk.metadata, loaded_chunk.chunk.text)
-            if key and key not in (vector_key(checked.embedder.key, text), given_key(value)):
+            if key and key not in (vector_key(checked.embedder.key, text), given_vector_key(value)):
                 yield (loaded_chunk.row,)
 
 
@@ -202,14 +202,14 @@ def repair(pipeline: Pipeline) -> None:
         rules.repair(checked, [of_index(index) for index in pipeline.indexes])
         for index in pipeline.indexes:
             index.flush(connection)
-        without_vector = set(documents_lacking(connection, "vector"))
+        without_vector = set(documents_without(connection, "vector"))
         rows = [row for row in documents.listed(connection) if row.row in without_vector]
-        without_extraction = documents_lacking(connection, "extraction")
+        without_extraction = documents_without(connection, "extraction")
     with pipeline.database.read() as connection:
         are_words_wrong = any(rules.findings(CheckedRows(connection), words.RULES))
     if not are_words_wrong:
         with pipeline.database.write() as connection:
-            are_words_wrong = words.own_fault(connection) is not None
+            are_words_wrong = words.fts5_fault(connection) is not None
     if are_words_wrong:
         with pipeline.database.write() as connection:
             words.rebuild(connection)

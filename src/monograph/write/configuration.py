@@ -265,7 +265,7 @@ class FileModels:
         """Models that were loaded from their stored specs, and not given by the caller."""
         self._rerankers: dict[str, Reranker] = {}
 
-    def plug_in(
+    def use_models(
         self, embedder: Embedder | None = None, extractor: Extractor | None = None, summarizer: Summarizer | None = None
     ) -> None:
         """Use the given models for the file; None leaves the present one.

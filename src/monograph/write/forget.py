@@ -98,8 +98,8 @@ def erase(database: Database, indexes: Sequence[EcoVectorIndex]) -> None:
         for index in indexes:
             index.fold(connection)
         terms.merge(connection)
-        if terms.keeps_removed(connection):
-            words.index_anew(connection)
+        if terms.may_hold_removed_words(connection):
+            words.rebuild_index(connection)
     database.rewrite()
     if tokens:
         _drop_pending(database, tokens)

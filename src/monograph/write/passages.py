@@ -18,7 +18,7 @@ import numpy as np
 from monograph.errors import InvalidDocument
 from monograph.store.documents import chunks, documents
 from monograph.store.documents.filters import CompiledFilter
-from monograph.store.file.checksums import given_key
+from monograph.store.file.checksums import given_vector_key
 from monograph.store.file.database import Connection
 from monograph.store.vectors import vectors
 from monograph.values import Document, OnProgress, Passage, Report, arguments, content_id
@@ -173,6 +173,8 @@ def _load_as_passages(connection: Connection, row: documents.DocumentRow) -> Doc
     passages = []
     for loaded in chunks.of_document(connection, row.row):
         key, value = stored_vectors.get(loaded.chunk.id, (b"", b""))
-        vector = np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_key(value) else None
+        vector = (
+            np.frombuffer(value, dtype=vectors.STORED).astype(np.float32) if key == given_vector_key(value) else None
+        )
         passages.append(Passage(loaded.chunk.text, loaded.chunk.id, loaded.chunk.metadata, vector))
     return replace(stored, text="", sections=(), passages=tuple(passages))

@@ -18,7 +18,7 @@ from monograph.store.graph import names
 from monograph.store.vectors import vectors
 from monograph.sync import rename
 from monograph.values import Cost, OnProgress, Plan, Problem
-from monograph.write.batch import BATCH_FILES, Parcel, PreparedDocument, batches, changed, prepare, readings
+from monograph.write.batch import BATCH_FILES, Parcel, PreparedDocument, batches, changed, prepare, read_plan
 from monograph.write.describe import PicturePricer
 from monograph.write.graph import embedded_keys, names_without_code, part_of
 from monograph.write.pipeline import Pipeline
@@ -40,7 +40,7 @@ def price(pipeline: Pipeline, plan: Plan, limits: Limits, on_progress: OnProgres
     priced = set(rename.same_vectors(pipeline.database, pipeline.embedder.key, plan))
     pictured = None if pipeline.describer is None else PicturePricer(pipeline.database, pipeline.describer, priced)
     cost, removed = Cost(), 0
-    for batch in batches(readings(plan, limits, problems, on_progress, pictured), BATCH_FILES):
+    for batch in batches(read_plan(plan, limits, problems, on_progress, pictured), BATCH_FILES):
         with pipeline.database.read() as connection:
             more, fewer = _price_batch(connection, pipeline, batch, priced)
         cost, removed = cost + more, removed + fewer

@@ -18,7 +18,7 @@ from monograph.store.documents import chunks, documents
 from monograph.store.file import memo, settings
 from monograph.store.file.database import Connection, Database
 from monograph.store.graph import graphs, names
-from monograph.store.graph.extractions import BEFORE_ALL, documents_lacking
+from monograph.store.graph.extractions import BEFORE_ALL, documents_without
 from monograph.store.words import terms
 from monograph.values import Cost, Document, OnProgress, Progress, Report, arguments
 from monograph.write.batch import PreparedDocument
@@ -46,7 +46,7 @@ def catch_up(pipeline: Pipeline, on_progress: OnProgress | None = None) -> None:
     number = None if stored is None or stored.key != pipeline.extractor.key else stored.graph
     if number == GRAPH:
         with pipeline.database.read() as connection:
-            marked = settings.documents_again(connection)
+            marked = settings.documents_to_rebuild(connection)
         if marked:
             rebuild_marked(pipeline, marked)
         return
@@ -71,7 +71,7 @@ def price(pipeline: Pipeline) -> Cost:
     priced: set[bytes] = set()
     derivation = extractions(pipeline.extractor)
     with pipeline.database.read() as connection:
-        rows = documents_lacking(connection, "graph")
+        rows = documents_without(connection, "graph")
         for row in rows:
             chunks_by_key = derivation.keyed(loaded.chunk for loaded in chunks.of_document(connection, row))
             cost += derivation.price_missing(connection, chunks_by_key, priced)
@@ -86,17 +86,17 @@ def complete(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Tally
     tally = Tally()
     while True:
         with pipeline.database.write() as connection:
-            if not any(documents_lacking(connection, what, most=1) for what in ("graph", "trigrams")):
+            if not any(documents_without(connection, what, most=1) for what in ("graph", "trigrams")):
                 _note(connection, pipeline, GRAPH)
                 settings.set_graph(connection)
                 return tally
-        for rows in lacking(pipeline.database, "trigrams", on_progress):
+        for rows in iterate_incomplete(pipeline.database, "trigrams", on_progress):
             index_trigrams(pipeline.database, rows)
-        for rows in lacking(pipeline.database, "graph", on_progress):
+        for rows in iterate_incomplete(pipeline.database, "graph", on_progress):
             make(pipeline, rows, tally)
 
 
-def lacking(
+def iterate_incomplete(
     database: Database, what: Literal["graph", "trigrams"], on_progress: OnProgress | None = None
 ) -> Iterator[list[int]]:
     """Yield the rows of documents whose graph part is missing or whose trigrams are missing, a batch at a time.
@@ -104,11 +104,11 @@ def lacking(
     ``what`` chooses between graph and trigrams. Progress is reported after each batch.
     """
     with database.read() as connection:
-        total = len(documents_lacking(connection, what))
+        total = len(documents_without(connection, what))
     after, done = BEFORE_ALL, 0
     while True:
         with database.read() as connection:
-            rows = documents_lacking(connection, what, after, DOCUMENTS_AT_ONCE)
+            rows = documents_without(connection, what, after, DOCUMENTS_AT_ONCE)
         if not rows:
             return
         yield rows
@@ -179,7 +179,7 @@ def rebuild_marked(pipeline: Pipeline, rows: Sequence[int]) -> None:
         existing = [row for row in rows if chunks.rows_of_document(connection, row)]
     make(pipeline, existing, Tally())
     with pipeline.database.write() as connection:
-        settings.save_documents_again(connection, set(settings.documents_again(connection)) - set(rows))
+        settings.save_documents_again(connection, set(settings.documents_to_rebuild(connection)) - set(rows))
 
 
 def _note(connection: Connection, pipeline: Pipeline, graph: int) -> None:
@@ -280,5 +280,5 @@ def _mark_for_rebuild(connection: Connection, pairs: set[tuple[str, str]]) -> li
     """Mark the documents that contain any of these names, so that their graph parts are rebuilt. Return their rows."""
     rows = names.rows(connection, {key for pair in pairs for key in pair})
     touched = graphs.documents_naming(connection, rows.values())
-    settings.save_documents_again(connection, {*settings.documents_again(connection), *touched})
+    settings.save_documents_again(connection, {*settings.documents_to_rebuild(connection), *touched})
     return touched

@@ -87,7 +87,7 @@ def _prepare_tree(
         sample = stored_vectors.in_order(connection, [leaf.memo for leaf in first], pipeline.embedder.dimension)
         planes = tree.random_or_learned(pipeline, sample, len(leaves))
         draft = build.TreeDraft(stored_tree.version(connection))
-        build.lay_all_leaves(connection, draft, planes, leaves)
+        build.place_all_leaves(connection, draft, planes, leaves)
     tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
     return planes
 
@@ -96,7 +96,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
     """Replace vectors, codes and tree by the derived ones; derive the few that documents stored meanwhile lack."""
     other = _has_other_embedder(connection, pipeline)
     inside = 0
-    changed = documents.sound_with_given(connection)
+    changed = documents.undamaged_with_given_vectors(connection)
     for row in documents.listed(connection):
         inside += assign(connection, pipeline, row.row, most=MADE_INSIDE - inside)
     for number in changed:
@@ -115,7 +115,7 @@ def _exchange(connection: Connection, pipeline: Pipeline, planes: Planes | None,
         if planes is not None and pipeline.summarizer is not None:
             # Most summaries are derived already; those of the few chunks that were stored since are made here.
             draft = build.TreeDraft(stored_tree.version(connection))
-            build.lay_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
+            build.place_all_leaves(connection, draft, planes, stored_tree.leaves(connection))
             tree.derive_layers(pipeline, pipeline.summarizer, draft, planes, spent)
             tree.store_tree(connection, pipeline.summarizer, draft, spent)
         elif stored_tree.exists(connection):

@@ -145,10 +145,10 @@ def follow(pipeline: Pipeline, tally: Tally, on_progress: OnProgress | None = No
         try:
             tally.summarized += update(pipeline, on_progress).made
         except MonographError as error:
-            tally.problems.append(lagging(pipeline.database, error))
+            tally.problems.append(tree_problem(pipeline.database, error))
 
 
-def lagging(database: Database, error: MonographError) -> Problem:
+def tree_problem(database: Database, error: MonographError) -> Problem:
     """Return the problem to report when a change is stored but the tree could not be updated because of ``error``."""
     path = str(database.path)
     reason = f"the tree of summaries was not updated, and lacks the latest changes: {error.message}"
@@ -187,7 +187,7 @@ def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Pl
                 return draft, stored
         sample = stored_vectors.first_by_id(connection, LEARNING_SAMPLE, pipeline.embedder.dimension)
         planes = random_or_learned(pipeline, sample, count)
-        build.lay_all_leaves(connection, draft, planes, store.leaves(connection))
+        build.place_all_leaves(connection, draft, planes, store.leaves(connection))
         return draft, planes
 
 

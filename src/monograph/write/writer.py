@@ -125,7 +125,7 @@ def write(connection: Connection, pipeline: Pipeline, changes: Changes, derived:
     sources.date_documents(connection, files.values())
     for file in changes.files:
         if file.faulty or file.unfinished:
-            sources.doubt(connection, files[file.source.uri], faulty=file.faulty)
+            sources.mark_incomplete(connection, files[file.source.uri], faulty=file.faulty)
     terms.remove(connection, [entry for placement in replaced for entry in placement.outdated])
     fresh = (entry for placement in placed for entry in placement.fresh)
     terms.add(connection, fresh, trigrams=terms.has_trigrams(connection))
@@ -223,7 +223,7 @@ def remove_rows(
         _remove_chunks(connection, [entry.chunk for entry in entries], uses)
         graphs.remove(connection, [], numbers, uses)
         names.use(connection, uses)
-        assertions.remove_said_by(connection, "document", numbers)
+        assertions.remove_assertions_of(connection, "document", numbers)
         documents.remove(connection, numbers)
         removed += len(entries)
     return removed
@@ -233,7 +233,7 @@ def _remove_chunks(connection: Connection, rows: Sequence[int], uses: names.Name
     """Remove chunks from every table except the inverted index."""
     if rows:
         graphs.remove(connection, rows, [], uses)
-        assertions.remove_said_by(connection, "chunk", rows)
+        assertions.remove_assertions_of(connection, "chunk", rows)
         chunks.remove(connection, rows)
 
 
@@ -301,7 +301,7 @@ def remove_root(database: Database, indexes: Sequence[EcoVectorIndex], name: str
         ending = versions.ending(connection, database.clock, forgotten=forgets)
         _remove_documents(connection, indexes, rows, ending, tally)
         if forgets:
-            previous = versions.below(connection, name)
+            previous = versions.versions_under(connection, name)
             versions.drop(connection, list(previous))
             tally.removed += len({*previous.values()} - {row.id for row in rows})
         sources.remove_root(connection, name)

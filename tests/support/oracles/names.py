@@ -23,10 +23,10 @@ from monograph.derive.extract.clues import (
     TITLES,
     kind_of_name,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS, bare, is_number_word
+from monograph.derive.extract.function_words import FUNCTION_WORDS, is_number_word, strip_punctuation
 from monograph.derive.extract.german import with_terms
-from monograph.derive.extract.han import han_names, han_terms, has_han
-from monograph.derive.extract.pattern import ALSO_NAMES, LONGEST_NAME, MOST_MENTIONS, NEAR, speakers
+from monograph.derive.extract.han import han_names, han_terms, has_chinese
+from monograph.derive.extract.pattern import ALSO_NAMES, LONGEST_NAME, MOST_MENTIONS, NEAR, speaker_names
 from monograph.derive.extract.shapes import shapes, without
 from monograph.values import Mention
 from support.oracles.phrases import character_class, key_phrases, language_of
@@ -127,7 +127,7 @@ def _single(text: str, start: int, end: int, small: Collection[str], *, opens: b
 
     At the start of a sentence it is no name if the text nearby has it in lower case, or if it is exclaimed or a number.
     """
-    small_form = bare(text[start:end])
+    small_form = strip_punctuation(text[start:end])
     if len(small_form) < 2 or small_form.isdigit() or _is_small(text[start:end], small):
         return
     if opens and (
@@ -183,7 +183,7 @@ def _readings(
 
 def _ends_sentence(one: str, two: str, small: Collection[str]) -> bool:
     """Return whether a sentence ends between two words: a function word with a capital follows a dot."""
-    if two.endswith(".") or two.islower() or bare(one) in TITLES:
+    if two.endswith(".") or two.islower() or strip_punctuation(one) in TITLES:
         return False
     return _is_small(two, small)
 
@@ -201,7 +201,7 @@ def _of_sentence(
     if opens and last > 1 and _is_small(words[0], small):
         first = 1
         doubtful = _is_small(words[1], small)
-        if last > 2 and words[1][0].isupper() if doubtful else bare(words[0]) in ALSO_NAMES:
+        if last > 2 and words[1][0].isupper() if doubtful else strip_punctuation(words[0]) in ALSO_NAMES:
             yield 0, last
         while first < last - 1 and (words[first].islower() or words[first] in INSIDE):
             first += 1
@@ -209,7 +209,7 @@ def _of_sentence(
         begin = first + 1
         while begin < last - 1 and words[begin] in INSIDE:
             begin += 1
-        if first > 0 and bare(words[0]) not in INSIDE:
+        if first > 0 and strip_punctuation(words[0]) not in INSIDE:
             first = begin
         else:
             yield begin, last
@@ -261,7 +261,7 @@ def _parts(words: list[str], first: int, last: int, cuts: list[int]) -> Iterator
 
 def _is_small(word: str, small: Collection[str]) -> bool:
     """Return whether a word is a function word, also with its verb (it's, don't), or a single letter as in Greek."""
-    written = bare(word)
+    written = strip_punctuation(word)
     if written in small or (len(word) == 1 and not word.isascii()):
         return True
     head, mark, tail = written.replace("’", "'").partition("'")
@@ -274,10 +274,10 @@ def mentions(text: str) -> list[Mention]:
     # A year or a code may be a part of a name (the 1999 Open, Boeing B-52); an address, a day or an amount is not.
     taken = sorted(span for span, one in found.items() if _stands_alone(one))
     language = language_of(text)
-    is_han = has_han(text)
+    is_han = has_chinese(text)
     names = list(proper_names(text, language, taken))
     names = with_terms(text, names) if language == "german" else names
-    names = [*speakers(without(text, taken)), *names, *(han_names(text) if is_han else ())]
+    names = [*speaker_names(without(text, taken)), *names, *(han_names(text) if is_han else ())]
     phrases = key_phrases(text, language) if language != "german" else ()
     for one in (Mention(text[start:end], kind, start, end) for start, end, kind in names):
         span = (one.start, one.end)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monograph.vectors import kernel
-from monograph.vectors.cluster import Centre, encode_about, joined, pack, unpack
+from monograph.vectors.cluster import Centre, encode_about, join_entries, pack, unpack
 from support.oracles import clusters as oracle
 from support.properties import examples
 from support.vectors import bitmap, clusters_that_overlap, scanned, struck_from, unit_vectors, using
@@ -127,7 +127,7 @@ def test_stored_codes_are_those_that_were_made(
     )
     # One by one they are coded as together, and join to the same.
     alone = [encode_about(centre, np.array([row]), vectors[row : row + 1]) for row in range(n)]
-    assert pack(joined(alone)) == pack(entries)
+    assert pack(join_entries(alone)) == pack(entries)
     # The product of a vector's difference to the centre with what its code stands for is its square, to rounding.
     about = (centre.values.astype(np.float32) - 128) * np.float32(centre.scale)
     off = vectors - about
@@ -139,7 +139,7 @@ def test_codes_about_different_centres_are_not_joined() -> None:
     vectors = unit_vectors(4, 8)
     one, two = (encode_about(centre, np.arange(4), vectors) for centre in Centre.many(vectors[:2]))
     with pytest.raises(kernel.DamagedBytes, match="different centres"):
-        joined([one, two])
+        join_entries([one, two])
 
 
 @settings(max_examples=examples(60))

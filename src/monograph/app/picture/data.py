@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from monograph.app.document_output import section_of, title_and_place
+from monograph.app.document_output import section_of, title_and_uri
 from monograph.regex import regex
 from monograph.values import Chunk, Document, Entity, Hit, Link, Neighbourhood, Path, PathNode, StoredChunk, cite
 
@@ -123,7 +123,7 @@ def _entities(
     ]
     fields = []
     for entity in entities:
-        subjects = [title_and_place(documents, identifier) for identifier in entity.documents[:NAMES]]
+        subjects = [title_and_uri(documents, identifier) for identifier in entity.documents[:NAMES]]
         fields.append(
             {
                 "name": shortened(entity.name, NAME_CHARACTERS),
@@ -149,7 +149,7 @@ def _chunks(
         chunk = chunks_by_id.get(identifier, Chunk(identifier, "", "", 0, 0, 0))
         text = chunk.text[: min(CHUNK_CHARACTERS, remaining)]
         remaining -= len(text)
-        title, place = title_and_place(documents, chunk.document_id)
+        title, place = title_and_uri(documents, chunk.document_id)
         chunks.append(
             {
                 "name": shortened(names.get(identifier, ""), NAME_CHARACTERS),

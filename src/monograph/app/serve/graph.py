@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Body, Depends, Query
 from starlette.responses import Response
 
-from monograph.app.command import where_of
+from monograph.app.command import combine_filters
 from monograph.app.picture import picture_of
 from monograph.app.picture.data import data_of, ways_to
 from monograph.app.serve.operations import (
@@ -103,7 +103,7 @@ class Drawing:
             raise InputError("a picture shows either a name or a question", "give name or q, not both")
         if self.name:
             return self.archive.graph.neighbourhood(self.name, self.hops, self.limit), []
-        hits = self.archive.search(self.q, self.k, self.how, where_of(self.where), as_of=self.as_of or None)
+        hits = self.archive.search(self.q, self.k, self.how, combine_filters(self.where), as_of=self.as_of or None)
         return ways_to(self.archive, self.q, hits)
 
 

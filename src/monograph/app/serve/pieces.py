@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Literal, TypeAlias
 
-from monograph.answer.reading import telling_words
+from monograph.answer.reading import content_words
 from monograph.graph.names import stem
 from monograph.regex import regex
 from monograph.store.words.terms import words_of
@@ -246,7 +246,7 @@ class Words:
 
     def __init__(self, question: str) -> None:
         self._word_cache: dict[str, bool] = {}
-        self._stems = set(map(stem, telling_words(question))) if question.strip() else set()
+        self._stems = set(map(stem, content_words(question))) if question.strip() else set()
 
     def spans(self, text: str) -> list[Span]:
         """Return the (start, end) of the words of the question in a text, in order and without overlaps."""

@@ -13,7 +13,7 @@ from sse_starlette import ServerSentEvent
 from starlette.responses import Response
 
 from monograph.app import answer_output, document_output
-from monograph.app.command import where_of
+from monograph.app.command import combine_filters
 from monograph.app.serve.operations import (
     EVENTS,
     FROM_WHOLE_FLOAT,
@@ -119,7 +119,7 @@ def search(
     words, results = Words(q), []
     for name, archive in archives:
         try:
-            context = archive.context(q, k=k, how=how, where=where_of(where), as_of=as_of or None)
+            context = archive.context(q, k=k, how=how, where=combine_filters(where), as_of=as_of or None)
         except MonographError as error:
             # The error of a single file is raised; among several files, it is reported next to the hits of the others.
             if len(archives) == 1:
@@ -127,7 +127,7 @@ def search(
             results.append(FoundInFile(name, error=fault_of(error)))
         else:
             hits = tuple(_as_found_hit(hit, words) for hit in context.hits)
-            doubt = answer_output.doubt_of(q, context.hits, context.relevance)
+            doubt = answer_output.doubt_warning(q, context.hits, context.relevance)
             results.append(FoundInFile(name, context.relevance, doubt, hits))
     return Found(q, tuple(results))
 
@@ -157,7 +157,7 @@ def context(
     as_of: AsOf = "",
 ) -> Context:
     """Build the context for a model's answer to a question, as `monograph context --json` prints it."""
-    condition, moment = where_of(where), as_of or None
+    condition, moment = combine_filters(where), as_of or None
     return archive.context(
         q, budget, k=k, how=how, where=condition, cut=cut, order=order, threshold=threshold, as_of=moment
     )
@@ -194,7 +194,9 @@ async def ask(
     """Answer a question: as `monograph ask --json` prints it, or as a stream of events."""
 
     def answer() -> Iterator[str | Answer]:
-        return archive.stream(q, budget, k=k, how=how, where=where_of(where), threshold=threshold, as_of=as_of or None)
+        return archive.stream(
+            q, budget, k=k, how=how, where=combine_filters(where), threshold=threshold, as_of=as_of or None
+        )
 
     return await _answer(request, answer)
 
@@ -213,7 +215,7 @@ async def chat(
     as_of: Annotated[str, Body()] = "",
 ) -> Response:
     """Answer a question of a conversation: parameters as for `ask`, and the previous turns."""
-    turns, condition, moment = [turn.turn() for turn in history], where_of(where), as_of or None
+    turns, condition, moment = [turn.turn() for turn in history], combine_filters(where), as_of or None
 
     def answer() -> Iterator[str | Answer]:
         return archive.stream(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from monograph.derive.embed.static import unit_rows
-from monograph.derive.loading import changed_of, folder_of, read_spec, write_spec
+from monograph.derive.loading import changed_settings, folder_of, read_spec, write_spec
 from monograph.derive.model_folder import OnnxModel
 from monograph.errors import InputError, MissingExtra, ModelUnavailable
 from monograph.models import TextKind
@@ -73,7 +73,7 @@ class OnnxEmbedder:
         self._folder = _download(source) if folder is None else folder.absolute()
         self._settings = settings
         self._model = OnnxModel(self._folder, settings.max_tokens, "sentence_embedding")
-        self.spec = write_spec(f"onnx:{self._folder if folder else source}", changed_of(settings))
+        self.spec = write_spec(f"onnx:{self._folder if folder else source}", changed_settings(settings))
         """``onnx:``, the source and, after ``#``, the settings that are not the default, as JSON."""
         self._pooling = settings.pooling or _read_pooling(self._folder)
         self.dimension = self._run(["a"]).shape[1]

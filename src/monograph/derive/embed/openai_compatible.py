@@ -98,7 +98,7 @@ class OpenAIEmbedder(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        changed = loading.changed_of(settings)
+        changed = loading.changed_settings(settings)
         super().__init__(base_url, model, changed, api_key, timeout, retries)
         self._settings = settings
         self._dimension = settings.dimensions

@@ -168,14 +168,14 @@ _COMPOUND = regex(
 )
 
 
-def bare(word: str) -> str:
+def strip_punctuation(word: str) -> str:
     """Return a word in lower case, without the punctuation before and after it."""
     return word.strip(".,'’").lower()
 
 
 def is_number_word(word: str) -> bool:
     """Return whether a word is a number, in any of the languages with known function words: Eleven, Zwölf."""
-    written = bare(word)
+    written = strip_punctuation(word)
     if written in NUMBER_WORDS or (written and _COMPOUND.fullmatch(written) is not None):
         return True
     parts = written.split("-")

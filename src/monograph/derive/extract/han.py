@@ -63,7 +63,7 @@ _OPENING = regex(
 """Matches the first words of a text as the group ``what``, if the words after them read like a definition."""
 
 
-def has_han(text: str) -> bool:
+def has_chinese(text: str) -> bool:
     """Return whether a text contains at least one Chinese character."""
     return not text.isascii() and _HAN.search(text) is not None
 

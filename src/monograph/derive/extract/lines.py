@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from monograph.derive.extract.kinds import kind_of
-from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, field_of_key, from_keys, section_of
 from monograph.regex import regex
 
 MAX_LINE = 2_000
@@ -55,7 +55,7 @@ def read_lines(answer: str) -> list[Record]:
             continue
         pair = _read_key_and_value(line, "source" in keyed)
         if pair is not None:
-            meaning = meaning_of(pair[0])
+            meaning = field_of_key(pair[0])
             if meaning in keyed or (meaning in ("name", "source") and from_keys(keyed)):
                 records.extend(_finish(keyed))
             keyed[meaning] = pair[1]
@@ -84,7 +84,7 @@ def _finish(keyed: dict[str, str]) -> Iterator[Record]:
 def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
     """Return (key, value) of a line such as ``Name: Ada``; None for other lines."""
     match = _KEYED.match(line)
-    if match is None or "|" in line or not meaning_of(match[1]) or _ARROW.search(line):
+    if match is None or "|" in line or not field_of_key(match[1]) or _ARROW.search(line):
         return None
     section = section_of(match[1])
     if (section == "relation" and not in_relation) or (section == "entity" and re.search(r"[,;(]", match[2])):
@@ -95,8 +95,8 @@ def _read_key_and_value(line: str, in_relation: bool) -> tuple[str, str] | None:
 def _read_title(line: str) -> Tag | None:
     """Return the tag of the section that a line begins, as a title or as a table's header; None for other lines."""
     cells = [cell for cell in _split_cells(line) if cell]
-    if len(cells) > 1 and all(meaning_of(cell) or section_of(cell) for cell in cells):
-        meanings = {meaning_of(cell) for cell in cells}
+    if len(cells) > 1 and all(field_of_key(cell) or section_of(cell) for cell in cells):
+        meanings = {field_of_key(cell) for cell in cells}
         return "relation" if meanings & {"source", "target"} else "entity"
     words = line.strip("#:* ").split()
     if "|" in line or len(line) > 80 or not words or not (line.endswith(":") or len(words) < 4):
@@ -141,7 +141,7 @@ def _read_untagged(line: str, section: Tag | None) -> Iterator[Record]:
         yield Record("relation", tuple(_split_at_arrows(line)))
     elif described and (section == "entity" or kind_of(described[2])):
         yield Record("entity", tuple(part or "" for part in described.groups()))
-    elif colon and len(kind.split()) < 3 and kind_of(kind) and not meaning_of(kind):
+    elif colon and len(kind.split()) < 3 and kind_of(kind) and not field_of_key(kind):
         yield from (Record("entity", (name.strip(), kind)) for name in re.split(r"[,;]", names) if name.strip())
     elif section == "entity" and len(kind) < 80:
         yield Record("entity", (kind, "", names.strip()))

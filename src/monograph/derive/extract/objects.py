@@ -11,7 +11,7 @@ from typing import Any
 from json_repair import repair_json
 
 from monograph.derive.extract.kinds import kind_of
-from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, from_keys, meaning_of, section_of
+from monograph.derive.extract.record import MAX_RECORDS, Record, Tag, field_of_key, from_keys, section_of
 from monograph.regex import regex
 
 _MAX_DEPTH = 8
@@ -96,10 +96,10 @@ def _walk_member(key: str, value: Any, section: Tag | None, depth: int) -> Itera
     """
     inner = section_of(key) or section
     if isinstance(value, str):
-        if section == "entity" and not meaning_of(key):
+        if section == "entity" and not field_of_key(key):
             yield Record("entity", (key, value))
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
-        if kind_of(key) and not meaning_of(key):
+        if kind_of(key) and not field_of_key(key):
             yield from (Record("entity", (item, key)) for item in value)
         elif section_of(key) is not None:
             yield from _read_texts(value, inner)

@@ -13,8 +13,8 @@ from monograph.derive.extract.kinds import kind_of
 from monograph.derive.extract.lines import read_lines
 from monograph.derive.extract.locate import fold
 from monograph.derive.extract.objects import read_objects
-from monograph.derive.extract.record import Record, meaning_of
-from monograph.derive.replies import without_thoughts
+from monograph.derive.extract.record import Record, field_of_key
+from monograph.derive.replies import remove_thoughts
 from monograph.regex import regex
 from monograph.values import Relation
 
@@ -80,7 +80,7 @@ def parse(answer: str) -> ParsedAnswer:
         Answer of the model: records with bars, MiniRAG's tuples, JSON, tables or bullets, with prose and code fences
         around them.
     """
-    answer = without_thoughts(answer[:MAX_ANSWER]).replace("\r\n", "\n").replace("\r", "\n")
+    answer = remove_thoughts(answer[:MAX_ANSWER]).replace("\r\n", "\n").replace("\r", "\n")
     records = read_lines(answer) if _REQUESTED_FORM.search(answer) else read_objects(answer) or read_lines(answer)
     entities: dict[str, NamedThing] = {}
     for record in records:
@@ -134,7 +134,7 @@ def _read_entity(record: Record) -> NamedThing | None:
     if len(kind.split()) > 4 or (kind and not kind_of(kind) and rest[0] and kind_of(rest[0]) and " " not in rest[0]):
         kind, rest = rest[0], [kind, *rest[1:]]
     name = _clean_name(name)
-    if not name or (meaning_of(name) and (not kind or meaning_of(kind) or not kind_of(kind))):
+    if not name or (field_of_key(name) and (not kind or field_of_key(kind) or not kind_of(kind))):
         return None  # the header of a table, or a copy of the prompt's form
     return NamedThing(name, kind_of(kind), _clean(" ".join(part for part in rest if part), MAX_DESCRIPTION))
 
@@ -149,7 +149,7 @@ def _read_relation(record: Record, entities: dict[str, NamedThing]) -> Relation 
     if rest and fold(_clean_name(second)).letters not in entities and fold(_clean_name(rest[0])).letters in entities:
         second, rest[0] = rest[0], second
     source, target = _clean_name(first), _clean_name(second)
-    if not source or not target or (meaning_of(source) and meaning_of(target)):
+    if not source or not target or (field_of_key(source) and field_of_key(target)):
         return None
     strength = next((field for field in reversed(rest) if _is_strength(field)), "")
     texts = [field for field in rest if field != strength]

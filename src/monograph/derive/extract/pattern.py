@@ -20,9 +20,15 @@ from monograph.derive.extract.clues import (
     TITLES,
     kind_of_name,
 )
-from monograph.derive.extract.function_words import FUNCTION_WORDS, bare, compiled_words, is_number_word, language_of
+from monograph.derive.extract.function_words import (
+    FUNCTION_WORDS,
+    compiled_words,
+    is_number_word,
+    language_of,
+    strip_punctuation,
+)
 from monograph.derive.extract.german import with_terms
-from monograph.derive.extract.han import han_names, han_terms, has_han
+from monograph.derive.extract.han import han_names, han_terms, has_chinese
 from monograph.derive.extract.shapes import shapes, without
 from monograph.regex import regex
 from monograph.text_pass import compiled
@@ -98,10 +104,10 @@ def mentions(text: str) -> list[Mention]:
         names = with_terms(text, names)
     # In German nouns are found by their capitals.
     phrases = key_phrases(text, language) if language != "german" else []
-    if not text.isascii() and has_han(text):
+    if not text.isascii() and has_chinese(text):
         names += han_names(text)
         phrases += han_terms(text)
-    names = [*speakers(without(text, occupied)), *names]
+    names = [*speaker_names(without(text, occupied)), *names]
     shapes_found = [(*span, kind) for span, kind in shaped.items()]
     return _mentions().merged(text, shapes_found, names, phrases, LONGEST_NAME, MOST_MENTIONS)
 
@@ -120,7 +126,7 @@ def key_phrases(text: str, language: str) -> list[tuple[int, int]]:
     return compiled_words().key_phrases(text, language, MOST_PHRASES, WORDS_A_PHRASE)
 
 
-def speakers(text: str) -> Iterator[tuple[int, int, str]]:
+def speaker_names(text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, kind) of the names before a colon at the start of a line: ``Name: …``."""
     for match in _SPEAKER.finditer(text) if ": " in text else ():
         name = match["who"]
@@ -171,7 +177,7 @@ def proper_names(text: str, language: str, taken: Sequence[tuple[int, int]] = ()
         return is_number_word(text[start:end])
 
     def kind_of(start: int, end: int, opens: bool, may_be_told: bool) -> str:
-        if end - start <= _SHORTEST_NAME and len(bare(text[start:end])) < _SHORTEST_NAME:
+        if end - start <= _SHORTEST_NAME and len(strip_punctuation(text[start:end])) < _SHORTEST_NAME:
             return ""
         if opens and masked is not text and _is_written_small(text, start, end, taken):
             return ""
@@ -192,4 +198,4 @@ def _is_written_small(text: str, start: int, end: int, occupied: Sequence[tuple[
     stop = next((first for first, _ in occupied if first >= end), len(text))
     if text.startswith(_GENITIVES, end, stop):
         end += len(_GENITIVES[0])
-    return text.find(f" {bare(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0
+    return text.find(f" {strip_punctuation(text[start:end])} ", max(0, start - NEAR), end + NEAR) >= 0

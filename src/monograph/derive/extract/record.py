@@ -40,7 +40,7 @@ _MEANING = {word: meaning for meaning, words in _KEYS.items() for word in words.
 _TAGS = {"entity", "relation", "relationship", "node", "edge"}
 
 
-def meaning_of(key: str) -> str:
+def field_of_key(key: str) -> str:
     """Return the field of a record (``name``, ``source``, …) that a key or column title means; empty if unknown."""
     return _MEANING.get(_normalize_key(key), "")
 
@@ -79,8 +79,8 @@ def _as_field(value: Any) -> str:
 def from_keys(values_by_key: Mapping[str, Any]) -> Record | None:
     """Return the record in a JSON object, whatever its keys are called; None if it is neither an entity nor a relation.
 
-    :func:`meaning_of` says which field each key means. If several keys mean the same field, the most specific key with
-    a value counts: ``entity_type`` before ``type``. A value such as ``entity`` is never taken for a kind.
+    :func:`field_of_key` says which field each key means. If several keys mean the same field, the most specific key
+    with a value counts: ``entity_type`` before ``type``. A value such as ``entity`` is never taken for a kind.
     """
     plain = {_normalize_key(key): field for key, value in values_by_key.items() if (field := _as_field(value))}
     fields = {}

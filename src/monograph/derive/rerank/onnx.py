@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from monograph.derive.loading import changed_of, folder_of, read_spec, write_spec
+from monograph.derive.loading import changed_settings, folder_of, read_spec, write_spec
 from monograph.derive.model_folder import OnnxModel
 from monograph.errors import ModelUnavailable
 from monograph.values import Float64, arguments
@@ -63,7 +63,7 @@ class OnnxReranker:
         self._folder = folder.absolute()
         self._settings = settings
         self._model = OnnxModel(self._folder, settings.max_tokens, "logits")
-        self.spec = write_spec(f"onnx:{self._folder}", changed_of(settings))
+        self.spec = write_spec(f"onnx:{self._folder}", changed_settings(settings))
         """``onnx:``, the folder and, after ``#``, the settings that are not the default, as JSON."""
         self.key = f"cross-encoder/{self._model.key({'max_tokens': settings.max_tokens})}"
         """Hash of the model's and the tokenizer's bytes and the settings that change scores."""

@@ -79,7 +79,7 @@ class ServedReranker(ServedModel):
         timeout: float = TIMEOUT,
         retries: int = RETRIES,
     ) -> None:
-        super().__init__(base_url, model, loading.changed_of(settings), api_key, timeout, retries)
+        super().__init__(base_url, model, loading.changed_settings(settings), api_key, timeout, retries)
         self._settings = settings
         self.weight = settings.weight
         """Weight of this reranker's scores relative to the scores of the search."""

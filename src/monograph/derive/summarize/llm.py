@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from monograph import spending
 from monograph.derive.mark import mark_for
-from monograph.derive.replies import without_thoughts
+from monograph.derive.replies import remove_thoughts
 from monograph.derive.sentences import sentence_spans
 from monograph.derive.tokens import count_tokens, first_tokens
 from monograph.errors import ModelUnavailable
@@ -80,7 +80,7 @@ class LLMSummarizer:
         """
         completion = self._model.complete(_build_prompt(texts, max_tokens), int(ROOM * max_tokens))
         spending.note("summarize", self._model.key, completion.tokens_in, completion.tokens_out)
-        summary = _PREAMBLE.sub("", without_thoughts(completion.text), count=1).strip().strip('"')
+        summary = _PREAMBLE.sub("", remove_thoughts(completion.text), count=1).strip().strip('"')
         text = head = first_tokens(summary, max_tokens)
         if len(head) < len(summary):
             end = max((end for _, end in sentence_spans(summary) if end <= len(head)), default=0)

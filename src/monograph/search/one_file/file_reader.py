@@ -157,7 +157,7 @@ class FileReader:
         function_words = {word for word in small if word not in words and word.isascii()}
         exact = {*words, *small} - function_words
         loaded = postings.read(
-            self.connection, exact, function_words, int(word_for_word.common_above(total)) + 1, self.cache.counted
+            self.connection, exact, function_words, int(word_for_word.common_word_limit(total)) + 1, self.cache.counted
         )
         chunks = terms.document_frequency(self.connection, exact | function_words) if loaded is None else loaded.chunks
         with telemetry.span("monograph.search.word_for_word"):
@@ -199,7 +199,7 @@ class FileReader:
             return Pool(self, lexical, dense, effort)
         subjects = graphs.subject_chunks(self.connection, walk.names, request.filter)
         rows = list(dict.fromkeys([*dict(lexical), *dict(dense), *[subject.chunk for subject in subjects]]))
-        named = graphs.that_name(self.connection, rows, walk.names)
+        named = graphs.chunks_that_name(self.connection, rows, walk.names)
         return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
 
     def nearest(
@@ -315,7 +315,7 @@ class FileReader:
         if not vector.any():
             return [], None
         bits = self._allowed_bits(self.summary_index, allowed)
-        barred = set() if allowed == EVERYTHING else stored_tree.barred(self.connection, allowed)
+        barred = set() if allowed == EVERYTHING else stored_tree.disallowed_summaries(self.connection, allowed)
         result = self.summary_index.search(self.connection, vector, VectorQuery(k, bits, ties=True))
         nodes = stored_tree.of_vectors(self.connection, result.items, barred)
         pairs = zip(result.items, result.scores, strict=True)

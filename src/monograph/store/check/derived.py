@@ -34,8 +34,8 @@ def _disown_wrong_values(checked: CheckedRows) -> None:
     for row, key, value in connection.execute(f"SELECT memo, key, value FROM memo AS m WHERE {memo.WRONG}").fetchall():
         is_vector = isinstance(value, bytes) and len(value) == size
         is_vector = is_vector and bool(np.isfinite(np.frombuffer(value, dtype=vectors.STORED)).all())
-        if is_vector and (all_supplied or checksums.given_key(value) == key):
-            supplied = memo.VECTOR, checksums.given_key(value)
+        if is_vector and (all_supplied or checksums.given_vector_key(value) == key):
+            supplied = memo.VECTOR, checksums.given_vector_key(value)
             update = "UPDATE memo SET kind = ?, key = ?, checksum = ? WHERE memo = ?"
             connection.execute(update, (*supplied, checksums.checksum(*supplied, value), row))
         else:

@@ -121,7 +121,7 @@ RULES = (
 )  # fmt: skip
 
 
-def own_fault(connection: Connection) -> Finding | None:
+def fts5_fault(connection: Connection) -> Finding | None:
     """Return the first fault that FTS5's own check of the inverted index finds; None if there is none.
 
     FTS5's check is an INSERT statement, so it needs a write transaction.
@@ -152,7 +152,7 @@ def rebuild(connection: Connection) -> None:
     terms.add(connection, entries(connection), trigrams=terms.has_trigrams(connection))
 
 
-def index_anew(connection: Connection) -> None:
+def rebuild_index(connection: Connection) -> None:
     """Empty the inverted index, which must be undamaged, and fill it again from the texts."""
     for table in TABLES:
         connection.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")

@@ -347,7 +347,7 @@ def is_sound(connection: Connection, row: int) -> bool:
     return bool(stored == stored_checksum(connection, row))
 
 
-def sound_with_given(connection: Connection) -> list[int]:
+def undamaged_with_given_vectors(connection: Connection) -> list[int]:
     """Return the rows of the undamaged documents that have vectors supplied by the caller, ascending."""
     query = """SELECT DISTINCT document FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo)
         WHERE key = given_key(value) ORDER BY document"""

@@ -151,7 +151,7 @@ def dates_of(connection: Connection) -> Iterator[tuple[int, int, int]]:
     yield from connection.execute(f"SELECT c.chunk, d.dated, d.dated_until FROM {_CHUNKS} WHERE d.dated IS NOT NULL")
 
 
-def barred(allowed: CompiledFilter) -> str:
+def disallowed_summaries(allowed: CompiledFilter) -> str:
     """Return the SQL query for the rows of the summaries that stand for any chunk that the filter does not allow."""
     return f"""WITH RECURSIVE barred(node) AS (
         SELECT parent FROM nodes WHERE layer = 0 AND parent IS NOT NULL AND NOT ({allowed.on("chunk")})

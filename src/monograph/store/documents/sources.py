@@ -127,7 +127,7 @@ def date_documents(connection: Connection, files: Iterable[int]) -> None:
     )
 
 
-def doubt(connection: Connection, row: int, *, faulty: bool) -> None:
+def mark_incomplete(connection: Connection, row: int, *, faulty: bool) -> None:
     """Mark a file as not stored completely, so that its row matches no file on disk.
 
     ``faulty``: a part of the file could not be stored. If False, the rest of the file is still to be stored.

@@ -33,14 +33,14 @@ def checksum(*parts: Value) -> int:
 
 
 def register(connection: sqlite3.Connection) -> None:
-    """Register :func:`checksum` and :func:`given_key` as SQL functions of a connection."""
+    """Register :func:`checksum` and :func:`given_vector_key` as SQL functions of a connection."""
     connection.create_function("checksum", -1, checksum, deterministic=True)
     connection.create_function(
-        "given_key", 1, lambda value: given_key(value) if isinstance(value, bytes) else None, deterministic=True
+        "given_key", 1, lambda value: given_vector_key(value) if isinstance(value, bytes) else None, deterministic=True
     )
 
 
-def given_key(packed: bytes) -> bytes:
+def given_vector_key(packed: bytes) -> bytes:
     """Return the memo key of a vector that the caller supplied with a chunk. ``packed`` are the bytes of the vector."""
     return content_hash("given", hashlib.sha256(packed).hexdigest())
 

@@ -204,7 +204,7 @@ def export(connection: sqlite3.Connection, target: str, key: RawKey | None) -> N
 
 
 @contextmanager
-def converted(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
+def convert_key(path: Path, key: RawKey | None, made: Path, new_key: RawKey | None) -> Iterator[Callable[[], object]]:
     """Copy a file into another file under a new key, and keep the original locked until the block ends.
 
     So no commit to the original is lost. ``path`` is the original, ``key`` its key. ``made`` is an empty file for the

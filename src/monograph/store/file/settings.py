@@ -142,7 +142,7 @@ def count_summaries(connection: Connection, made: int, tokens: int) -> None:
     _put(connection, _SUMMARIES, json.dumps(asdict(after)))
 
 
-def documents_again(connection: Connection) -> list[int]:
+def documents_to_rebuild(connection: Connection) -> list[int]:
     """Return the rows of the documents whose part of the graph must be built again, ascending."""
     return _load(connection, _AGAIN, lambda text: [int(row) for row in json.loads(text or "[]")], [])
 

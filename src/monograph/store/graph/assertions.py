@@ -111,7 +111,7 @@ def _merge_relation(ends: RelationKey, rows: Sequence[Row]) -> AssertedRelation:
     return AssertedRelation(text(ends.source), text(ends.label), text(ends.target), properties, _list_origins(rows))
 
 
-def each(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
+def iterate_rows(connection: Connection) -> Iterator[AssertedNode | AssertedRelation]:
     """Yield one assertion for each stored row, without merging the rows of the same node or relation.
 
     All nodes come first, then all relations, each in the order in which they were added. Implied nodes are skipped. An
@@ -143,7 +143,7 @@ def keys_of(connection: Connection, ids: Sequence[str]) -> dict[str, set[str]]:
     return {name: set(keys) for name, keys in keys_by_id.items()}
 
 
-def joined(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
+def related_names(connection: Connection, keys: Iterable[str], most: int) -> dict[str, list[str]]:
     """Return the keys of the names that asserted relations join to each given key: {given key: other keys, sorted}.
 
     A given key that is joined to more than ``most`` other keys is left out, as is one without relations.
@@ -240,7 +240,7 @@ def _insert(connection: Connection, table: str, values: Sequence[Value]) -> None
     )
 
 
-def remove_said_by(connection: Connection, what: Literal["chunk", "document"], rows: Iterable[int]) -> None:
+def remove_assertions_of(connection: Connection, what: Literal["chunk", "document"], rows: Iterable[int]) -> None:
     """Delete the assertions that come from the given chunks or documents, which the caller removes."""
     if not is_empty(connection):
         removed = [(row,) for row in rows]

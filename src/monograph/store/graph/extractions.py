@@ -105,7 +105,7 @@ def failed(value: bytes) -> bool:
     return b'"failure":' in value and "failure" in json.loads(value)
 
 
-def documents_lacking(
+def documents_without(
     connection: Connection,
     what: Literal["vector", "extraction", "graph", "trigrams"],
     after: int = BEFORE_ALL,

@@ -204,7 +204,7 @@ def subject_rows(
     return lookup(connection, columns, tables, wanted, *allowed.parameters)
 
 
-def that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
+def chunks_that_name(connection: Connection, chunks: Iterable[int], wanted: Iterable[int]) -> list[tuple[int, int]]:
     """Return (name row, chunk row) for each wanted name that one of the given chunks mentions."""
     tables = "json_each(?) AS c CROSS JOIN mentions AS m WHERE m.name = w.value AND m.chunk = c.value"
     return lookup(connection, "m.name, m.chunk", tables, wanted, str(list(chunks)))

@@ -381,7 +381,7 @@ def with_name_like(connection: Connection, key: str, most: int) -> list[int]:
     return next(filter(None, results), [])
 
 
-def spelt_alike(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
+def similar_keys(connection: Connection, key: str, signature: int, letters: int, most: int) -> list[str]:
     """Return the keys of at most ``most`` names in use that may be spelt like a key, the most used first.
 
     These names have the given ``signature``, or begin with the first ``letters`` letters of the key.

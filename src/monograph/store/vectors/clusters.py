@@ -229,7 +229,7 @@ def placements(connection: Connection, space: int, memos: Sequence[int]) -> dict
     return {row[0]: Placement._make(row) for row in select(connection, query, memos, space)}
 
 
-def unplace(connection: Connection, space: int, memos: Iterable[int]) -> None:
+def delete_placements(connection: Connection, space: int, memos: Iterable[int]) -> None:
     """Delete the placements of vectors."""
     connection.executemany("DELETE FROM placements WHERE space = ? AND memo = ?", ((space, memo) for memo in memos))
 
@@ -240,7 +240,7 @@ def every_placement(connection: Connection, space: int) -> Iterator[Placement]:
     return map(Placement._make, connection.execute(query, (space,)))
 
 
-def placed(connection: Connection, space: int) -> list[int]:
+def searchable_memos(connection: Connection, space: int) -> list[int]:
     """Return the memo rows of the vectors that a search can find, ascending: all of the index except zero vectors."""
     return column(connection, "SELECT memo FROM placements WHERE space = ? AND first <> 0 ORDER BY memo", space)
 

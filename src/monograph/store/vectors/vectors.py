@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from monograph.store.documents.filters import EVERYTHING, CompiledFilter, barred
+from monograph.store.documents.filters import EVERYTHING, CompiledFilter, disallowed_summaries
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import damaged, path_of
 from monograph.store.file.rows import column, group, integer, lookup, scalar
@@ -101,7 +101,7 @@ def allowed_bits(connection: Connection, allowed: CompiledFilter, space: int = 1
     """
     query = f"SELECT DISTINCT memo FROM vectors WHERE {allowed.on('chunk')}"  # noqa: S608
     if space != 1:
-        query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({barred(allowed)})"  # noqa: S608
+        query = f"SELECT DISTINCT vector FROM nodes WHERE layer > 0 AND node NOT IN ({disallowed_summaries(allowed)})"  # noqa: S608
     return bitmap(connection, np.array(column(connection, query, *allowed.parameters), dtype=np.int64))
 
 

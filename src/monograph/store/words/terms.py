@@ -143,7 +143,7 @@ def merge(connection: Connection) -> None:
     connection.execute("INSERT INTO trigrams (trigrams) VALUES ('optimize')")
 
 
-def keeps_removed(connection: Connection) -> bool:
+def may_hold_removed_words(connection: Connection) -> bool:
     """Return whether the index may still have words of removed chunks after :func:`merge`.
 
     FTS5 drops deletion marks only in the highest level of its segments. If the index was larger before, there are empty
@@ -237,7 +237,7 @@ def document_frequency(connection: Connection, words: Iterable[str]) -> dict[str
     return dict(connection.execute(query, (json.dumps(sorted(set(words)), ensure_ascii=False),)))
 
 
-def having(connection: Connection, words: Iterable[str]) -> dict[str, int]:
+def count_chunks(connection: Connection, words: Iterable[str]) -> dict[str, int]:
     """Return the number of chunks that match each word, by word; words that no chunk matches are left out.
 
     The query of a word is that of :func:`any_of`.

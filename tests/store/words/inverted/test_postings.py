@@ -300,7 +300,7 @@ def test_global_counts_give_each_file_the_scores_of_one(
         for part, wanted in ((first, True), (second, False)):
             mine = [one for one, (*_, dealt) in zip(entries, rows, strict=True) if dealt is wanted]
             terms.add(part, mine, trigrams=False)
-        each = [terms.having(part, words) for part in (first, second)]
+        each = [terms.count_chunks(part, words) for part in (first, second)]
         having = {word: sum(one.get(word, 0) for one in each) for word in words}
         every = [terms.totals(part) for part in (first, second)]
         of_all = terms.CorpusCounts(sum(one for one, _ in every), sum(one for _, one in every), having)

@@ -308,7 +308,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
             vector = self.monograph.embedder.embed([_words(query)], "query")[0].tolist()
         by_id = {hit.chunk.id: hit for hit in pool}
         threshold = 0.5 if threshold is None else threshold
-        return tools.most_diverse(self.monograph, by_id, vector, k, threshold)
+        return tools.select_diverse(self.monograph, by_id, vector, k, threshold)
 
     def _hybrid(self, query: VectorStoreQuery, where: dict[str, Any]) -> list[Hit]:
         k = query.similarity_top_k if query.hybrid_top_k is None else query.hybrid_top_k
