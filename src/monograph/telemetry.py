@@ -38,27 +38,27 @@ _created: dict[str, Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Recorded period of work. ``told`` is OpenTelemetry's span object. If it is None, nothing is recorded."""
+    """Recorded period of work. ``otel_span`` is OpenTelemetry's span object. If it is None, nothing is recorded."""
 
-    told: Any = None
+    otel_span: Any = None
 
     def set(self, attributes: Attributes) -> None:
         """Add attributes to the span."""
-        if self.told is not None and self.told.is_recording():
-            self.told.set_attributes(attributes)
+        if self.otel_span is not None and self.otel_span.is_recording():
+            self.otel_span.set_attributes(attributes)
 
     def text(self, name: str, value: str) -> None:
         """Add a text that a user wrote or read to the span. Do nothing if such texts may not be recorded."""
-        if self.told is not None and self.told.is_recording() and captures():
-            self.told.set_attribute(name, value)
+        if self.otel_span is not None and self.otel_span.is_recording() and captures():
+            self.otel_span.set_attribute(name, value)
 
     def fail(self, error: BaseException) -> None:
         """Mark the work as failed. The type of the error is recorded."""
-        if self.told is not None and self.told.is_recording():
+        if self.otel_span is not None and self.otel_span.is_recording():
             trace = sys.modules["opentelemetry.trace"]
             message = str(error) if captures() else None
-            self.told.set_attribute("error.type", type(error).__qualname__)
-            self.told.set_status(trace.Status(trace.StatusCode.ERROR, message))
+            self.otel_span.set_attribute("error.type", type(error).__qualname__)
+            self.otel_span.set_status(trace.Status(trace.StatusCode.ERROR, message))
 
 
 _NO_SPAN = nullcontext(Span())

@@ -60,7 +60,7 @@ def test_reading_texts_before_changes_no_result(question: str, passages: list[Ti
         reading = Reading(asked, [passage])
         alone = reading.sentences([passage])
         assert list(alone.spans) == [spans]
-        for one, other in ((both.near, alone.near), (both.has, alone.has), (both.told, alone.told)):
+        for one, other in ((both.near, alone.near), (both.has, alone.has), (both.features, alone.features)):
             np.testing.assert_array_equal(one[own], other)
         np.testing.assert_array_equal(together.nearness([passage]), reading.nearness([passage]))
         assert together.triples([passage]) == reading.triples([passage])

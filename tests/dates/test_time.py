@@ -92,7 +92,7 @@ def test_any_text_is_a_time_or_none(text: str) -> None:
 )
 def test_metadata_date_a_document(metadata: dict[str, Any], title: str, text: str, wanted: str) -> None:
     found = date_of([metadata], title, text)
-    assert ("" if found is None else f"{found} {found.told_by}") == wanted
+    assert ("" if found is None else f"{found} {found.source}") == wanted
 
 
 ASKED = st.sampled_from(
@@ -198,7 +198,7 @@ def test_filters_refuse_values_that_are_no_time(where: dict[str, Any]) -> None:
 
 def test_hits_carry_their_date(diary: Monograph) -> None:
     hit = diary.search("broken", 1, "lexical")[0]
-    assert hit.date is not None and (str(hit.date), hit.date.told_by) == ("2026-03", "metadata")
+    assert hit.date is not None and (str(hit.date), hit.date.source) == ("2026-03", "metadata")
     assert [str(one.date) for one in diary.documents()] == ["2026-04-02T10:00:00Z", "2026-01-15", "2026-03", "None"]
     assert str(diary.document("jan").date) == "2026-01-15"
     assert diary.document("none").date is None
@@ -221,7 +221,7 @@ def test_file_time_dates_documents_without_one(tmp_path: Path) -> None:
 
         def dates() -> dict[str, tuple[str, str]]:
             found = ((one.uri.rpartition("/")[2], one.date) for one in monograph.documents())
-            return {name: (str(one), one.told_by) for name, one in found if one is not None}
+            return {name: (str(one), one.source) for name, one in found if one is not None}
 
         assert dates() == {
             "plain.txt": ("2023-11-14T22:13:20Z", "file"),
@@ -250,9 +250,9 @@ def test_the_command_line_asks_for_a_time(diary: Monograph) -> None:
     diary.close()
     hits = run("search", path, "lamp", "--where", "since=2026-03-01", "--where", "as_of=2026-03")
     assert [(hit["chunk"]["document_id"], hit["date"]) for hit in hits] == [
-        ("mar", {"when": "2026-03", "told_by": "metadata"})
+        ("mar", {"when": "2026-03", "source": "metadata"})
     ]
-    assert run("show", path, "jan")["date"] == {"when": "2026-01-15", "told_by": "metadata"}
+    assert run("show", path, "jan")["date"] == {"when": "2026-01-15", "source": "metadata"}
     shown = CliRunner().invoke(app, ["show", path, "jan"])
     assert "from 2026-01-15 (by its metadata)" in shown.output
 
@@ -313,7 +313,7 @@ def test_a_time_is_asked_for_over_http(diary: Monograph) -> None:
         found = client.get("/search", q="lamp", where=["since=2026-03", '{"as_of": "2026-03"}']).json
         hits = found["files"][0]["hits"]
         assert [one["hit"]["chunk"]["document_id"] for one in hits] == ["mar"]
-        assert hits[0]["hit"]["date"] == {"when": "2026-03", "told_by": "metadata"}
+        assert hits[0]["hit"]["date"] == {"when": "2026-03", "source": "metadata"}
         assert client.get("/search", q="lamp", where=["since=soon"]).status == 400
         schemas = client.get("/openapi.json").json["components"]["schemas"]
         assert schemas["Dated"]["properties"]["when"]["type"] == "string"
@@ -353,7 +353,7 @@ def test_files_tell_when_they_were_made(tmp_path: Path, shared: Path) -> None:
     with Monograph.open(tmp_path / "x.mono") as monograph:
         monograph.sync(folder)
         dates = {one.uri.rpartition("/")[2]: one.date for one in monograph.documents()}
-        told = {name: one.told_by for name, one in dates.items() if one is not None}
+        told = {name: one.source for name, one in dates.items() if one is not None}
         assert str(dates["page.html"]) == "2024-05-05T08:00:00Z"
         assert str(dates["letter.eml"]) == "2026-01-05T10:00:00Z"
         metadata = {one.uri.rpartition("/")[2]: monograph.document(one.id).metadata for one in monograph.documents()}

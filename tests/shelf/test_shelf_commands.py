@@ -212,7 +212,7 @@ def test_shelf_build_command_accepts_files(file: Path, texts: Path, tmp_path: Pa
     assert "version 1 has 5 documents, 5 chunks in 1 shards" in run("shelf", "build", url, file)
     hits = [without_effort(asked("search", one, "who found the comet?")) for one in (file, url)]
     assert hits[0] == hits[1]
-    assert {one["date"]["told_by"] for one in hits[0]} == {"file"}
+    assert {one["date"]["source"] for one in hits[0]} == {"file"}
     again = asked("shelf", "build", url, texts, file)
     assert (again["added"], again["changed"], again["removed"], again["same"]) == (0, 0, 0, 10)
     assert asked("shelf", "stats", url)["version"] == 1

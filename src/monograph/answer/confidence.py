@@ -139,7 +139,7 @@ def features(
         sentences.odds,
         np.maximum(layout.most(similarity), in_title) @ question.weights,
         np.array([hit.relevance / most for hit in hits.values()])[layout.of],
-        sentences.told[:, -1] / max(1, len(runs_of(question.every, 2))),
+        sentences.features[:, -1] / max(1, len(runs_of(question.every, 2))),
         np.array(has_name),
         np.maximum(similarity, in_title) @ question.weights,
         (np.maximum(here, layout.before(has)) - here) @ question.weights,

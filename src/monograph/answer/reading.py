@@ -43,7 +43,7 @@ JOINED = 150
 WRAPPED = 400
 """A sentence of more characters than this is split at line breaks: it is a chat or code without punctuation."""
 
-TOLD, TOLD_OF_TEXT = 5, 1
+FEATURES, TEXT_FEATURES = 5, 1
 """Numbers of further columns of :func:`compare`, for a stretch and for a text.
 
 They come after the two columns for each content word of the question.
@@ -204,7 +204,7 @@ class Sentences:
     - ``at``: the passage of each sentence and its number there. Passages without sentences are not counted.
     - ``near``, (sentences, words): similarity of the sentence to each word of the question, 0 to 1.
     - ``has``, (sentences, words): 1 where the sentence contains the word, else 0.
-    - ``told``, (sentences, TOLD): further features, as :func:`compare` returns them.
+    - ``features``, (sentences, FEATURES): further features, as :func:`compare` returns them.
     - ``titles``, (passages with sentences, words): 1 where the passage's title contains the word, else 0.
     - ``shares``, (sentences,): share of the question in the sentence, weighted by the words' rarity in the passage.
     - ``odds``, (sentences,): log-odds that the sentence holds the answer: see :data:`SENTENCE`.
@@ -214,7 +214,7 @@ class Sentences:
     at: Places
     near: Float64
     has: Float64
-    told: Float64
+    features: Float64
     titles: Float64
     shares: Float64
     odds: Float64
@@ -421,7 +421,7 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
 
     Returns
     -------
-    float64 (stretches, 2 words + TOLD), a row for each stretch of each text:
+    float64 (stretches, 2 words + FEATURES), a row for each stretch of each text:
 
     - one column per word: the similarity, 0 to 1, which is the highest cosine of the word and any word of the stretch;
     - one column per word: 1 if the stretch contains the word. Of question words with the same stem, only the last
@@ -432,7 +432,7 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
     - 1 if its first word is a pronoun or a similar word;
     - number of different pairs of consecutive words of the question in it.
 
-    float64 (texts, 2 words + TOLD_OF_TEXT), a row for each text:
+    float64 (texts, 2 words + TEXT_FEATURES), a row for each text:
 
     - one column per word: the similarity of the text to the word, as above;
     - one column per word: 1 if the word occurs in the text in any inflected form;
@@ -440,8 +440,8 @@ def compare(question: QueryTerms, texts: Sequence[str], stretches: Sequence[Span
     """
     vectors, words = stored_vectors().view(np.uint16), list(question.words)
     terms = compiled.AskedTerms(tokenizer(), vectors, words, list(question.every), _load_clues())
-    rows = np.empty((sum(map(len, stretches)), 2 * len(words) + TOLD))
-    text_rows = np.empty((len(texts), 2 * len(words) + TOLD_OF_TEXT))
+    rows = np.empty((sum(map(len, stretches)), 2 * len(words) + FEATURES))
+    text_rows = np.empty((len(texts), 2 * len(words) + TEXT_FEATURES))
     terms.compare(list(texts), stretches, rows, text_rows)
     return rows, text_rows
 

@@ -49,13 +49,13 @@ class SentenceScores:
 
     ``spans`` has the (start, end) of the sentences in order, and ``values``, float64 (sentences,), their values. A
     value is the logarithm of probability over cost: the probability that the sentence holds the answer, and its number
-    of characters plus SMALLEST_COST. Sentences with the highest values are kept first. ``told`` is False if no word of
-    the question occurs in the passage. Its sentences cannot be ranked then.
+    of characters plus SMALLEST_COST. Sentences with the highest values are kept first. ``has_question_word`` is False
+    if no word of the question occurs in the passage. Its sentences cannot be ranked then.
     """
 
     spans: Spans
     values: Float64
-    told: bool
+    has_question_word: bool
 
 
 def score_sentences(reading: Reading, passages: Sequence[TitledText]) -> list[SentenceScores]:
@@ -92,7 +92,7 @@ def kept(scores: SentenceScores, length: int, least: float) -> Bools:
     characters of the passage. All sentences are kept if the passage is short (at most SHORT), or if no word of the
     question occurs in it, because its sentences cannot be ranked then.
     """
-    if length <= SHORT or not scores.told:
+    if length <= SHORT or not scores.has_question_word:
         return np.ones(len(scores.spans), dtype=bool)
     chosen: Bools = scores.values >= least
     chosen[int(np.argmax(scores.values))] = True

@@ -81,7 +81,7 @@ def print_document(document: Document) -> None:
     print_line(document.title, style="bold")
     print_line(f"{document.uri}  [{document.id}]", style="dim")
     if document.date is not None:
-        print_line(f"from {document.date} (by its {document.date.told_by})", style="dim")
+        print_line(f"from {document.date} (by its {document.date.source})", style="dim")
     if document.valid is not None:
         print_line(f"valid {document.valid}", style="dim")
     for key, value in document.metadata.items():

@@ -52,18 +52,18 @@ def manifest(folder: Path) -> Manifest:
     return loaded
 
 
-def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
+def items(folder: Path, manifest: Manifest, *, vectors: bool) -> Items:
     """Yield the documents of an export in its order, and a problem for each invalid document.
 
-    ``said`` is the manifest. With ``vectors``, the documents come with the vectors that the exported file's embedder
-    computed. If the numbers of documents or chunks differ from the manifest, a problem comes last.
+    With ``vectors``, the documents come with the vectors that the exported file's embedder computed. If the
+    numbers of documents or chunks differ from the manifest, a problem comes last.
 
     Raises
     ------
     SourceError
         If a file of the export cannot be read, or its documents and chunks are not in the same order.
     """
-    stored_vectors = _load_vectors(folder / layout.VECTORS, said) if vectors and said.vectors else None
+    stored_vectors = _load_vectors(folder / layout.VECTORS, manifest) if vectors and manifest.vectors else None
     chunk_stream = lines(folder / layout.CHUNKS)
     pending = next(chunk_stream, None)
     documents = chunks = 0
@@ -83,8 +83,8 @@ def items(folder: Path, said: Manifest, *, vectors: bool) -> Items:
             f" {folder / layout.DOCUMENTS}",
             "put the lines of both files into the same order, or export again",
         )
-    if (documents, chunks) != (said.documents, said.chunks):
-        expected = f"{said.documents:,} and {said.chunks:,}"
+    if (documents, chunks) != (manifest.documents, manifest.chunks):
+        expected = f"{manifest.documents:,} and {manifest.chunks:,}"
         yield Problem(
             str(folder),
             f"it contains {documents:,} documents and {chunks:,} chunks, and not {expected}",

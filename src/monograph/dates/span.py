@@ -19,12 +19,12 @@ _YEAR = regex(r"\d{4}")
 _LONGEST = 64
 """Maximum number of characters of a text that states a time. A longer text is a sentence."""
 
-TOLD_BY = ("metadata", "text", "file")
+DATE_SOURCES = ("metadata", "text", "file")
 """Sources of a document's date, most reliable first. A file's time of change is last, because it differs between
 copies.
 """
 
-METADATA, TEXT, FILE = TOLD_BY
+METADATA, TEXT, FILE = DATE_SOURCES
 
 KEYS = (
     "date", "published", "published at", "date published", "publication date", "publish date", "pubdate", "sent",
@@ -81,12 +81,12 @@ class TimeSpan:
 class Dated:
     """Date of a document.
 
-    ``told_by`` says where the date comes from: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time
+    ``source`` says where the date comes from: ``metadata``, ``text`` (the title or first lines), or ``file`` (its time
     of last change).
     """
 
     when: TimeSpan
-    told_by: str
+    source: str
 
     def __str__(self) -> str:
         return str(self.when)

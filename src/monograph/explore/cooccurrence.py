@@ -27,15 +27,15 @@ class EntityLink:
     """A link between two entities: chunks that name both in one sentence, and relations between them.
 
     ``chunks`` are the rows of the chunks that name both entities in one sentence, or state a relation between them.
-    ``said`` has (chunk, strength, direction) of each relation that a language model found.
-    ``told`` has the direction of each relation that a caller asserted, by (id of the source node, label, id of the
+    ``relations`` has (chunk, strength, direction) of each relation that a language model found.
+    ``asserted`` has the direction of each relation that a caller asserted, by (id of the source node, label, id of the
     target node).
     A direction is true if the relation leads from the entity with the smaller id to the other one.
     """
 
     chunks: set[int] = field(default_factory=set)
-    said: list[tuple[int, float, bool]] = field(default_factory=list)
-    told: dict[tuple[str, str, str], bool] = field(default_factory=dict)
+    relations: list[tuple[int, float, bool]] = field(default_factory=list)
+    asserted: dict[tuple[str, str, str], bool] = field(default_factory=dict)
 
 
 class CooccurrenceGraph:
@@ -60,12 +60,12 @@ class CooccurrenceGraph:
                 # A name that is part of the other, such as York of New York, always occurs together with it.
                 if one not in other and other not in one:
                     self._get_bond(first, second).chunks.add(chunk)
-            for relation in self.nodes.told[chunk]:
+            for relation in self.nodes.relations[chunk]:
                 source, target = chunk_names[relation.source].node, chunk_names[relation.target].node
                 if source != target and relation.strength > 0:
                     bond = self._get_bond(source, target)
                     bond.chunks.add(chunk)
-                    bond.said.append((chunk, relation.strength, self.nodes.id(source) < self.nodes.id(target)))
+                    bond.relations.append((chunk, relation.strength, self.nodes.id(source) < self.nodes.id(target)))
 
     def add_assertions(self, some: Iterable[EntityNode]) -> None:
         """Add the asserted relations from or to the given entities.
@@ -77,11 +77,11 @@ class CooccurrenceGraph:
         asserted = self.nodes.state.asserted_relations(
             {name.key for node in some for name in members.get(node.head, ())}
         )
-        if not asserted.said:
+        if not asserted.relations:
             return
         name_rows = names.known(self.nodes.state.names, {key for keys in asserted.called.values() for key in keys})
         self.nodes.meet({row.head for row in name_rows.values()})
-        for source_id, label, target_id, chunks in asserted.said:
+        for source_id, label, target_id, chunks in asserted.relations:
             sources, targets = (
                 sorted({name_rows[key].head for key in asserted.called.get(end, ()) if key in name_rows})
                 for end in (source_id, target_id)
@@ -90,7 +90,7 @@ class CooccurrenceGraph:
                 if source != target:
                     bond = self._get_bond(source, target)
                     bond.chunks |= chunks
-                    bond.told[source_id, label, target_id] = self.nodes.id(source) < self.nodes.id(target)
+                    bond.asserted[source_id, label, target_id] = self.nodes.id(source) < self.nodes.id(target)
 
     def _get_bond(self, node: EntityNode, other: EntityNode) -> EntityLink:
         bond = self.bonds.setdefault(node, {}).get(other)
@@ -115,7 +115,7 @@ class CooccurrenceGraph:
         The frequency is the number of the bond's chunks, plus the strength of each relation that a language model
         found, plus 1 for each asserted relation.
         """
-        often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.said) + len(bond.told)
+        often = len(bond.chunks) + fsum(strength for _, strength, _ in bond.relations) + len(bond.asserted)
         return often * self.surprise(one, other, bond)
 
     def bound_to(self, some: Iterable[EntityNode], passed: set[EntityNode]) -> dict[EntityNode, float]:
@@ -142,7 +142,7 @@ class CooccurrenceGraph:
             for other, bond in self.bonds.get(entity, {}).items()
             if other in position and position[entity] < position[other]
         ]
-        described = {chunk for _, _, bond in bonds for chunk, _, _ in bond.said}
+        described = {chunk for _, _, bond in bonds for chunk, _, _ in bond.relations}
         places = self.nodes.state.places({chunk for _, _, bond in bonds for chunk in bond.chunks})
         relations = self._load_relations(sorted(described))
         result = [
@@ -159,8 +159,8 @@ class CooccurrenceGraph:
         Relations that a language model found count by their strength, asserted relations count 1.
         """
         small, big = sorted((node, other), key=self.nodes.id)
-        forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.said)
-        forward += sum(1 if ahead else -1 for ahead in bond.told.values())
+        forward = fsum(strength if ahead else -strength for _, strength, ahead in bond.relations)
+        forward += sum(1 if ahead else -1 for ahead in bond.asserted.values())
         return (big, small, bond) if forward < 0 else (small, big, bond)
 
     def _build_link(
@@ -177,11 +177,11 @@ class CooccurrenceGraph:
         chunks = sorted(bond.chunks, key=position)
         written = [
             relation
-            for chunk in sorted({chunk for chunk, _, _ in bond.said}, key=position)
+            for chunk in sorted({chunk for chunk, _, _ in bond.relations}, key=position)
             for ends in ((source, target), (target, source))
             for relation in relations.get((chunk, *ends), ())
         ]
-        labels = sorted(label for _, label, _ in bond.told)
+        labels = sorted(label for _, label, _ in bond.asserted)
         return Link(
             source=self.nodes.id(source),
             target=self.nodes.id(target),

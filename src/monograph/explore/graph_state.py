@@ -22,12 +22,12 @@ from monograph.values import AssertedNode, Assertions, Document, Extraction, Flo
 class AssertedRelations:
     """Relations that callers asserted.
 
-    ``said`` has, for each relation, (id of the source node, label, id of the target node, rows of the chunks that state
-    it).
+    ``relations`` has, for each relation, (id of the source node, label, id of the target node, rows of the chunks that
+    state it).
     ``called`` has the keys of the names of each source and target node, by the node's id.
     """
 
-    said: tuple[tuple[str, str, str, frozenset[int]], ...]
+    relations: tuple[tuple[str, str, str, frozenset[int]], ...]
     called: Mapping[str, Collection[str]]
 
 

@@ -57,7 +57,7 @@ class Nodes:
     ----------
     seen:
         Names of each chunk that was read, in order of first mention, by the chunk's row.
-    told:
+    relations:
         Relations that a language model found in each chunk that was read, by the chunk's row.
     chunks:
         Rows of the chunks chosen for each entity that was read, by the row of its head.
@@ -75,7 +75,7 @@ class Nodes:
         self.state = state
         self.total = state.total()
         self.seen: dict[int, tuple[ChunkName, ...]] = {}
-        self.told: dict[int, tuple[ExtractedRelation, ...]] = {}
+        self.relations: dict[int, tuple[ExtractedRelation, ...]] = {}
         self.chunks: dict[int, list[int]] = {}
         self.names: dict[int, names.NameRow] = {}
         self.members: dict[int, list[names.NameRow]] = {}
@@ -169,7 +169,7 @@ class Nodes:
                     sense = qualifier_of(self.senses[heads[row]], places[chunk].document, rarity)
                 nodes.append(EntityNode(heads[row], sense))
             self.seen[chunk] = tuple(ChunkName(node, *record) for node, record in zip(nodes, records, strict=True))
-            self.told[chunk] = tuple(ExtractedRelation(*link) for link in links.tolist())
+            self.relations[chunk] = tuple(ExtractedRelation(*link) for link in links.tolist())
         return [chunk for chunk in fresh if chunk in self.seen]
 
     def count(self, node: EntityNode) -> int:

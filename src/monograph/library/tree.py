@@ -86,7 +86,7 @@ class SummaryTree(TreeReader):
         """
         configuration.adopt_embedder(self._file.database, self._file.models.embedder)
         chosen = summarizer or self._file.models.summarizer
-        result = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, anew=True)
+        result = summary_tree.update(self._file.pipeline(summarizer=chosen), progress, rebuild=True)
         self._file.models.given_summarizer = chosen
         return Report(summarized=result.made)
 

@@ -115,12 +115,12 @@ def ranking(
     return Ranking(retriever, tuple(rows), tuple(map(scores.__getitem__, rows)), effort)
 
 
-def nearest(reader: Reader, vector: Float32, k: int, allowed: CompiledFilter, *, stretch: float = 1.0) -> Ranking:
+def nearest(reader: Reader, vector: Float32, k: int, allowed: CompiledFilter, *, window_factor: float = 1.0) -> Ranking:
     """Return a ranking of the k allowed chunks with the highest cosine to a vector; empty for a zero vector.
 
-    ``stretch`` is a factor on the window of the stop condition: see :class:`monograph.search.reader.PoolRequest`.
+    ``window_factor`` is a factor on the window of the stop condition: see :class:`monograph.search.reader.PoolRequest`.
     """
-    pool = reader.pool(PoolRequest(k, allowed, vector=vector, stretch=stretch))
+    pool = reader.pool(PoolRequest(k, allowed, vector=vector, window_factor=window_factor))
     return ranking(reader, "dense", pool.dense, k, pool.effort)
 
 

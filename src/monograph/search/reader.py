@@ -75,7 +75,7 @@ class PoolRequest:
     ``filter`` allows the chunks that may be returned.
     ``words`` are the folded words to rank by; ``counts`` has their counts. Without words there is no lexical ranking.
     ``vector`` is float32 (dimension,). If it is None or zero, there is no dense ranking.
-    ``stretch`` is a factor on the window of the stop condition of the vector search.
+    ``window_factor`` is a factor on the window of the stop condition of the vector search.
     ``walk`` requests the additional data about the chunks that a graph search needs; None for other searches.
     """
 
@@ -84,7 +84,7 @@ class PoolRequest:
     words: Sequence[str] = ()
     counts: Counts | None = None
     vector: Float32 | None = None
-    stretch: float = 1.0
+    window_factor: float = 1.0
     walk: WalkRequest | None = None
 
 

@@ -119,7 +119,7 @@ def move_up_requested(found: list[Hit], times: Sequence[TimeSpan], k: int) -> li
         index: Origin("time", index, 1.0)
         for index, hit in enumerate(found)
         if hit.date is not None
-        and hit.date.told_by != FILE
+        and hit.date.source != FILE
         and any(period.first <= hit.date.when.last and hit.date.when.first <= period.last for period in times)
     }
     if len(time_origins) in (0, len(found)):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 LEAST = 10
 """Fewest chunks that a dense search looks for. So requests for up to this many hits all have the same first hits."""
 
-STRETCH = 4.0
+WINDOW_FACTOR = 4.0
 """Factor on the window of the stop condition of a dense search. The condition is calibrated on texts, but questions lie
 elsewhere in the vector space. Without the factor, 86 % of the ten nearest chunks to a question were found where 95 %
 were wanted. With it, 91 % are found, as many as in a search for a hundred chunks."""
@@ -243,7 +243,7 @@ def _search_hybrid(reader: Reader, query: Query, alpha: float | None = None, cou
     k = query.k if query.reranker is None else rerank.most(query)
     vector = None if alpha == 0 else query.vector_by(reader)
     if alpha == 1 and vector is not None:
-        ranking = fusion.nearest(reader, vector, max(k, LEAST), query.filter, stretch=STRETCH)
+        ranking = fusion.nearest(reader, vector, max(k, LEAST), query.filter, window_factor=WINDOW_FACTOR)
         hits = fusion.cosine_hits(reader, ranking, k)
     else:
         pool = max(fusion.POOL, k)

@@ -39,13 +39,13 @@ class WordCounts:
     """Cached counts of words over all shards. They stay valid because a version never changes.
 
     ``chunks`` is {word: number of chunks that have it}. ``common`` has words that are known to be common, which need no
-    exact count. ``having`` is {half pair: number of chunks that have a pair beginning with it}. A half pair is a single
-    character of a script without spaces, which the index has only within pairs.
+    exact count. ``chunks_with`` is {half pair: number of chunks that have a pair beginning with it}. A half pair is a
+    single character of a script without spaces, which the index has only within pairs.
     """
 
     chunks: dict[str, int] = field(default_factory=dict)
     common: set[str] = field(default_factory=set)
-    having: dict[str, int] = field(default_factory=dict)
+    chunks_with: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,10 +116,10 @@ class ShelfReader:
         Returns for each code or phrase (row, worth) of the CANDIDATES chunks with the lowest ids that contain it,
         ascending by row.
         """
-        cached, common, having = self.counted.chunks, self.counted.common, self.counted.having
+        cached, common, chunks_with = self.counted.chunks, self.counted.common, self.counted.chunks_with
         missing = [word for word in words if word not in cached]
         small = [word for word in function_words if word not in cached and word not in common]
-        halves = [word for word in words if terms.is_half(word) and word not in having]
+        halves = [word for word in words if terms.is_half(word) and word not in chunks_with]
         if not (missing or small or halves or texts):
             return {}
         above = self._common_count()
@@ -129,7 +129,7 @@ class ShelfReader:
         cached.update((word, counts.get(word, 0)) for word in small if counts.get(word, 0) < above)
         common.update(word for word in small if counts.get(word, 0) >= above)
         counts = sum_counts(parts for _, parts, _ in answers)
-        having.update((word, counts.get(word, 0)) for word in halves)
+        chunks_with.update((word, counts.get(word, 0)) for word in halves)
         containing = {}
         for index, text in enumerate(texts):
             candidates = self.rows.merge(enumerate(matches[index] for _, _, matches in answers))
@@ -147,8 +147,10 @@ class ShelfReader:
         k, walk, of_all, names = request.k, request.walk, None, {}
         if request.words:
             self._fetch_counts(request.words, (), (), EVERYTHING)
-            having = {word: self.counted.having.get(word) or self.counted.chunks[word] for word in request.words}
-            of_all = terms.CorpusCounts(self.total(), sum(shard.words for shard in self.totals), having)
+            chunks_with = {
+                word: self.counted.chunks_with.get(word) or self.counted.chunks[word] for word in request.words
+            }
+            of_all = terms.CorpusCounts(self.total(), sum(shard.words for shard in self.totals), chunks_with)
         if walk is not None:
             names = self._load_keys(walk.names)
             walk = replace(walk, names=())

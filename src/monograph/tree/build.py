@@ -114,7 +114,7 @@ class TreeDraft:
     """A change of the tree in memory that is not stored yet.
 
     ``version`` is the version of the stored tree when the draft was begun.
-    With ``anew``, every segment is checked, and only those summaries are kept that the same recipe would make.
+    With ``rebuild``, every segment is checked, and only those summaries are kept that the same recipe would make.
     ``planes`` are the new planes, if the draft replaces the whole tree; None if it changes the stored tree.
     ``fresh`` has the new nodes of each layer. Layer 0, the chunks, has new nodes only if there are new planes.
     ``gone`` has the stored nodes to remove from each layer: {row: rank}. Nodes of layer 0 are never removed here.
@@ -122,7 +122,7 @@ class TreeDraft:
     """
 
     version: int
-    anew: bool = False
+    rebuild: bool = False
     planes: Planes | None = None
     fresh: list[list[_DraftNode]] = field(default_factory=lambda: [[]])
     gone: list[dict[int, int]] = field(default_factory=lambda: [{}])
@@ -189,7 +189,7 @@ def cut(connection: Connection, recipe: TreeRecipe, draft: TreeDraft) -> list[Se
         draft.top = layer
         return None
     # The ranks at which nodes of the layer were added or removed, ascending.
-    if draft.anew and draft.planes is None and not layer:
+    if draft.rebuild and draft.planes is None and not layer:
         ranks_changed = [rank for rank, _, _ in store.nodes(connection, 0)]
     else:
         drafted = [*draft.gone[layer].values(), *(node.rank for node in added_nodes)]

@@ -126,8 +126,12 @@ class EcoVectorIndex:
         if point is None:
             return SearchEffort(Never(), width)
         # With a filter, a load brings fewer allowed results: widen the window.
-        stretch = query.stretch * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.stretch
-        return SearchEffort(point.stop(stretch), width, "short" if point.recall < self.target_recall else "enough")
+        window_factor = (
+            query.window_factor * max(1.0, (calibration.vectors / allowed) ** 0.5) if allowed else query.window_factor
+        )
+        return SearchEffort(
+            point.stop(window_factor), width, "short" if point.recall < self.target_recall else "enough"
+        )
 
     def flush(self, connection: Connection) -> None:
         """Insert and delete vectors so that the index has exactly the vectors that rows of the file refer to.

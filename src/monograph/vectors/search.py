@@ -43,7 +43,7 @@ class VectorQuery:
     """Bitmap of the memo rows that may be found (bit i of byte j stands for row 8j + i); None allows all rows."""
     stop: StopCondition | None = None
     """The stop condition. None uses the condition with which the index's calibration reaches the target recall."""
-    stretch: float = 1.0
+    window_factor: float = 1.0
     """Factor by which the window of the calibrated stop condition is multiplied. It is above 1 for queries that are
     unlike the vectors in the index."""
     rerank: bool = True

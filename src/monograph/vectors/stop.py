@@ -207,9 +207,9 @@ class Point:
     loads: float
     width: int = 0
 
-    def stop(self, stretch: float = 1.0) -> StopCondition:
-        """Return the stop condition that was measured, with its window multiplied by ``stretch``."""
-        return RankAware(window=max(1, round(self.window * stretch)))
+    def stop(self, window_factor: float = 1.0) -> StopCondition:
+        """Return the stop condition that was measured, with its window multiplied by ``window_factor``."""
+        return RankAware(window=max(1, round(self.window * window_factor)))
 
 
 @dataclass(frozen=True, slots=True)

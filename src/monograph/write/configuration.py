@@ -91,9 +91,9 @@ Given = TypeVar("Given", bound="Specified")
 class ModelSlot(Generic[Given]):
     """One kind of model of a file: how the file's model is stored, compared with a given one, and loaded.
 
-    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model of the kind ``name`` from its spec. ``usual`` is the
-    spec of the default model. The other fields are parts of the error message for a file that was built with another
-    model:
+    ``load_NAME`` of :mod:`monograph.derive.loading` loads a model of the kind ``name`` from its spec. ``default_spec``
+    is the spec of the default model. The other fields are parts of the error message for a file that was built with
+    another model:
 
     - ``made_by`` comes before the key of the stored model.
     - ``keep`` says how to open the file with its stored model. Its ``{}`` becomes "with the ..." or "without ...".
@@ -102,7 +102,7 @@ class ModelSlot(Generic[Given]):
     """
 
     name: stored_settings.ModelKind
-    usual: str
+    default_spec: str
     made_by: str
     keep: str
     rebuild: str
@@ -139,7 +139,7 @@ class ModelSlot(Generic[Given]):
         machine. Raises ModelMismatch if the loaded model has another key than the stored one.
         """
         stored = self.known(database)
-        spec = self.usual if stored is None else stored.spec
+        spec = self.default_spec if stored is None else stored.spec
 
         def allow(address: str) -> None:
             if isinstance(trusted, str):

@@ -66,28 +66,28 @@ def recipe(summarizer: str, chosen: Settings) -> build.TreeRecipe:
     return build.TreeRecipe(summarizer, chosen.summary_tokens, bounds, chosen.summary_layers)
 
 
-def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, anew: bool = False) -> TreeUpdate:
+def update(pipeline: Pipeline, on_progress: OnProgress | None = None, *, rebuild: bool = False) -> TreeUpdate:
     """Update the tree so that it summarizes the present chunks.
 
-    Nothing is done without a summarizer, or if the tree is up to date. With ``anew``, the tree is rebuilt and the
+    Nothing is done without a summarizer, or if the tree is up to date. With ``rebuild``, the tree is rebuilt and the
     pipeline's summarizer becomes the summarizer of the file. Each summary is stored in the memo at once. So after a
     failure the tree is unchanged, and the next update makes only the missing summaries. If several writers want to
     update the tree, one does it for all, and the others wait. Raises ModelError if a summary cannot be made, and
     BusyFile if other processes keep changing the file or hold the lock of the tree for too long.
     """
     spent = TreeUpdate()
-    if pipeline.summarizer is None or not (anew or _is_stale(pipeline)):
+    if pipeline.summarizer is None or not (rebuild or _is_stale(pipeline)):
         return spent
     with tree_lock(pipeline.database.path):
         first: int | None = None
         for tries_left in reversed(range(TRIES_OVERTAKEN)):
-            if not (anew or _is_stale(pipeline)):
+            if not (rebuild or _is_stale(pipeline)):
                 break  # The previous holder of the lock has updated the tree.
             try:
-                draft, planes = _begin_draft(pipeline, anew=anew)
+                draft, planes = _begin_draft(pipeline, rebuild=rebuild)
                 derive_layers(pipeline, pipeline.summarizer, draft, planes, spent, on_progress)
                 with write(pipeline.database, pipeline.indexes) as connection:
-                    _require_same_models(pipeline, anew=anew)
+                    _require_same_models(pipeline, rebuild=rebuild)
                     store_tree(connection, pipeline.summarizer, draft, spent)
                 break
             except build.TreeChanged:
@@ -163,14 +163,14 @@ def _is_stale(pipeline: Pipeline) -> bool:
         return not exists or store.count_stale_segments(connection) > 0 or bool(store.stale_leaves(connection))
 
 
-def _require_same_models(pipeline: Pipeline, *, anew: bool) -> None:
+def _require_same_models(pipeline: Pipeline, *, rebuild: bool) -> None:
     """Raise ModelMismatch if another process has given the file another embedder or summarizer meanwhile."""
     EMBEDDER.check(pipeline.database, pipeline.embedder)
-    if pipeline.summarizer is not None and not anew:
+    if pipeline.summarizer is not None and not rebuild:
         SUMMARIZER.check(pipeline.database, pipeline.summarizer)
 
 
-def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Planes]:
+def _begin_draft(pipeline: Pipeline, *, rebuild: bool) -> tuple[build.TreeDraft, Planes]:
     """Return a draft of the tree, and its planes: the stored planes, or new ones if new ones are due."""
     with pipeline.database.read() as connection:
         stale = store.stale_leaves(connection)
@@ -178,9 +178,9 @@ def _begin_draft(pipeline: Pipeline, *, anew: bool) -> tuple[build.TreeDraft, Pl
         with write(pipeline.database, pipeline.indexes):
             pass  # The end of every such transaction updates stale leaves.
     with pipeline.database.read() as connection:
-        _require_same_models(pipeline, anew=anew)
+        _require_same_models(pipeline, rebuild=rebuild)
         stored, count = planes_of(connection), stored_vectors.count(connection)
-        draft = build.TreeDraft(store.version(connection), anew=anew)
+        draft = build.TreeDraft(store.version(connection), rebuild=rebuild)
         if stored is not None and stored.dimension == pipeline.embedder.dimension:
             due = max((least for least in LEARNED_AT if least <= count), default=0)
             if pipeline.settings.planes == "random" or stored.learned_from >= due:

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 
 import numpy as np
 
-from monograph.answer.reading import _CLUES, AMOUNT, DATE, POINTER, TOLD, TOLD_OF_TEXT, Spans, runs_of
+from monograph.answer.reading import _CLUES, AMOUNT, DATE, FEATURES, POINTER, TEXT_FEATURES, Spans, runs_of
 from monograph.derive.embed.static import token_vectors
 from monograph.derive.tokens import token_ids
 from monograph.graph.evidence import Float64
@@ -43,7 +43,7 @@ def compare(
             else reading.row_of_text([text], reading.row(text))
         )
     size = 2 * len(words)
-    return np.array(rows).reshape(-1, size + TOLD), np.array(wholes).reshape(-1, size + TOLD_OF_TEXT)
+    return np.array(rows).reshape(-1, size + FEATURES), np.array(wholes).reshape(-1, size + TEXT_FEATURES)
 
 
 class _Reading:

@@ -193,7 +193,9 @@ class FileReader:
             lexical = scored
         if request.vector is not None and request.vector.any():
             with telemetry.span("monograph.search.vectors"):
-                dense, effort, read_vectors = self.nearest(request.vector, request.k, request.filter, request.stretch)
+                dense, effort, read_vectors = self.nearest(
+                    request.vector, request.k, request.filter, request.window_factor
+                )
         walk = request.walk
         if walk is None:
             return Pool(self, lexical, dense, effort)
@@ -203,14 +205,16 @@ class FileReader:
         return Pool(self, lexical, dense, effort, subjects, named, self.cosines(rows, walk.clauses, read_vectors))
 
     def nearest(
-        self, vector: Float32, k: int, allowed: CompiledFilter, stretch: float
+        self, vector: Float32, k: int, allowed: CompiledFilter, window_factor: float
     ) -> tuple[list[tuple[int, float]], Effort, _ReadVectors]:
         """Return ((row, cosine) of the k chunks nearest to a vector, effort of the search, vectors that it read).
 
         The vector must not be zero. There may be more than k chunks, because chunks of equal text share a vector.
         """
         bits = self._allowed_bits(self.chunk_index, allowed)
-        result = self.chunk_index.search(self.connection, vector, VectorQuery(k, bits, stretch=stretch, ties=True))
+        result = self.chunk_index.search(
+            self.connection, vector, VectorQuery(k, bits, window_factor=window_factor, ties=True)
+        )
         chunks = stored_vectors.chunks_of(self.connection, result.items)
         if bits is not None and any(len(shared) > 1 for shared in chunks.values()):
             # A vector is allowed if any of its chunks is, so filter the chunks of shared vectors.

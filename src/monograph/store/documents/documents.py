@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from monograph.dates.span import FILE, FIRST, LAST, TOLD_BY, Dated, TimeSpan, date_of
+from monograph.dates.span import DATE_SOURCES, FILE, FIRST, LAST, Dated, TimeSpan, date_of
 from monograph.store.file.checksums import Value, checksum
 from monograph.store.file.database import Connection
 from monograph.store.file.errors import decoding
@@ -29,8 +29,8 @@ Columns: TypeAlias = tuple[
 ]
 """Stored columns of a document: document, id, uri, title, metadata, sections, sha256, characters, source, the three
 Dates, valid_from."""
-BY_FILE = TOLD_BY.index(FILE)
-TOLD = f"d.dated_by != {BY_FILE:d}"
+BY_FILE = DATE_SOURCES.index(FILE)
+DATED_BY_CONTENT = f"d.dated_by != {BY_FILE:d}"
 """SQL condition: the date of the document ``d`` comes from the document itself, not from its file."""
 SEALED = """CAST(id AS BLOB), CAST(uri AS BLOB), CAST(title AS BLOB), CAST(metadata AS BLOB), CAST(sections AS BLOB),
     sha256, characters"""
@@ -127,7 +127,9 @@ def date_columns(metadata: Iterable[Metadata], title: str, text: str) -> Dates:
     the text.
     """
     dated = date_of(metadata, title, text)
-    return (None, None, None) if dated is None else (dated.when.first, dated.when.last, TOLD_BY.index(dated.told_by))
+    return (
+        (None, None, None) if dated is None else (dated.when.first, dated.when.last, DATE_SOURCES.index(dated.source))
+    )
 
 
 def loaded_span(first: Any, last: Any) -> TimeSpan | None:
@@ -137,10 +139,10 @@ def loaded_span(first: Any, last: Any) -> TimeSpan | None:
     return TimeSpan(first, last)
 
 
-def loaded_times(first: Any, last: Any, told_by: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
+def loaded_times(first: Any, last: Any, source: Any, since: Any, until: Any) -> tuple[Dated | None, Valid | None]:
     """Return (date, validity) of a document from its stored columns. Each is None if it is missing or invalid."""
     when = None if first is None else loaded_span(first, last)
-    date = Dated(when, TOLD_BY[told_by]) if when is not None and told_by in range(len(TOLD_BY)) else None
+    date = Dated(when, DATE_SOURCES[source]) if when is not None and source in range(len(DATE_SOURCES)) else None
     if not isinstance(since, int) or not FIRST <= since <= LAST:
         return date, None
     if until is not None and not (isinstance(until, int) and since < until <= LAST):
@@ -150,7 +152,7 @@ def loaded_times(first: Any, last: Any, told_by: Any, since: Any, until: Any) ->
 
 def newest(connection: Connection) -> int | None:
     """Return the latest last second of all dates that come from the documents themselves; None if there are none."""
-    last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {TOLD}")  # noqa: S608
+    last = scalar(connection, f"SELECT max(d.dated_until) FROM documents AS d WHERE {DATED_BY_CONTENT}")  # noqa: S608
     return last if isinstance(last, int) and FIRST <= last <= LAST else None
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from monograph.dates.span import TimeSpan
-from monograph.store.documents.documents import TOLD, loaded_span, newest
+from monograph.store.documents.documents import DATED_BY_CONTENT, loaded_span, newest
 from monograph.store.documents.filters import EVERYTHING, CompiledFilter
 from monograph.store.file.database import Connection
 from monograph.store.file.rows import column, group, integer, lookup, select
@@ -240,7 +240,7 @@ def seen(connection: Connection, members: Mapping[int, int]) -> dict[int, TimeSp
         return {}
     query = f"""SELECT f.value, min(d.dated), max(d.dated_until) FROM json_each(?) AS f CROSS JOIN mentions AS m
         CROSS JOIN chunks AS c CROSS JOIN documents AS d
-        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {TOLD}
+        WHERE m.name = CAST(f.key AS INTEGER) AND c.chunk = m.chunk AND d.document = c.document AND {DATED_BY_CONTENT}
         GROUP BY f.value"""  # noqa: S608 - a constant
     results = connection.execute(query, (json.dumps(members),)).fetchall()
     spans = ((entity, loaded_span(first, last)) for entity, first, last in results)
@@ -252,7 +252,10 @@ def seen_in(connection: Connection, chunks: Iterable[int]) -> TimeSpan | None:
 
     Only the dates that :func:`seen` counts are used. Returns None if no document has such a date.
     """
-    tables = f"chunks AS c CROSS JOIN documents AS d WHERE c.chunk = w.value AND d.document = c.document AND {TOLD}"
+    tables = (
+        "chunks AS c CROSS JOIN documents AS d"
+        f" WHERE c.chunk = w.value AND d.document = c.document AND {DATED_BY_CONTENT}"
+    )
     ((first, last),) = lookup(connection, "min(d.dated), max(d.dated_until)", tables, chunks)
     return loaded_span(first, last)
 

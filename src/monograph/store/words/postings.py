@@ -95,7 +95,7 @@ class Postings:
         if k <= 0 or not words:
             return []
         totals: tuple[float, float] = self._totals if counts is None else (counts.chunks, counts.words)
-        having = None if counts is None else [counts.having[word] for word in words]
+        chunks_with = None if counts is None else [counts.chunks_with[word] for word in words]
         lengths = self._counted.lengths_of(connection, self._words.blocks(words))
         allowed_chunks = None
         if allowed != EVERYTHING:
@@ -104,7 +104,7 @@ class Postings:
         matching: list[tuple[int, float]] = []
         seen = 0
         while True:
-            best = self._words.best(words, lengths, totals, _WEIGHTS, limit, allowed_chunks, having)
+            best = self._words.best(words, lengths, totals, _WEIGHTS, limit, allowed_chunks, chunks_with)
             if best is None or limit == k:
                 self._counted.ahead.chunks(connection, [row for row, _ in best or ()])
                 return best

@@ -58,13 +58,13 @@ class Entry:
 class CorpusCounts:
     """Counts over several files.
 
-    ``chunks`` is the number of chunks, ``words`` the number of all their words. ``having`` is the number of chunks that
-    have each word, by word.
+    ``chunks`` is the number of chunks, ``words`` the number of all their words. ``chunks_with`` is the number of chunks
+    that have each word, by word.
     """
 
     chunks: int
     words: int
-    having: Mapping[str, int]
+    chunks_with: Mapping[str, int]
 
 
 def fold(text: str) -> str:
@@ -297,7 +297,7 @@ def bm25_of_all(
             occurrences[word].append((row, float(round(share * norm / (_K1 + 1.0 - share)))))
     scores = dict.fromkeys(sorted(sizes), 0.0)
     for word in words:
-        weight = _weight(counts.chunks, counts.having.get(word, 0))
+        weight = _weight(counts.chunks, counts.chunks_with.get(word, 0))
         for row, times in occurrences[word]:
             norm = _K1 * (1 - _B + _B * float(sizes[row]) / (counts.words / counts.chunks))
             scores[row] += weight * ((times * (_K1 + 1.0)) / (times + norm))
@@ -308,9 +308,9 @@ def bm25_of_all(
     return best if len(best) <= k else [pair for pair in best if pair[1] >= best[k - 1][1]]
 
 
-def _weight(chunks: int, having: int) -> float:
-    """Return the BM25 weight of a word. ``having`` of ``chunks`` chunks have the word."""
-    value = math.log((chunks - having + 0.5) / (having + 0.5))
+def _weight(chunks: int, chunks_with: int) -> float:
+    """Return the BM25 weight of a word. ``chunks_with`` of ``chunks`` chunks have the word."""
+    value = math.log((chunks - chunks_with + 0.5) / (chunks_with + 0.5))
     return _LEAST_WEIGHT if value <= 0.0 else value
 
 
