@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/how-to/page.md and docs/how-to/gallery.md from the texts that ship here, in chromium.
+"""Draw the pictures of docs/how-to/page.md from the texts that ship here, in chromium.
 
     PYTHONPATH=tests python tools/page_pictures.py
 

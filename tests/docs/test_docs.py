@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -10,12 +11,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import monograph
 from monograph.app import cli
+from support.built_pages import built, sections
 from support.forks import COMMANDS, Forks
 from support.model_server import ModelServer
 from support.paths import ROOT, TESTS
@@ -46,6 +50,10 @@ COMPONENTS = {
     "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
     "langchain": ("langchain_core", "langchain_monograph"),
 }
+
+
+OURS = re.compile(r"llama_index\.\w+\.monograph|langchain_monograph")
+"""The modules of components."""
 
 
 def blocks(page: Path, kind: str) -> list[str]:
@@ -93,9 +101,7 @@ NEEDS = {
     "from mcp": "mcp",
 }
 """What a page needs, by a part of its code."""
-OF_A_SERVER = ("http.md",)
-"""Their examples ask a server: see tests/app/serve/test_http_docs.py."""
-SINGLE = [one for one in pages_with("python") if not is_component(one) and one.name not in OF_A_SERVER]
+SINGLE = [one for one in pages_with("python") if not is_component(one)]
 
 
 @pytest.mark.parametrize("page", parameters_of(SINGLE, "searching.md"), ids=lambda page: page.name)
@@ -136,35 +142,59 @@ def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) ->
 
 def own_parameters(component: type) -> set[str]:
     """What a component is made with, as far as we say it: of its own constructors, or its fields."""
-    ours = [
-        base
-        for base in component.__mro__
-        if re.match(r"llama_index\.\w+\.monograph|langchain_monograph", base.__module__)
-    ]
+    ours = [base for base in component.__mro__ if OURS.match(base.__module__)]
     made = [vars(base)["__init__"] for base in ours if "__init__" in vars(base)]
     fields = [name for base in ours for name in inspect.get_annotations(base) if not name.startswith("_")]
     named = [name for one in made for name in inspect.signature(one).parameters] or fields
     return {*named} - {"self", "options", "kwargs"}
 
 
+def documented_parameters(component: type, *, inherited: bool) -> set[str]:
+    """Parameters that the docstring of a class describes, and attributes that have a docstring; if inherited, also those of its bases."""
+    names: set[str] = set()
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", inspect.getdoc(component) or "", re.MULTILINE | re.DOTALL
+    )
+    for listed in re.findall(r"^(\S.*):\n {4}\S", section[1] if section else "", re.MULTILINE):
+        names.update(name.strip("*") for name in listed.split(", "))
+    for base in component.__mro__ if inherited else (component,):
+        if OURS.match(base.__module__):
+            (found,) = ast.parse(textwrap.dedent(inspect.getsource(base))).body
+            assert isinstance(found, ast.ClassDef)
+            for field, text in pairwise(found.body):
+                value = ast.literal_eval(text.value) if isinstance(text, ast.Expr) else None
+                if isinstance(field, ast.AnnAssign) and isinstance(value, str) and value.strip():
+                    names.add(ast.unparse(field.target))
+    return names
+
+
+def parameters_on(page: str, component: type) -> set[str]:
+    """Parameters of a component that a page describes by the docstrings of the component and of its bases."""
+    names: set[str] = set()
+    for path, options in re.findall(r"^::: (\S+)\n((?: {4}.*\n?)*)", page, re.MULTILINE):
+        shown = [base for base in component.__mro__ if base.__name__ == path.rpartition(".")[2]]
+        if shown and pkgutil.resolve_name(path) is shown[0]:
+            names |= documented_parameters(shown[0], inherited="inherited_members: false" not in options)
+    return names
+
+
 @pytest.mark.parametrize("kind", COMPONENTS)
 def test_component_pages_name_every_parameter(kind: str) -> None:
+    """The docstring of each public component stands on a page, and describes every parameter."""
     framework, _ = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     overview = (REFERENCE / f"{kind}.md").read_text()
-    pages = {page.stem: page.read_text() for page in (REFERENCE / kind).iterdir()}
+    pages = [overview, *(page.read_text() for page in (REFERENCE / kind).iterdir())]
     checked = 0
-    for package in sorted(set(re.findall(r"llama_index\.\w+\.monograph|langchain_monograph", overview))):
+    for package in sorted(set(OURS.findall(overview))):
         module = importlib.import_module(package)
         for name in module.__all__:
-            if name.endswith(("Event", "Node")):
-                assert f"`{name}`" in overview
-                continue
-            page = next((text for text in pages.values() if name in text.partition("\n")[0]), pages["models"])
-            assert name in page
-            for parameter in own_parameters(getattr(module, name)):
-                assert re.search(rf"^\| .*`{parameter}`.* \|", page, re.MULTILINE), f"{name}({parameter})"
-                checked += 1
+            page = next((text for text in pages if re.search(rf"^::: {package}\.{name}$", text, re.MULTILINE)), None)
+            assert page is not None, f"{package}.{name} is on no page"
+            component = getattr(module, name)
+            parameters = own_parameters(component)
+            assert parameters - parameters_on(page, component) == set(), name
+            checked += len(parameters)
     assert checked > 20
 
 
@@ -215,15 +245,22 @@ def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
 
 
 def test_command_line_page_documents_every_command() -> None:
-    page = (REFERENCE / "command-line.md").read_text()
-    manual = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
-    assert len(commands) >= 10
-    assert [one for one in commands if not re.search(rf"`{one} (FILE|SET|KIND|build)", page)] == []
-    manual = subprocess.run([PROGRAM, "shelf", "--help"], capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^  ([a-z]+)  +", manual.partition("Commands")[2], re.MULTILINE)
-    assert len(commands) >= 6
-    assert [one for one in commands if not re.search(rf"`shelf {one} (FILE|URL)", page)] == []
+    """And every option as ``--help`` explains it."""
+    texts = sections(built("reference/command-line.md"))
+    listed = {}
+    for group in ((), ("shelf",)):
+        manual = subprocess.run([PROGRAM, *group, "--help"], capture_output=True, text=True, check=True).stdout
+        for name, summary in re.findall(r"^  ([a-z]+)  +(.+)", manual.partition("Commands:")[2], re.MULTILINE):
+            listed[" ".join([*group, name])] = summary
+    assert len(listed) > 30
+    assert texts.keys() == listed.keys()
+    for name, summary in listed.items():
+        assert re.match(rf"\n```text\nmonograph {name} .+\n```\n\n{re.escape(summary)}\n", texts[name]), name
+    manual = subprocess.run([PROGRAM, "sync", "--help"], capture_output=True, text=True, check=True).stdout
+    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", manual.partition("Options:")[2], re.MULTILINE)
+    documented = re.findall(r"^\| `(?:-\w, )?(--[\w-]+).*` \| \S.* \|$", texts["sync"], re.MULTILINE)
+    assert len(documented) > 10
+    assert [*documented, "--json", "--help"] == options
 
 
 def test_calls_that_pages_and_errors_name_exist(tmp_path: Path) -> None:

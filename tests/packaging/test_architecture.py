@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from support.built_pages import built
 from support.paths import ROOT, TESTS
 
 FLOORS = (
@@ -218,12 +219,15 @@ def test_architecture_page_lists_every_folder_in_one_line() -> None:
 def test_architecture_page_has_the_first_line_of_each_module() -> None:
     source = ROOT / "src" / "monograph"
     packages = ("library", "write", "store", "search", "answer", "explore", "graph", "tree", "vectors", "shelf")
-    modules = {}
-    for path in (one for name in packages for one in (source / name).rglob("*.py") if one.name != "__init__.py"):
-        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
-        modules[path.relative_to(source).as_posix()] = " ".join(docstring.split("\n\n")[0].split())
-    page = (ROOT / "docs" / "explanation" / "architecture.md").read_text()
-    assert dict(re.findall(r"^\| `([a-z_/]+\.py)` \| (.+) \|$", page, re.MULTILINE)) == modules
+    paths = [path for name in (*packages, "sync", "read", "derive") for path in (source / name).rglob("*.py")]
+    modules = {path.relative_to(source).as_posix() for path in paths if path.name != "__init__.py"}
+    lines = dict(
+        re.findall(r"^\| `([a-z0-9_/]+\.py)` \| (\S.*) \|$", built("explanation/architecture.md"), re.MULTILINE)
+    )
+    assert modules == lines.keys()
+    assert [
+        name for name in modules if lines[name].rstrip(".") not in " ".join((source / name).read_text().split())
+    ] == []
 
 
 @pytest.mark.parametrize("name", ["one-sync.md", "one-search.md"])

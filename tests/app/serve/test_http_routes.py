@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from support.paths import EXAMPLES, ROOT
+from support.paths import EXAMPLES
 
 jsonschema = pytest.importorskip("jsonschema", reason="what answers are held against is not installed")
 
@@ -19,6 +20,7 @@ from monograph.derive.loading import load_model, load_summarizer
 from monograph.errors import ModelUnavailable
 from monograph.models import Completion
 from support.api_server import BASE, OPERATIONS, Client, address, serving
+from support.built_pages import built, sections
 from support.forks import run
 from support.model_server import ModelServer
 
@@ -95,13 +97,24 @@ def test_openapi_describes_exactly_the_routes(described: dict[str, Any]) -> None
         assert schema["description"]
 
 
-def test_http_page_documents_routes_and_parameters(described: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "reference" / "http.md").read_text()
-    for route in OPERATIONS:
-        operation = described["paths"][BASE + route.path][route.method.lower()]
-        line = next(line for line in page.splitlines() if f"{route.method} {route.path}`" in line)
-        for parameter in operation.get("parameters", ()):
-            assert f"`{parameter['name']}`" in line or "the same" in line, (route.path, parameter)
+def test_http_page_documents_operations_and_values(described: dict[str, Any]) -> None:
+    page = built("reference/http.md")
+    texts = sections(page)
+    for operation in OPERATIONS:
+        text = texts.pop(str(operation))
+        summary = described["paths"][BASE + operation.path][operation.method.lower()]["summary"]
+        assert text.startswith(f"\n{summary}\n"), operation
+        assert re.findall(r"^\| `(\w+)` \| \S", text, re.MULTILINE) == list(operation.parameters), operation
+    for name, schema in described["components"]["schemas"].items():
+        if not name.startswith("Body_"):
+            text = texts.pop(name)
+            assert re.match(r"\n\w", text), name
+            assert re.findall(r"^\| `(\w+)` \| \S", text, re.MULTILINE) == list(schema["properties"]), name
+    assert texts.keys() == {"POST /session", "DELETE /session"}
+    headings = {heading.lower() for heading in re.findall(r"^##+ (.+)$", page, re.MULTILINE)}
+    assert set(re.findall(r"\]\(#(\w+)\)", page)) <= headings
+    for status in (400, 401, 403, 404, 507):
+        assert re.search(rf"^\| {status} \| \w", page, re.MULTILINE)
 
 
 def test_writing_routes_are_refused_without_write(client: Client) -> None:

@@ -122,6 +122,12 @@ def application(served: Served, credentials: Credentials, agent_apps: Sequence[S
 
     ``agent_apps`` are applications for agents, with addresses of their own.
     """
+    api = build_api(served, credentials, agent_apps)
+    return GuardedApp(_Bounded(api), credentials, cookies=True, is_open=is_open)
+
+
+def build_api(served: Served, credentials: Credentials, agent_apps: Sequence[Starlette] = ()) -> Api:
+    """Return the API and the page, without the guard."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -184,7 +190,7 @@ def application(served: Served, credentials: Credentials, agent_apps: Sequence[S
     api.routes.extend(Route(path, view, methods=["GET"]) for path in VIEWS)
     api.routes.append(Mount("/page", page))
     api.routes.append(Mount("/picture", _Files(packages=[(picture.__name__, "")])))
-    return GuardedApp(_Bounded(api), credentials, cookies=True, is_open=is_open)
+    return api
 
 
 class _Bounded:

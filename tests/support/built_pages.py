@@ -1,0 +1,24 @@
+"""Pages of the documentation as mkdocs builds them: with the parts that tools/docs_reference.py makes of the code."""
+
+from __future__ import annotations
+
+import re
+import runpy
+
+from support.paths import ROOT
+
+HOOK = runpy.run_path(str(ROOT / "tools" / "docs_reference.py"))
+
+
+def built(name: str) -> str:
+    """Return a page as Markdown."""
+    page = (ROOT / "docs" / name).read_text()
+    made: str = HOOK["on_page_markdown"](page, page=None)
+    assert made != page
+    return made
+
+
+def sections(page: str) -> dict[str, str]:
+    """Return the text under each heading of the third level."""
+    _, *parts = re.split(r"^(##+) (.+)\n", page, flags=re.MULTILINE)
+    return {title: text for level, title, text in zip(*[iter(parts)] * 3, strict=True) if level == "###"}
