@@ -18,12 +18,13 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
     """Reduces documents to the sentences that a question needs, and ranks the documents that answer it best first.
 
     The documents can come from any retriever. Each returned document has the id and metadata of the given document, and
-    its sentences are verbatim. The given documents are not modified. Documents without text come last. No model is
-    called. The file is read only to get the frequencies of words.
+    its sentences are verbatim. Its metadata key ``monograph_spans`` has the start and end of each kept part in the
+    given text. The given documents are not modified. Documents without text come last. No model is called. The file is
+    read only to get the frequencies of words; with a ``collection``, they are still those of the whole file.
     """
 
     cut: float = DEFAULT_CUT
-    """Approximate share of the tokens to remove, 0 to 1. The default is MobileRAG's, on SQuAD."""
+    """Approximate share of the tokens to remove, 0 to 1. The default is that of the MobileRAG paper, on SQuAD."""
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
@@ -40,7 +41,10 @@ class SCRCompressor(OverFile, BaseDocumentCompressor, extra="forbid"):
         return kept + [document for document in documents if not document.page_content.strip()]
 
     def as_runnable(self) -> Runnable[dict[str, Any], list[Document]]:
-        """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents."""
+        """Return the compressor as a step of a chain: from ``{"query": …, "documents": …}`` to documents.
+
+        The step cannot be serialized.
+        """
         return RunnableLambda(
             lambda given: self.compress_documents(given["documents"], given["query"]), name="compress"
         )

@@ -18,10 +18,13 @@ class MonographLoader(BaseLoader):
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is open only while it is read.
+    monograph:
+        Path of a file or address of a shelf, which is open only while documents are loaded; or an open file, store or
+        shelf, which stays open.
     names:
         Ids or uris of documents; None for all documents.
+    key:
+        Key of an encrypted file. Give it only with a path.
     """
 
     def __init__(self, monograph: AnyArchive, names: Iterable[str] | None = None, *, key: str | None = None) -> None:

@@ -17,7 +17,7 @@ class LangChainEmbedder(BorrowedEmbedder):
     Parameters
     ----------
     embeddings:
-        Embeddings of LangChain.
+        Any embeddings of LangChain.
     name:
         Text that identifies the model and every setting that changes its vectors. The default is the class of the
         embeddings and the name of their model, or their module and class if the model has no name. For
@@ -53,7 +53,12 @@ def as_embedder(embeddings: Embeddings) -> Embedder:
 
 
 class MonographEmbeddings(Embeddings):
-    """An embedder of Monograph in LangChain: ``MonographEmbeddings(monograph.embedder)``.
+    """An embedder of Monograph in LangChain: ``MonographEmbeddings(archive.embedder)``.
+
+    Parameters
+    ----------
+    embedder:
+        Any embedder of Monograph, such as that of a file.
 
     Raises
     ------

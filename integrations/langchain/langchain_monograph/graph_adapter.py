@@ -36,15 +36,16 @@ class MonographAdapter(Adapter):
 
     In a filter, a value matches metadata that equal it, and lists in metadata that contain it, as in
     langchain-graph-retriever. A mapping of operators, such as ``{">=": 2020}``, is a ``where`` filter of Monograph. A
-    key with a dot, such as ``a.b``, also matches the key ``b`` of a mapping under the key ``a``.
+    key with a dot, such as ``a.b``, also matches the key ``b`` of a mapping under the key ``a``; such keys are checked
+    in Python, on all documents that match the rest of the filter. A list as a value raises InvalidFilter.
 
     Parameters
     ----------
     store:
         The store, which the caller closes.
     entities:
-        Whether to add the entities that each document names to its metadata, as ``monograph_entities``. The entities
-        come from the file's graph, which is built here if the file has none.
+        Whether to add the entities that the chunks of each document name to its metadata, as ``monograph_entities``.
+        The entities come from the file's graph, which is built here if the file has none.
     """
 
     def __init__(self, store: EcoVectorStore, entities: bool = False) -> None:
@@ -58,7 +59,7 @@ class MonographAdapter(Adapter):
     def search_with_embedding(
         self, query: str, k: int = 4, filter: dict[str, Any] | None = None
     ) -> tuple[list[float], list[Content]]:
-        """Return the vector of a query, and the documents nearest to it; see :meth:`search`."""
+        """Return the vector of a query, and the documents nearest to it; see ``search``."""
         embedding = self.store.query_vector(query)
         return embedding, self.search(embedding, k, filter)
 
@@ -78,7 +79,7 @@ class MonographAdapter(Adapter):
     def get(self, ids: Sequence[str], filter: dict[str, Any] | None = None) -> list[Content]:
         """Return the stored documents that have one of these ids and match the filter, each once.
 
-        Raises as :meth:`search`.
+        Raises as ``search``.
         """
         where, meets = self._split_filter(filter)
         return self._contents(list(dict.fromkeys(ids)), where, meets)

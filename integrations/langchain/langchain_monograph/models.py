@@ -13,9 +13,20 @@ from monograph_tools import BorrowedModel
 
 
 class LangChainModel(BorrowedModel):
-    """A LangChain chat model as the model that answers :meth:`monograph.Monograph.ask`.
+    """A LangChain chat model as the model that answers ``Monograph.ask``.
 
-    ``model`` is any chat model of LangChain; ``key`` and ``limit`` as for :class:`monograph_tools.BorrowedModel`.
+    Its answers can be streamed. An exception of the model is raised as ModelUnavailable.
+
+    Parameters
+    ----------
+    model:
+        Any chat model of LangChain.
+    key:
+        Text that identifies the model and every setting that changes its answers. The file stores the answers under
+        this key.
+    limit:
+        Name of the model's argument for the maximum number of tokens of an answer, such as ``num_predict``. If it is
+        empty, no limit is passed to the model.
     """
 
     called = "the chat model"

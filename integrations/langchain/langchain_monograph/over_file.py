@@ -22,10 +22,10 @@ class FileFields(ClosesFile, BaseModel):
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     monograph: Reader | Shelf | EcoVectorStore | Path | str
-    """An open file or shelf, a store over a file or shelf, the path of a file, or the address of a shelf.
+    """Path of a file or address of a shelf, or an open file, store or shelf.
 
-    The caller closes an open file, shelf or store. A path or an address is opened by the first use, and closed by
-    :meth:`close`.
+    The first use opens a path or an address, and ``close`` or the end of a ``with`` block closes it. What was open
+    before stays open.
     """
     key: SecretStr | None = None
     """Key of an encrypted file. Give it only with a path. It is never serialized."""
@@ -46,7 +46,7 @@ class OverFile(FileFields, Serializable):
     """Component over a file or shelf. LangChain's ``dumps`` and ``loads`` serialize it with the file's path."""
 
     collection: str | None = None
-    """Name of a collection: only its documents are read. None: all documents are read."""
+    """Name of a collection: only its documents are read. None: all documents are read. Shelves have no collections."""
     _reads_only: ClassVar[bool] = True
 
     def model_post_init(self, context: Any, /) -> None:

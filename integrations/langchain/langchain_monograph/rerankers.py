@@ -14,9 +14,19 @@ _SCORES = ("relevance_score", "score")
 class LangChainReranker(BorrowedReranker):
     """A cross-encoder or a reranking compressor of LangChain as the reranker of a file.
 
-    Use it as ``Monograph.open(path, reranker=LangChainReranker(model, "name"))``. A compressor must return every
-    document, with a score in its metadata as ``relevance_score`` or ``score``. ``name`` and ``weight`` are the ``key``
-    and ``weight`` of :class:`monograph_tools.BorrowedReranker`.
+    Use it as ``Monograph.open(path, reranker=LangChainReranker(model, "name"))``. An exception of the model is raised
+    as ModelUnavailable.
+
+    Parameters
+    ----------
+    model:
+        A cross-encoder, or a compressor such as ``CohereRerank(top_n=30)``. A compressor must return every document,
+        with a score in its metadata as ``relevance_score`` or ``score``; otherwise ModelUnavailable is raised.
+    name:
+        Text that identifies the model and every setting that changes its scores. The file stores the scores under this
+        name.
+    weight:
+        Weight of these scores relative to the scores of the search; 1 weighs both equally.
     """
 
     def __init__(self, model: BaseCrossEncoder | BaseDocumentCompressor, name: str, weight: float = 1.0) -> None:

@@ -34,25 +34,39 @@ The event has the query, and for each hit its id, its relevance (0 to 1, descend
 class FileRetriever(OverFile, BaseRetriever, extra="forbid"):
     """Base of retrievers that return chunks of a file or shelf.
 
-    A returned document depends on the stored chunk only, not on the query, so that the results of several queries can
-    be merged. It has the chunk's id, text and metadata. Its metadata also have ``title``, ``source`` (the uri),
-    ``monograph_document_id``, ``monograph_start`` and ``monograph_end``. Scores and explanations are not in the
-    document but in the custom event ``monograph_search``, which callbacks and ``astream_events`` receive.
-    ``EcoVectorStore.similarity_search_with_score`` returns scores. ``k``, ``filter`` and the fields of the subclass can
-    be overridden in each call of ``invoke``.
+    ``k``, ``filter`` and the fields of the subclass can be overridden in each call of ``invoke``.
+
+    A returned document depends on the stored chunk only, not on the query. So retrievers that merge the results of
+    several queries, such as ``MultiQueryRetriever``, recognise duplicates. The document has the chunk's id, text and
+    metadata. These keys are added, unless the metadata have them already:
+
+    - ``title``: title of the document, if it has one
+    - ``source``: uri of the document, if it has one; to filter by uri, pass ``{"$uri": …}``
+    - ``monograph_document_id``, ``monograph_start``, ``monograph_end``: id of the document, and first and last
+      character of the chunk in it. Documents that were stored through LangChain consist of one chunk and have none of
+      these keys.
+
+    Scores and explanations are not in the document but in LangChain's custom event ``monograph_search``, which
+    callbacks and ``astream_events`` receive. The event has the query and, for each hit, its ``id``, ``relevance`` (0 to
+    1, descending), ``score`` (of the search mode) and ``explanation``.
     """
 
     k: int = 5
     """Maximum number of documents to return."""
     filter: dict[str, Any] | None = None
-    """Return only chunks whose metadata match this filter."""
+    """Return only chunks whose metadata match this ``where`` filter, such as ``{"year": {">=": 1963}}``.
+
+    LangChain's ``$`` spellings of the operators work too. Raises InvalidFilter if the filter cannot be understood.
+    """
     embedding: Embeddings | None = None
-    """Model that computes the vectors of queries: the model that computed the file's vectors, or the model of the
-    vectors that the caller gave to the file. None: the file's own embedder."""
+    """Model that computes the vectors of queries: the LangChain embeddings that computed the file's vectors.
+
+    None: the file's own embedder. Raises ModelMismatch if the file's vectors are of another embedder.
+    """
     as_of: str | None = None
     """Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``."""
     reranker: str | Reranker | None = None
-    """Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with."""
+    """Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with."""
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
@@ -116,7 +130,7 @@ class HybridRetriever(FileRetriever):
     """Finds chunks by lexical and dense search, or by any other search mode."""
 
     how: str | Strategy = "auto"
-    """Search mode, as for :meth:`monograph.Monograph.search`."""
+    """Search mode, as a name or a value such as ``Hybrid(alpha=0.3)``."""
 
     @property
     def lc_attributes(self) -> dict[str, Any]:
@@ -133,7 +147,8 @@ class MiniRAGRetriever(FileRetriever):
     By default it runs Monograph's own graph search, ``how="graph"``, which follows links from the most probable chunks.
     ``faithful=True`` ranks by the paper's formulas (Eq. 2 and 3) instead.
 
-    If the file has no graph, the graph is built here.
+    If the file has no graph, the graph is built here. Raises ReadOnlyFile if that file cannot be written, and
+    InputError for a view of it.
     """
 
     faithful: bool = False
@@ -151,22 +166,26 @@ class MiniRAGRetriever(FileRetriever):
 class TreeRetriever(FileRetriever):
     """Finds chunks and the summaries above them in the tree.
 
-    The metadata of a summary are its ``monograph_layer`` and ``monograph_chunks``, the ids of the chunks under it.
+    The metadata of a summary are its ``monograph_layer`` and ``monograph_chunks``, the ids of the chunks under it. A
+    search raises InputError if the file has no tree; ``archive.tree.rebuild()`` builds it.
     """
 
     detail: float | None = None
-    """Share of chunks among the documents, from 0 (summaries only) to 1 (chunks only)."""
+    """Share of chunks among the documents, from 0 (summaries only) to 1 (chunks only).
+
+    None: chunks and summaries are ranked together, without fixed shares.
+    """
     budget: int | None = None
-    """Maximum number of tokens of all documents together."""
+    """Maximum number of tokens of all documents together; None for no limit."""
 
     def _strategy(self) -> Strategy:
         return Tree(detail=self.detail, budget=self.budget)
 
 
 class EraRAGRetriever(TreeRetriever):
-    """A :class:`TreeRetriever` that can also add and delete documents, which updates the tree (Zhang et al., EraRAG).
+    """A ``TreeRetriever`` that can also add and delete documents, which updates the tree (Zhang et al., EraRAG).
 
-    The file must have a tree: ``Monograph.open(path, summarizer=...)``.
+    The file must have a tree: ``Monograph.open(path, summarizer=...)``, or ``archive.tree.rebuild()``.
     """
 
     _reads_only: ClassVar[bool] = False

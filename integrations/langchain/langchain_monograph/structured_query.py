@@ -34,7 +34,8 @@ class MonographTranslator(Visitor):
     """Translates the filters of LangChain's ``SelfQueryRetriever`` for an ``EcoVectorStore``.
 
     It supports all comparators except ``like``. ``contain`` matches lists and texts that contain the value. Dates and
-    times are stored as text, and are compared as text.
+    times are stored as text, and are compared as text. If the model writes a filter without a query, the store returns
+    the documents that match the filter, but none if it searches by words only (``how="lexical"``).
     """
 
     allowed_comparators = tuple(_COMPARATORS)

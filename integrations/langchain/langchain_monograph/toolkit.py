@@ -14,7 +14,10 @@ from monograph_tools import FileHandle, offered, wrong_arguments
 class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
     """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
-    ``outline`` is offered only if the file has a tree of summaries. After :meth:`close` the tools reply with an error.
+    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``, and with ``notes`` those that
+    write. ``outline`` is offered only if the file has a tree of summaries when the tools are created. A shelf has only
+    the tools that read. The argument ``max_tokens`` of the tools that return texts limits the length of a reply;
+    ``left_out`` in the reply is the number of texts that did not fit. After ``close`` the tools reply with an error.
     """
 
     notes: bool = False
@@ -26,7 +29,11 @@ class MonographToolkit(FileFields, BaseToolkit, extra="forbid"):
         self._file = FileHandle(self.monograph, read_only=not self.notes, key=self._secret)
 
     def get_tools(self) -> list[BaseTool]:
-        """Return the tools for an agent. They return errors to it as text, with their hint."""
+        """Return the tools for an agent.
+
+        An error is a tool message with the status ``error``, whose text tells the agent how to correct its call. Errors
+        that an agent cannot correct are in the log of ``monograph_tools``.
+        """
         return [
             StructuredTool.from_function(
                 tool.as_function(BaseModel.model_dump_json, _failed),

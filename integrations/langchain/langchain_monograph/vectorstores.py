@@ -36,18 +36,20 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     Any string can be an id, and ids are kept as given. Adding a document replaces the stored document with the same id.
 
     ``filter`` of the methods is a ``where`` filter of Monograph (``{"year": {">=": 2020}}``, also with LangChain's
-    ``$`` spellings), or a function that gets a document and returns whether to return it. ``how`` of the methods is any
-    search mode that returns documents: lexical, dense, hybrid or graph search, and others.
+    ``$`` spellings), or a function that gets a document and returns whether to return it. With a function, the store
+    retrieves more hits until ``k`` of them match. ``how`` of the methods is any search mode that returns documents, as
+    a name (``dense``, ``lexical``, ``tfidf``, ``hybrid``, ``graph`` or ``auto``) or as a value such as
+    ``Hybrid(alpha=0.3)``.
 
-    The store is safe to use from several threads. A copy shares the open file, which only the original closes. An
-    unpickled store opens the file at the same path again.
+    Threads and forked workers can share the store. A copy shares the open file, which only the original closes. An
+    unpickled store opens the file at the same path again; a store with a key cannot be pickled.
 
     Parameters
     ----------
     monograph:
-        An open file, which the caller closes; or the path of a file. The file at a path is opened here, created if it
-        does not exist, and closed by :meth:`close`. A shelf or its address can be given too, but can only be searched:
-        methods that list, store or delete documents raise InputError.
+        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
+        store, which stays open. A shelf or its address can be given too, but can only be searched: methods that list,
+        store or delete documents raise InputError.
     embedding:
         Model that computes the vectors. Give it only with a path. If it is None, the file's own embedder is used.
     how:
@@ -62,9 +64,10 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     vector_index:
         Design of a new file's vector index, ``codes`` (the default) or ``graph``; only with a path.
     scores:
-        Kind of the scores that ``similarity_search_with_score`` returns: relevances, or distances as in other stores
-        (see :mod:`monograph_tools.scores`). ``similarity_search_with_relevance_scores`` and thresholds always use
-        relevances.
+        Kind of the scores that ``similarity_search_with_score`` returns: ``relevance`` (0 to 1, 1 is best),
+        ``distance`` (1 - relevance, 0 is best; in the mode ``dense`` the cosine distance) or ``squared_l2`` (2 - 2 *
+        relevance, 0 is best; in the mode ``dense`` the squared distance of unit vectors).
+        ``similarity_search_with_relevance_scores`` and thresholds always use relevances.
 
     Raises
     ------
@@ -125,7 +128,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         monograph: AnyArchive | None = None,
         **kwargs: Any,
     ) -> EcoVectorStore:
-        """Return a store of texts, in the file ``monograph``, or else in a temporary file.
+        """Return a store of texts, in the file ``monograph``, or else in a temporary file; so does ``from_documents``.
 
         A temporary file is deleted when the store is closed or garbage-collected, or when the program ends.
         """
@@ -152,7 +155,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         ids: Sequence[str | None] | None = None,
         batch_size: int | None = None,
     ) -> list[str]:
-        """Store texts as documents, and return their ids: see :meth:`add_documents`.
+        """Store texts as documents, and return their ids: see ``add_documents``.
 
         Raises InputError if ``metadatas`` is given and does not have one item for each text.
         """
@@ -192,7 +195,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> bool:
         """Delete documents by id, by a filter, or both. If neither is given, delete all documents of the collection.
 
-        Ids that are not stored are skipped. Always returns True.
+        The inverted index, graph and tree are updated too. Ids that are not stored are skipped. Always returns True.
         """
         file = tools.to_write(self.monograph)
         if ids is None and filter is None:
@@ -232,7 +235,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         return [as_document(chunk) for chunk in self.monograph.fetch(ids, where=plain(filter))[first:last]]
 
     def update_document(self, document_id: str, document: Document) -> None:
-        """Replace a document; see :meth:`update_documents`."""
+        """Replace a document; see ``update_documents``."""
         self.update_documents([document_id], [document])
 
     def update_documents(self, ids: Sequence[str], documents: list[Document]) -> None:
@@ -252,7 +255,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def similarity_search(  # type: ignore[override]  # an unknown argument is an error
         self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
     ) -> list[Document]:
-        """Return documents, best first; see :meth:`similarity_search_with_score`."""
+        """Return documents, best first; see ``similarity_search_with_score``."""
         return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter, how=how)]
 
     def similarity_search_with_score(
@@ -261,8 +264,8 @@ class EcoVectorStore(tools.FileStore, VectorStore):
         """Return documents and their scores, best first.
 
         The default score is the relevance, from 0 to 1. In the mode ``dense`` it is the cosine (0 for a negative
-        cosine). For other search modes see :mod:`monograph.search.fusion`. The store's parameter ``scores`` selects
-        another convention.
+        cosine). In other search modes it is relative to the best hit. The store's parameter ``scores`` selects
+        another convention. ``how`` is the search mode of this call; None for that of the store.
 
         Raises InputError if a number is out of range, or ``how`` does not return documents; and InvalidFilter if the
         filter cannot be understood.
@@ -294,7 +297,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     def similarity_search_with_vectors(
         self, query: str, k: int = 4, *, filter: Filter | None = None, how: How | None = None
     ) -> list[tuple[Document, list[float]]]:
-        """Return documents with their vectors (unit length), best first; see :meth:`similarity_search_with_score`."""
+        """Return documents with their vectors (unit length), best first; see ``similarity_search_with_score``."""
         documents = self.similarity_search(query, k, filter=filter, how=how)
         chunks = self.monograph.fetch([document.id for document in documents if document.id is not None], vectors=True)
         vectors = {chunk.chunk.id: [] if chunk.vector is None else chunk.vector.tolist() for chunk in chunks}
@@ -305,7 +308,7 @@ class EcoVectorStore(tools.FileStore, VectorStore):
     ) -> list[Document]:
         """Return k documents that are near to the query and unlike each other, chosen from the ``fetch_k`` nearest.
 
-        See :meth:`max_marginal_relevance_search_by_vector`.
+        See ``max_marginal_relevance_search_by_vector``.
         """
         vector = self.query_vector(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)

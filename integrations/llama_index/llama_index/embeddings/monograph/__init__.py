@@ -22,7 +22,7 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
     Parameters
     ----------
     model:
-        An embedding model of LlamaIndex.
+        Any embedding model of LlamaIndex.
     name:
         Text that identifies the model and every setting that changes its vectors. The default is the model's class and
         its ``model_name``. Pass a name if your model has settings that are in neither the class nor ``model_name``.
@@ -38,7 +38,14 @@ class LlamaIndexEmbedder(BorrowedEmbedder):
 
 
 class MonographEmbedding(BaseEmbedding):
-    """An embedder of Monograph in LlamaIndex: ``Settings.embed_model = MonographEmbedding(monograph.embedder)``.
+    """An embedder of Monograph in LlamaIndex: ``Settings.embed_model = MonographEmbedding(archive.embedder)``.
+
+    Parameters
+    ----------
+    embedder:
+        Any embedder of Monograph, such as that of a file.
+    **kwargs:
+        Options of LlamaIndex's ``BaseEmbedding``: ``embed_batch_size``, …
 
     Raises
     ------

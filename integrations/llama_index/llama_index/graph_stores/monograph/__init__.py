@@ -47,16 +47,24 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
     that the file already has is not stored twice. Each entity and relation keeps the id of its source: the chunk that
     it was extracted from (``triplet_source_id``), or that chunk's document (``ref_doc_id``). It is deleted with its
     source. If several sources assert the same entity, their properties are merged, and the latest value of a property
-    wins. Every addition is on disk when the call returns.
+    wins, until its source is deleted. A node or relation without a source stays until you delete it. Every addition is
+    on disk when the call returns.
 
     Parameters
     ----------
-    monograph, embed_model, key:
-        As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`. If the file has no graph, the graph is
-        built here. A shelf can only be read.
+    monograph:
+        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
+        store, which stays open. If the file has no graph, the graph is built here. A shelf or its address can be given
+        too, but can only be read.
+    embed_model:
+        Model that computes the vectors of chunks and queries that have no vector. Give it only with a path. If it is
+        None, the file's own embedder is used. If the first chunks of a new file have vectors, every later chunk must
+        have a vector too.
     collection:
         Name of a collection. Only entities and relations that its chunks assert are read, and new nodes are added to
-        it.
+        it. Entities and relations without a chunk of the collection as ``triplet_source_id`` raise OutsideView.
+    key:
+        Key of an encrypted file. Give it only with a path.
 
     Raises
     ------
@@ -79,7 +87,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
 
     @property
     def client(self) -> Archive:
-        """The open file, view or shelf: the same as :attr:`monograph`."""
+        """The open file, view or shelf: the same as ``monograph``."""
         return self.monograph
 
     def get(self, properties: dict[str, Any] | None = None, ids: list[str] | None = None) -> list[LabelledNode]:
@@ -301,7 +309,7 @@ class MonographPropertyGraphStore(FileStore, PropertyGraphStore):
         }
 
     def get_schema_str(self, refresh: bool = False) -> str:
-        """Return the schema of :meth:`get_schema` as lines for the prompt of a language model."""
+        """Return the schema of ``get_schema`` as lines for the prompt of a language model."""
         schema = self.get_schema(refresh)
         lines = []
         for title, kind in (("Node properties:", "node_props"), ("Relationship properties:", "rel_props")):

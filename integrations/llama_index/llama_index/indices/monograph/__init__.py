@@ -56,19 +56,24 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
     ----------
     nodes:
         First nodes of the index; None or empty for none.
-    monograph, embed_model:
-        As for :class:`~llama_index.vector_stores.monograph.EcoVectorStore`, but a shelf or a view is refused. Not
-        needed to load an index.
+    monograph:
+        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
+        store, which stays open. A shelf or a view is refused. Not needed to load an index.
+    embed_model:
+        Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
+        None, the file's own embedder is used.
     key:
         Key of an encrypted file. Give it only with a path. It is not persisted: give it again to
         ``load_index_from_storage(..., key=...)``.
-    options:
+    index_struct:
+        Data of a persisted index, with the path of its file. ``load_index_from_storage`` passes it.
+    **options:
         Options of LlamaIndex's ``BaseIndex``: ``storage_context``, ``transformations``, …
 
     Raises
     ------
     InputError
-        If no file is given, if a view is given, or if a model or a key is given with an open file.
+        If no file is given, if a view or a shelf is given, or if a model or a key is given with an open file.
     """
 
     index_struct_cls = EraRAGStruct
@@ -166,7 +171,7 @@ class EraRAGIndex(ClosesFile, BaseIndex[EraRAGStruct]):
         return infos
 
     def as_retriever(self, **kwargs: Any) -> BaseRetriever:
-        """Return a :class:`~llama_index.retrievers.monograph.TreeRetriever` over the file.
+        """Return a ``TreeRetriever`` over the file.
 
         It takes ``similarity_top_k``, ``detail``, ``budget``, ``filters``, ``reranker``, ``as_of`` and
         ``callback_manager``. Arguments of query and chat engines, which LlamaIndex also passes, are ignored. Raises

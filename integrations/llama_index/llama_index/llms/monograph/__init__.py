@@ -18,9 +18,20 @@ __all__ = ["LlamaIndexModel"]
 
 
 class LlamaIndexModel(BorrowedModel):
-    """A LlamaIndex LLM as the model that answers :meth:`monograph.Monograph.ask`.
+    """A LlamaIndex LLM as the model that answers ``Monograph.ask``.
 
-    ``llm`` is any LLM of LlamaIndex; ``key`` and ``limit`` as for :class:`monograph_tools.BorrowedModel`.
+    Its answers can be streamed. An exception of the LLM is raised as ModelUnavailable.
+
+    Parameters
+    ----------
+    llm:
+        Any LLM of LlamaIndex.
+    key:
+        Text that identifies the LLM and every setting that changes its answers. The file stores the answers under this
+        key.
+    limit:
+        Name of the LLM's argument for the maximum number of tokens of an answer, such as ``num_predict``. If it is
+        empty, no limit is passed to the LLM.
     """
 
     called = "the LLM"

@@ -25,16 +25,26 @@ class SCRPostprocessor(ClosesFile, BaseNodePostprocessor):
     """Reduces nodes to the sentences that a question needs, and ranks the nodes that answer it best first.
 
     The nodes can come from any retriever. Each returned node has the id of the given node, and its sentences are
-    verbatim. The given nodes are not modified. Nodes without text come last. The scores of the given nodes are assigned
-    anew in descending order: the first returned node gets the highest score. No model is called.
+    verbatim. Its metadata key ``monograph_spans`` has the start and end of each kept part in the given text. The given
+    nodes are not modified. Nodes without text come last. The scores of the given nodes are assigned anew in descending
+    order: the first returned node gets the highest score. No model is called. A reduction sends a ``ReRankStartEvent``,
+    a ``ReRankEndEvent`` and a ``ReductionEvent``.
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened by the first question. The file is
-        read only to get the frequencies of words.
+    monograph:
+        Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
+        closes it. Or an open file, store or shelf, which stays open.
+        The file is read only to get the frequencies of words.
     cut:
-        Approximate share of the tokens to remove, 0 to 1.
+        Approximate share of the tokens to remove, 0 to 1. The default is that of the MobileRAG paper, on SQuAD.
+    key:
+        Key of an encrypted file. Give it only with a path.
+
+    Raises
+    ------
+    InputError
+        When nodes are reduced: if ``cut`` is not 0 to 1, or the question is missing.
     """
 
     cut: float = Field(default=DEFAULT_CUT, description="Approximate share of the tokens to remove, 0 to 1.")
@@ -80,9 +90,19 @@ def _reduced_node(scored: NodeWithScore, text: str, spans: list[list[int]]) -> N
 class LlamaIndexReranker(BorrowedReranker):
     """A postprocessor of LlamaIndex as the reranker of a file.
 
-    Use it as ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``. The postprocessor must
-    return every given node, with a score. ``name`` and ``weight`` are the ``key`` and ``weight`` of
-    :class:`monograph_tools.BorrowedReranker`.
+    Use it as ``Monograph.open(path, reranker=LlamaIndexReranker(postprocessor, "name"))``. An exception of the
+    postprocessor is raised as ModelUnavailable.
+
+    Parameters
+    ----------
+    postprocessor:
+        A postprocessor such as ``SentenceTransformerRerank(top_n=30)``. It must return every given node, with a score;
+        otherwise ModelUnavailable is raised.
+    name:
+        Text that identifies the model and every setting that changes its scores. The file stores the scores under this
+        name.
+    weight:
+        Weight of these scores relative to the scores of the search; 1 weighs both equally.
     """
 
     def __init__(self, postprocessor: BaseNodePostprocessor, name: str, weight: float = 1.0) -> None:

@@ -36,29 +36,41 @@ dispatcher = instrument.get_dispatcher(__name__)
 class CitingQueryEngine(ClosesFile, BaseQueryEngine):
     """Answers questions from a file: searches, reduces and packs the hits, asks a model, and checks the citations.
 
-    The model that answers is ``llm``; if it is None, the file's own model
-    (``Monograph.open(path, model=LlamaIndexModel(llm, "its name"))``). If there is no model, the answer consists of
-    passages. ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The
-    metadata key ``monograph_spans`` of such a node has the spans of the passage in its document. The score of a node,
-    from 0 to 1, is relative to the best passage of the context. The metadata of the response have ``abstained``, the
-    model, its tokens and the relevance. In ``unknown`` they have the citation numbers in the answer that do not exist.
+    ``source_nodes`` of the response are the cited passages, in the order of their citation numbers. The metadata key
+    ``monograph_spans`` of such a node has the spans of the passage in its document. The score of a node, from 0 to 1,
+    is relative to the best passage of the context. The metadata of the response have ``abstained``, ``model``,
+    ``tokens_in``, ``tokens_out`` and ``relevance``. In ``unknown`` they have the citation numbers in the answer that do
+    not exist.
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. The first question opens a path.
+    monograph:
+        Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
+        closes it. Or an open file, store or shelf, which stays open.
     llm:
         An LLM of LlamaIndex, whose answers are not stored, or a ``LlamaIndexModel``, whose answers are stored in the
-        file.
-    embed_model, filters:
-        As for :class:`~llama_index.retrievers.monograph.HybridRetriever`.
+        file. If it is None, the model with which the file was opened answers (``Monograph.open(path, model=...)``). If
+        there is no such model, the answer is a list of passages.
+    embed_model:
+        The model that computed the file's vectors. It computes the vector of a query that has none. Not needed if the
+        file has an embedder of its own.
     budget:
-        Maximum number of tokens of the context; None for the file's default.
-    how, reranker, as_of:
-        As for :meth:`monograph.Monograph.search`.
+        Maximum number of tokens of the context; None for 1,000.
+    how:
+        Search mode, as a name or a value such as ``Hybrid(alpha=0.3)``.
+    filters:
+        Use only chunks whose metadata match these filters.
+    as_of:
+        Ask the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``.
+    reranker:
+        Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with.
     streaming:
         Return a ``StreamingResponse`` that yields the answer in pieces. Its ``source_nodes`` and metadata are filled in
         after the last piece, when the citations are known.
+    callback_manager:
+        Callback manager of LlamaIndex.
+    key:
+        Key of an encrypted file. Give it only with a path.
 
     Raises
     ------
@@ -67,6 +79,8 @@ class CitingQueryEngine(ClosesFile, BaseQueryEngine):
         a vector, and neither the query nor a model provides one.
     InvalidFilter
         If the filters are not ``MetadataFilters``.
+    ModelUnavailable
+        When a question is asked: if the model does not answer, or stops before the end. Then no answer is stored.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own

@@ -24,8 +24,11 @@ class MonographReader(BaseReader):
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is open only while it is read.
+    monograph:
+        Path of a file or address of a shelf, which is open only while documents are loaded; or an open file, store or
+        shelf, which stays open.
+    key:
+        Key of an encrypted file. Give it only with a path.
     """
 
     def __init__(self, monograph: AnyArchive, *, key: str | None = None) -> None:
@@ -33,6 +36,8 @@ class MonographReader(BaseReader):
 
     def lazy_load_data(self, names: Iterable[str] | None = None, **load_kwargs: Any) -> Iterable[Document]:
         """Yield documents one by one: all, ordered by uri, then id, or those whose ids or uris are in ``names``.
+
+        ``load_data`` takes the same argument, and returns a list.
 
         Raises NotFound if a name matches no document, or more than one.
         """

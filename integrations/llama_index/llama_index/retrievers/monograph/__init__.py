@@ -28,7 +28,7 @@ dispatcher = instrument.get_dispatcher(__name__)
 
 
 class RetrieverOptions(TypedDict, total=False):
-    """Keyword arguments that all retrievers take: see :class:`FileRetriever`."""
+    """Keyword arguments that all retrievers take: see ``FileRetriever``."""
 
     similarity_top_k: int
     filters: MetadataFilters | None
@@ -43,30 +43,35 @@ class RetrieverOptions(TypedDict, total=False):
 class FileRetriever(ClosesFile, BaseRetriever):
     """Base of retrievers that return chunks of a file or shelf.
 
-    Each returned node has the chunk's id, text and offsets, the document's metadata, and the document as its source. A
-    chunk that was stored from LlamaIndex is returned as its original node. Results are ``HitNode`` objects. ``score``
-    is the hit's relevance, from 0 to 1, which never rises from one result to the next. ``own_score`` is the score that
-    the search mode gave the hit. ``explanation`` says how the hit was found.
+    Results are ``HitNode`` objects, with relevances as scores, best first. Each node has the chunk's id, text and
+    offsets, the document's metadata, and the document as its source. The metadata ``monograph_title`` and
+    ``monograph_uri`` are hidden from embedders and language models. A chunk that was stored from LlamaIndex is returned
+    as its original node.
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened by the first query.
+    monograph:
+        Path of a file or address of a shelf: the first question opens it, and ``close`` or the end of a ``with`` block
+        closes it. Or an open file, store or shelf, which stays open.
     how:
-        Search mode, as for :meth:`monograph.Monograph.search`.
+        Search mode. Only ``HybridRetriever`` takes it; the other retrievers have one of their own.
     similarity_top_k:
-        Maximum number of nodes to return.
+        Maximum number of nodes to return. It can be changed later, as an attribute of the retriever.
     filters:
         Return only chunks whose metadata match these filters.
     embed_model:
         The model that computed the file's vectors. It computes the vector of a query that has none. Not needed if the
         file has an embedder of its own.
     as_of:
-        Search the file as it was at the end of this moment, if it keeps history: see :meth:`monograph.Monograph.as_of`.
+        Search the file as it was at the end of this moment, if it keeps history: see ``Monograph.as_of``.
     collection:
         Return only nodes of this collection, in every search mode. Shelves have no collections.
     reranker:
-        Reranker of the first hits, or its spec as a string; None for the reranker that the file was opened with.
+        Reranker of the first 30 hits, or its spec as a string; None for the reranker that the file was opened with.
+    callback_manager:
+        Callback manager of LlamaIndex.
+    key:
+        Key of an encrypted file. Give it only with a path.
 
     Raises
     ------
@@ -129,8 +134,14 @@ class FileRetriever(ClosesFile, BaseRetriever):
 class HybridRetriever(FileRetriever):
     """Finds chunks by lexical and dense search, or by any other search mode.
 
-    The parameters are those of :class:`FileRetriever`. ``how`` is the name of a search mode, or a value such as
-    ``Hybrid(alpha=0.3)``.
+    Parameters
+    ----------
+    monograph:
+        As for ``FileRetriever``.
+    how:
+        Search mode, as a name or a value such as ``Hybrid(alpha=0.3)``.
+    **options:
+        Other parameters of ``FileRetriever``.
     """
 
     def __init__(
@@ -144,13 +155,22 @@ class MiniRAGRetriever(FileRetriever):
 
     By default it runs Monograph's own graph search, ``how="graph"``: it starts at the entities that the question names,
     follows the graph, and ranks with lexical and dense scores. ``faithful=True`` runs the paper's formulas (Eq. 2 and
-    3) instead. See ``docs/explanation/graph.md`` for both, and ``docs/how-to/which-mode.md`` for what each finds.
+    3) instead.
 
     ``explanation`` of each result names the entities that led to it. The retriever does not use LlamaIndex's property
     graphs, which keep only one source of each entity.
 
-    The other parameters are those of :class:`FileRetriever`. If the file has no graph, the graph is built here. Raises
-    InputError if the archive is a view of a file without a graph, and ReadOnlyFile if such a file cannot be written.
+    If the file has no graph, the graph is built here. Raises InputError if the archive is a view of a file without a
+    graph, and ReadOnlyFile if such a file cannot be written.
+
+    Parameters
+    ----------
+    monograph:
+        As for ``FileRetriever``.
+    faithful:
+        Whether to rank by the paper's formulas.
+    **options:
+        Other parameters of ``FileRetriever``.
     """
 
     def __init__(self, monograph: AnyArchive, *, faithful: bool = False, **options: Unpack[RetrieverOptions]) -> None:
@@ -165,12 +185,20 @@ class TreeRetriever(FileRetriever):
 
     Parameters
     ----------
+    monograph:
+        As for ``FileRetriever``.
     detail:
-        Share of chunks among the nodes, from 0 (summaries only) to 1 (chunks only).
+        Share of chunks among the nodes, from 0 (summaries only) to 1 (chunks only). None: chunks and summaries are
+        ranked together, without fixed shares.
     budget:
-        Maximum number of tokens of all nodes together.
+        Maximum number of tokens of all nodes together; None for no limit.
+    **options:
+        Other parameters of ``FileRetriever``.
 
-    The other parameters are those of :class:`FileRetriever`. Raises InputError if a number is out of range.
+    Raises
+    ------
+    InputError
+        If a number is out of range. A query raises it if the file has no tree; ``archive.tree.rebuild()`` builds it.
     """
 
     def __init__(

@@ -18,17 +18,25 @@ __all__ = ["MonographToolSpec"]
 class MonographToolSpec(ClosesFile, BaseToolSpec):
     """Tools to search, read and explore a file; they reply in JSON, with the source of each text.
 
-    Errors are returned to the agent as text, with a hint. The agent's question is passed to the file unchanged. The
-    tool ``outline`` is offered only if the file has a tree of summaries. After :meth:`close` every tool replies with an
-    error.
+    The tools are ``search``, ``read``, ``outline``, ``entity``, ``paths`` and ``stats``, and with ``notes`` those that
+    write. ``outline`` is offered only if the file has a tree of summaries when the tools are created. A shelf has only
+    the tools that read. The argument ``max_tokens`` of the tools that return texts limits the length of a reply;
+    ``left_out`` in the reply is the number of texts that did not fit.
+
+    A reply that begins with ``error:`` tells the agent how to correct its call. Errors that an agent cannot correct are
+    in the log of ``monograph_tools``. After ``close`` every tool replies with an error. The agent's question is passed
+    to the file unchanged.
 
     Parameters
     ----------
-    monograph, key:
-        The file or shelf: see :class:`monograph_tools.FileHandle`. A path is opened here.
+    monograph:
+        Path of a file or address of a shelf, which is opened here, and closed by ``close`` or the end of a ``with``
+        block; or an open file, store or shelf, which stays open.
     notes:
         Whether to offer the tools that write: ``add_note``, and ``change_note`` and ``forget_note``, which work only on
         notes that ``add_note`` stored.
+    key:
+        Key of an encrypted file. Give it only with a path.
     """
 
     def __init__(self, monograph: AnyArchive, *, notes: bool = False, key: str | None = None) -> None:

@@ -20,19 +20,23 @@ class MonographEvent(BaseEvent):
 
 
 class SearchEvent(MonographEvent):
-    """End of a search: its query, the retrievers that found hits, and the effort of the vector index.
-
-    ``loads`` is the number of clusters that were read, and ``compared`` the number of vectors that were compared.
-    ``stopped`` says why the search of the vector index stopped (``enough``, ``short``, ``all`` or ``exact``: see
-    ``monograph.values.Effort``). It is empty if no vectors were compared.
-    """
+    """End of a search: its query, the retrievers that found hits, and the effort of the vector index."""
 
     query: str
+    """Text of the query."""
     found: int
+    """Number of hits."""
     retrievers: list[str]
+    """Names of the retrievers that found hits."""
     loads: int
+    """Number of clusters that were read."""
     compared: int
+    """Number of vectors that were compared."""
     stopped: str
+    """Why the search of the vector index stopped: ``enough``, ``short``, ``all`` or ``exact``.
+
+    It is empty if no vectors were compared.
+    """
 
     @classmethod
     def of(cls, query: str, hits: Sequence[Hit]) -> SearchEvent:
@@ -50,31 +54,37 @@ class SearchEvent(MonographEvent):
 
 
 class ReductionEvent(MonographEvent):
-    """Reduction of nodes to the sentences that a question needs.
-
-    ``characters`` is the number of characters of the nodes before the reduction, and ``kept`` the number after it.
-    """
+    """Reduction of nodes to the sentences that a question needs."""
 
     query: str
+    """Text of the question."""
     characters: int
+    """Number of characters of the nodes before the reduction."""
     kept: int
+    """Number of characters of the nodes after the reduction."""
 
 
 class AnswerEvent(MonographEvent):
-    """Answer to a question: its model, its cost, and the probability that the file contains the answer (``relevance``).
-
-    ``tokens_found`` is the number of tokens of the hits, ``tokens_context`` that of the context given to the model.
-    """
+    """Answer to a question: its model, its cost, and whether the engine abstained."""
 
     query: str
+    """Text of the question."""
     model: str
+    """Key of the model; empty if there is none."""
     abstained: bool
+    """Whether the answer is "I don't know"."""
     remembered: bool
+    """Whether the answer was stored in the file already."""
     relevance: float
+    """Probability that the file contains the answer."""
     tokens_found: int
+    """Number of tokens of the hits."""
     tokens_context: int
+    """Number of tokens of the context that was given to the model."""
     tokens_in: int
+    """Number of tokens that the model read."""
     tokens_out: int
+    """Number of tokens that the model wrote."""
 
     @classmethod
     def of(cls, answer: Answer) -> AnswerEvent:

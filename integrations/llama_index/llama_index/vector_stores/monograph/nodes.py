@@ -62,13 +62,14 @@ def _as_passage(node: BaseNode) -> Passage:
 
 
 class HitNode(NodeWithScore):
-    """Node that a search found, with its relevance (0 to 1) as ``score``.
+    """Node that a search found, with its relevance (0 to 1, never rising from hit to hit) as ``score``.
 
-    The node depends on the stored chunk only: its metadata and hash are the same for every query.
+    The node depends on the stored chunk only: its metadata and hash are the same for every query. So
+    ``QueryFusionRetriever`` can merge the results of several retrievers.
     """
 
     own_score: float
-    """The hit's own score; its range depends on the search mode."""
+    """Score that the search mode gave the hit; its range depends on the mode."""
     explanation: str
     """Retrievers that found the node, and the entities that led to it."""
 

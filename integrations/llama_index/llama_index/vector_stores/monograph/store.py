@@ -51,24 +51,21 @@ class ContradictoryArguments(InputError, ValueError):
 
 
 class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
-    """Nodes and their vectors in one file, with an inverted index and a graph.
+    """Nodes and their vectors in one file, with an inverted index.
 
     Nodes are returned complete, with relationships, hash, templates and nested metadata. Any string can be an id, and
     ids are kept as given. Every addition is on disk when the call returns, so there is nothing to persist.
 
-    The query modes are ``default``, ``mmr``, ``sparse``, ``text_search`` (BM25, like ``sparse``), and ``hybrid`` (with
-    ``alpha``, ``sparse_top_k`` and ``hybrid_top_k``). Scores are from 0 to 1 and never None. In a dense search a score
-    is the cosine (0 for a negative cosine). In lexical searches and in ``hybrid`` it is the share of the best score.
-
-    A copy shares the open file, which only the original closes. An unpickled store opens the file at the same path
-    again.
+    A new file has no graph; ``archive.graph.build()`` builds it later. A copy of the store shares the open file, which
+    only the original closes. An unpickled store opens the file at the same path again; a store with a key cannot be
+    pickled.
 
     Parameters
     ----------
     monograph:
-        An open file, or a store over an open file, which the caller closes; or the path of a file. The file at a path
-        is opened here, created if it does not exist, and closed by :meth:`close`. A shelf or its address can be given
-        too, but can only be searched: methods that list, store or delete nodes raise InputError.
+        Path of a file, which is opened here, created if it does not exist, and closed by ``close``; or an open file or
+        store, which stays open. A shelf or its address can be given too, but can only be searched: methods that list,
+        store or delete nodes raise InputError.
     embed_model:
         Model that computes the vectors of nodes and queries that have no vector. Give it only with a path. If it is
         None, the file's own embedder is used. If the first nodes of a new file have vectors, every later node must have
@@ -180,7 +177,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     @property
     def client(self) -> Archive:
-        """The open file, view or shelf: the same as :attr:`monograph`."""
+        """The open file, view or shelf: the same as ``monograph``."""
         return self.monograph
 
     @dispatcher.span
@@ -196,7 +193,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
 
     @dispatcher.span
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Delete all nodes of a document; do nothing if it has none."""
+        """Delete all nodes of a document, also from the inverted index, graph and tree; do nothing if it has none."""
         tools.refuse_unknown("EcoVectorStore.delete", delete_kwargs)
         tools.warn_of_problems(tools.to_write(self.monograph).remove_chunks(where={"$document": ref_doc_id}))
 
@@ -206,7 +203,7 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     ) -> None:
         """Delete nodes by id, by a filter, or by both: then nodes that have one of the ids and match the filter.
 
-        If neither is given, or the list of ids is empty, nothing is deleted. To delete everything, use :meth:`clear`.
+        If neither is given, or the list of ids is empty, nothing is deleted. To delete everything, use ``clear``.
         """
         tools.refuse_unknown("EcoVectorStore.delete_nodes", delete_kwargs)
         where = as_where(filters)
@@ -235,10 +232,24 @@ class EcoVectorStore(tools.FileStore, BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Return the best nodes for a query, with their scores and ids.
 
-        Without ``query_embedding`` the file's own embedder computes it from ``query_str``. In the mode ``default``
-        without a vector, or with a zero vector, nodes that match the filter are returned with scores of 0. ``kwargs``
-        are ``mmr_threshold`` (1 ranks by relevance only, 0 by diversity only), and ``mmr_prefetch_k`` or
-        ``mmr_prefetch_factor``.
+        Scores are from 0 to 1 and never None. In the modes ``default`` and ``mmr`` they are cosines (0 for a negative
+        cosine), in the others they are relative to the best hit. Each query sends a ``SearchEvent``.
+
+        These fields of the query are used:
+
+        - ``mode``: ``default`` (nearest vectors), ``mmr``, ``text_search`` and ``sparse`` (both BM25), or ``hybrid``
+        - ``query_embedding``: if it is None, the file's own embedder computes it from ``query_str``. In the mode
+          ``default``, a query with filters and without a vector, or with a zero vector, returns the nodes that match
+          the filters, with scores of 0.
+        - ``similarity_top_k``, ``sparse_top_k``, ``hybrid_top_k``: maximum number of nodes
+        - ``alpha``: in the mode ``hybrid``, weight of the vectors from 0 (words only) to 1 (vectors only)
+        - ``mmr_threshold``: in the mode ``mmr``, 1 ranks by relevance only, 0 by diversity only; default 0.5
+        - ``filters``: all operators, nested with AND, OR and NOT
+        - ``node_ids``, ``doc_ids``: only nodes with these ids, or of these documents. An empty ``doc_ids`` matches
+          nothing. An empty ``node_ids`` is ignored, because LlamaIndex's retrievers pass it in every query.
+
+        ``kwargs`` (``vector_store_kwargs`` of a retriever) are ``mmr_threshold``, and ``mmr_prefetch_k`` (number of
+        candidates) or ``mmr_prefetch_factor`` (candidates for each requested node; default 4).
 
         Raises
         ------
