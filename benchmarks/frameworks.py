@@ -1,7 +1,7 @@
 """Benchmark of vector stores of LlamaIndex and LangChain, through the frameworks' interfaces.
 
 Each store has its own process and gets the same texts, ids, vectors and questions. Missing rivals are
-skipped.
+skipped. ``--stores`` without a store measures nothing, and writes the page from frameworks.json.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psutil
 
 from machine import SHARED, console, machine, show
 from monograph import Monograph, Settings
@@ -222,6 +221,8 @@ def hands_of(store: str, data: Data, folder: Path) -> Hands:
 
 def fill(store: str, folder: Path) -> dict[str, Any]:
     """Add, ask, delete, keep; in milliseconds but for the adding."""
+    import psutil
+
     data = load(folder)
     before = psutil.Process().memory_info().rss
     hands = hands_of(store, data, folder)
@@ -312,7 +313,9 @@ def _middle(values: list[Any]) -> Any:
     return None if values[0] is None else statistics.median(values)
 
 
-HEADINGS = ("store", "add, s", "query p50, ms", "recall@10", "without framework, ms", "delete a document, ms", "reopen and ask, ms", "memory, MB", "on disk, bytes a node", "graph build, s")  # fmt: skip
+HEADINGS = ("store", "add, s", "query p50, ms", "recall@10", "delete a document, ms", "reopen and ask, ms", "memory, MB", "on disk, bytes a node")  # fmt: skip
+UNLISTED = ("langchain monograph 0.99",)
+"""Stores that the page omits."""
 
 
 def cells(row: Row) -> list[str]:
@@ -320,34 +323,32 @@ def cells(row: Row) -> list[str]:
         return "—" if value is None else format(value, form)
 
     return [row.store, number(row.add_seconds, ".1f"), number(row.query_ms, ".2f"), number(row.recall, ".3f"),
-            number(row.core_ms, ".2f"), number(row.delete_ms, ".1f"), number(row.reopen_ms, ".0f"), number(row.rss_mb, ".0f"),
-            number(row.node_bytes, ",.0f"), number(row.graph_seconds, ".1f")]  # fmt: skip
+            number(row.delete_ms, ".1f"), number(row.reopen_ms, ",.0f"), number(row.rss_mb, ".0f"),
+            number(row.node_bytes, ",.0f")]  # fmt: skip
 
 
-def page(found: list[Row], nodes: int, repeats: int) -> str:
+def page(found: dict[str, Any], repeats: int) -> str:
+    """Return the page as Markdown."""
+    listed = [Row(**one) for one in found["rows"] if one["store"] not in UNLISTED]
     lines = [
         "# Stores of the frameworks, measured",
         "",
-        f"Machine: {machine()}. Written by `make bench-frameworks`. Each store gets {nodes:,} nodes from the",
-        "corpora of HotpotQA and 2WikiMultihopQA, ten nodes per document, with static word vectors (256 values). Then",
-        "each of 200 questions asks for the ten nearest nodes through the framework's interface. Each question is asked",
-        "twice, and the second time counts. Each store runs in its own process. Figures are medians of",
-        f"{repeats} runs. Less is better, except for recall.",
+        f"Machine: {found['machine']}. Written by `make bench-frameworks`; the figures are in",
+        "[frameworks.json](frameworks.json).",
         "",
-        "- `without framework` is the same search through Monograph's own interface. Its difference from `query p50` is the",
-        "  time of the adapter, which mostly makes the framework's nodes. Only Monograph was searched in this way.",
-        "- `delete a document` has no figure for two of LlamaIndex's stores: the FAISS store cannot delete by document, and",
-        "  the delete of the LanceDB store fails.",
-        "- `reopen and ask` is the time to open the store and answer one query, without the imports.",
-        "- `graph build` is the time of `archive.graph.build()`. Only Monograph has a graph.",
+        f"Each store gets {found['nodes']:,} nodes from the corpora of HotpotQA and 2WikiMultihopQA, ten nodes per document, with",
+        "static word vectors (256 values). Then each of 200 questions asks for the ten nearest nodes through the framework's",
+        "interface. Each question is asked twice, and the second time counts. Figures are medians of",
+        f"{repeats} runs. Less is better, except for recall. `monograph 0.99` has `target_recall=0.99`; the default is 0.95.",
         "",
         "| " + " | ".join(HEADINGS) + " |",
         "| --- " + "| ---: " * (len(HEADINGS) - 1) + "|",
-        *("| " + " | ".join(cells(row)) + " |" for row in found),
+        *("| " + " | ".join(cells(row)) + " |" for row in listed),
         "",
-        "`monograph 0.99` is Monograph opened with `target_recall=0.99`; the default is 0.95. When comparing the time to",
-        "add, note that Monograph also indexes the words of the nodes, and has written each batch to disk when the call",
-        "returns. The stores that work in memory write to disk once, at the end, and this time is not counted.",
+        "- `add`: Monograph also indexes the words of the nodes, and has written each batch to disk when the call returns. The",
+        "  stores that work in memory write to disk once, at the end, and this time is not counted.",
+        "- `delete a document`: LlamaIndex's FAISS store cannot delete by document, and the delete of its LanceDB store fails.",
+        "- `reopen and ask` is the time to open the store and answer one query, without the imports.",
         "",
     ]
     return "\n".join(lines)
@@ -357,7 +358,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--stores", nargs="*", default=list(STORES))
+    parser.add_argument("--stores", nargs="*", default=list(STORES), help="none: only write the page anew")
     parser.add_argument("--write", type=Path, help="folder for frameworks.md and frameworks.json")
     parser.add_argument("--job", choices=("fill", "reopen"))
     parser.add_argument("--store")
@@ -366,12 +367,15 @@ def main() -> None:
     if options.job:
         print(json.dumps((fill if options.job == "fill" else reopen)(options.store, options.folder)))
         return
-    found = list(rows(options.stores, options.nodes, options.repeats))
-    show(f"{options.nodes:,} nodes", HEADINGS, [cells(row) for row in found])
+    if options.stores:
+        measured = list(rows(options.stores, options.nodes, options.repeats))
+        show(f"{options.nodes:,} nodes", HEADINGS, [cells(row) for row in measured])
+        found = {"machine": machine(), "nodes": options.nodes, "rows": [asdict(row) for row in measured]}
+        if options.write:
+            (options.write / "frameworks.json").write_text(json.dumps(found, indent=2) + "\n")
     if options.write:
-        (options.write / "frameworks.md").write_text(page(found, options.nodes, options.repeats))
-        value = {"machine": machine(), "nodes": options.nodes, "rows": [asdict(row) for row in found]}
-        (options.write / "frameworks.json").write_text(json.dumps(value, indent=2) + "\n")
+        figures = json.loads((options.write / "frameworks.json").read_text())
+        (options.write / "frameworks.md").write_text(page(figures, options.repeats))
 
 
 if __name__ == "__main__":

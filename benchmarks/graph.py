@@ -1,7 +1,8 @@
 """Benchmark of the entity–chunk graph: recall, recall without each part, costs, calls to a language model.
 
 ``make bench-graph`` runs all of it and writes docs/benchmarks/graph.md with its plot and graph.json. Results are
-kept from run to run, so ``--only`` measures some sections again and keeps the others.
+kept from run to run, so ``--only`` measures some sections again and keeps the others. ``--only`` without a section
+measures nothing, and writes the page from docs/benchmarks/graph.json.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,12 +36,12 @@ from graph_files import (
 from graph_languages import languages
 from machine import SHARED, console, run_sections
 from monograph import Monograph
+from monograph.derive.embed.onnx import OnnxEmbedder
 from monograph.derive.embed.static import StaticEmbedder
 from monograph.evaluate.run import evaluate
 from monograph.graph import evidence
-from monograph.library import questions as asking
-from monograph.search import minirag, names, question
-from monograph.search.names import ChunkLinks
+from monograph.search import minirag, question
+from monograph.search.names import ChunkLinks, LinkRequest
 from monograph.search.one_file.file_reader import SearchCache
 from monograph.store.graph.graphs import SubjectChunk
 from monograph.values import Document
@@ -86,7 +87,7 @@ def recall(options: argparse.Namespace) -> Results:
 
 @contextmanager
 def changed(changes: Changes) -> Iterator[None]:
-    """Parts of modules replaced for a while: (module, name, value)."""
+    """Parts of modules and classes replaced for a while: (module or class, name, value)."""
     before = [(module, name, getattr(module, name)) for module, name, _ in changes]
     try:
         for module, name, value in changes:
@@ -97,17 +98,21 @@ def changed(changes: Changes) -> Iterator[None]:
             setattr(module, name, value)
 
 
-_USUAL = names.leads_of
+_USUAL = LinkRequest.leads
 
 
-def _to_all_that_name(about: Sequence[SubjectChunk], naming: Sequence[int]) -> ChunkLinks:
+def _to_all_that_name(
+    request: LinkRequest, about: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]
+) -> dict[int, ChunkLinks]:
     """Links to the chunks that have a name, those of documents about it included; none to documents."""
-    return _USUAL((), naming)
+    return _USUAL(request, (), naming)
 
 
-def _to_documents(about: Sequence[SubjectChunk], naming: Sequence[int]) -> ChunkLinks:
+def _to_documents(
+    request: LinkRequest, about: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]
+) -> dict[int, ChunkLinks]:
     """Links to the documents about a name alone."""
-    return _USUAL(about, ())
+    return _USUAL(request, about, {})
 
 
 def _forgetful(*_: Any) -> SearchCache:
@@ -118,8 +123,8 @@ def ablated() -> dict[str, Changes]:
     """What is replaced in each row."""
     rows: dict[str, Changes] = {
         "default": (),
-        "no definition links": ((names, "leads_of", _to_all_that_name), (SearchCache, "at", _forgetful)),
-        "no mention links": ((names, "leads_of", _to_documents), (SearchCache, "at", _forgetful)),
+        "no definition links": ((LinkRequest, "leads", _to_all_that_name), (SearchCache, "at", _forgetful)),
+        "no mention links": ((LinkRequest, "leads", _to_documents), (SearchCache, "at", _forgetful)),
         "no clauses": ((question, "clauses", lambda text: (text,)),),
         "no coverage order": ((evidence, "COVERAGE", 0.0),),
         "no hop": ((evidence, "HOPS", 0),),
@@ -166,7 +171,7 @@ def contextual(options: argparse.Namespace) -> Results:
         with opened(name, titled, MINILM) as monograph:
             runs: dict[str, tuple[Any, str, Changes]] = {
                 "hybrid": (monograph, "hybrid", ()),
-                "graph, one step": (monograph, "graph", ((asking, "reads_context", lambda _: False),)),
+                "graph, one step": (monograph, "graph", ((OnnxEmbedder, "contextual", False),)),
                 "graph": (monograph, "graph", ()),
                 "auto": (monograph, "auto", ()),
                 "faithful": (Faithful(monograph), "graph", ()),
@@ -259,7 +264,8 @@ def main() -> None:
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     try:
-        results = run_sections(SECTIONS, options, CACHE / "results.json", limits(options))
+        saved = CACHE / "results.json" if options.only else DOCS / "graph.json"
+        results = run_sections(SECTIONS, options, saved, limits(options))
     finally:
         for path in made:
             fresh(path)

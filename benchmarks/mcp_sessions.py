@@ -323,91 +323,59 @@ def ends(server: Server, *, answered: bool) -> dict[str, Any]:
 
 
 def of_start(found: Results) -> list[str]:
-    numpy = found["imports"]["numpy"]
     rows = [
         ("time to the first answer (`initialize`), s", "first", "{:.2f}"),
         ("time to the answer of the first search, s", "searched", "{:.2f}"),
-        ("processor time to the first answer, s", "first_cpu", "{:.2f}"),
         ("processor time to the first search, s", "cpu", "{:.2f}"),
-        ("RSS after the first search, MB", "rss", "{:.0f}"),
         ("PSS after the first search, MB", "pss", "{:.0f}"),
     ]
     measured = found["servers"]
     cells = [[what, *(form.format(one[name]) for one in measured.values())] for what, name, form in rows]
-    times = [f"{one['first_cpu'] / numpy:.1f}" for one in measured.values()]
-    cells.insert(3, ["the same, divided by that of `import numpy`", *times])
-    floor, held = found["imports"]["mcp"], found["mcp"]
     return [
-        f"The file has {COUNT:,} passages. Figures are medians of {REPEATS} rounds, in which the servers start one "
-        "after the "
-        f"other; less is better. Other programs caused a load average of {found['load']:.1f}. This affects processor "
-        "times "
-        "less than elapsed times.",
-        "Most of Monograph's start is the import of `mcp`, the protocol's own Python package. `import mcp` takes "
-        f"{floor:.2f} s "
-        f"of processor time and {held['pss']:.0f} MB (PSS). This is {floor / numpy:.1f} times the {numpy:.3f} s of "
-        "`import numpy`. The reason is its `__init__`, which always imports the client, the server, HTTP and the "
-        "models of "
-        "all versions of the protocol. Monograph's start cannot take less than this import. The package's low-level "
-        "server has the same cost.",
+        f"Figures are medians of {REPEATS} starts; less is better. Other programs caused a load average of "
+        f"{found['load']:.1f}. Most of Monograph's start is the import of `mcp`, the protocol's own Python package: "
+        f"{found['imports']['mcp']:.2f} s of processor time and {found['mcp']['pss']:.0f} MB (PSS).",
         table(["measure", *measured], cells),
     ]
 
 
 def of_sessions(found: Results) -> list[str]:
-    cells = []
-    for name, one in found.items():
-        for what, key, form, whole in (
-            ("time to the first answer, s", "first", "{:.2f}", False),
-            ("time to the answer of the first search, s", "searched", "{:.2f}", False),
-            ("processor time to the first search, s", "cpu", "{:.2f}", True),
-            ("RSS after the first search, MB", "rss", "{:.0f}", True),
-            ("PSS after the first search, MB", "pss", "{:.0f}", True),
-        ):
-            values = sorted(each[key] for each in one["each"])
-            ends = [form.format(value) for value in (values[0], statistics.median(values), values[-1])]
-            cells.append([f"{name}: {what}", *ends, form.format(sum(values)) if whole else "–"])
-        cells.append([f"{name}: number of processes", "–", "–", "–", str(one["processes"])])
+    """Return a table of medians of times, and sums of processor time and memory."""
+    rows = (
+        ("time to the first answer, median, s", "first", "{:.2f}", statistics.median),
+        ("time to the answer of the first search, median, s", "searched", "{:.2f}", statistics.median),
+        ("processor time to the first search, sum, s", "cpu", "{:.2f}", sum),
+        ("PSS after the first search, sum, MB", "pss", "{:.0f}", sum),
+    )
+    cells = [
+        [what, *(form.format(total([each[key] for each in one["each"]])) for one in found.values())]
+        for what, key, form, total in rows
+    ]
     return [
-        f"{SESSIONS} servers start at the same time on one file of {COUNT:,} passages, and each searches once; less "
-        "is better. "
-        "RSS counts all of the shared memory in each process. PSS divides it among the processes that share it; "
-        "mapped pages "
-        "of the file and of the word vectors are shared.",
-        table(["measure of each server", "minimum", "median", "maximum", "sum"], cells),
+        f"{SESSIONS} servers start at the same time on one file, and each searches once; less is better.",
+        table(["measure", *found], cells),
     ]
 
 
 def of_killed(found: Results) -> list[str]:
-    cells = [
-        [f"{name}, {when}", f"{one['last']:.1f}", str(one["after_limit"]), str(one["left"])]
-        for name, moments in found.items()
-        for when, one in moments.items()
-    ]
-    limits = (LIMIT_SECONDS, PATIENCE_SECONDS)
+    moments = next(iter(found.values()))
+    cells = [[name, *(ended(one[when]) for when in moments)] for name, one in found.items()]
     return [
-        f"{SESSIONS} clients, each in its own process and with its own server, are killed with `kill -9`. They are "
-        "killed "
-        "either while the servers start, or after each server's first answer. The time begins when the clients are "
-        "killed; less is better. `monograph mcp` ends when it notices that its client is gone. If it is starting or "
-        "handling a call at that moment, it may continue for two seconds; then it aborts and exits.",
-        table(
-            [
-                "server, and when its clients are killed",
-                "time until all servers have ended, s",
-                *(f"servers still running after {one:.0f} s" for one in limits),
-            ],
-            cells,
-        ),
+        f"{SESSIONS} clients, each with its own server, are killed with `kill -9`. The table shows the seconds until "
+        "all servers have ended; less is better.",
+        table(["server", *(f"clients killed {when}, s" for when in moments)], cells),
     ]
+
+
+def ended(one: Mapping[str, Any]) -> str:
+    return f"{one['left']} still running after {PATIENCE_SECONDS:.0f}" if one["left"] else f"{one['last']:.1f}"
 
 
 def of_idle(found: Results) -> list[str]:
     cells = [[name, f"{one['cpu']:.2f}", f"{one['wakes']:,}"] for name, one in found.items()]
     return [
         f"{SESSIONS} servers answer one search each, and then get no request for {MINUTE:.0f} seconds. The table "
-        "shows the "
-        f"totals of all {SESSIONS} servers in these {MINUTE:.0f} seconds; less is better.",
+        "shows their totals in these seconds; less is better.",
         table(["server", "processor time, s", "wake-ups of threads"], cells),
     ]
 
@@ -418,11 +386,11 @@ SECTIONS: dict[str, tuple[Callable[[argparse.Namespace], Results], str, Callable
     "killed": (killed, "Clients that are killed", of_killed),
     "idle": (idle, "A minute without work", of_idle),
 }
-BESIDE = (
-    f" Monograph is compared with `{RIVAL}` from npm, the memory server of the protocol's own project, which runs on "
-    "Node.js. For each search, that server reads its file of JSON lines and scans it for the exact words. It has no "
-    "vectors and no ranking."
-)
+BESIDE = f"""
+
+The file has {COUNT:,} passages. Monograph is compared with `{RIVAL}`, the memory server of the
+protocol's own project, on Node.js. That server scans its file for the exact words; it has no vectors and no ranking.
+*PSS* divides memory that several processes share among them."""
 
 
 def main() -> None:

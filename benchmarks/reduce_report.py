@@ -11,73 +11,80 @@ from graph_report import percent, table
 from page import NOISE, write_page
 
 Results = dict[str, Any]
+PAPERS_SETS = ("squad", "hotpotqa")
+"""Sets for which MobileRAG's Table 4 has tokens."""
+
+HALVES = ("chosen on", "others")
+"""Halves of SQuAD in the results: the training half, and the half that is held out."""
+
 FLOORS = {"squad": (0.42, 94.0, 98.0), "hotpotqa": (0.10, 97.0, None)}
 BUDGETS = (250, 500, 1000, 2000)
+SHOWN_BUDGETS = (250, 1000)
+"""Budgets that the page shows."""
+
 DISTANCES = (0.1, 0.3, 0.6, 1.0, 1.6, 2.4)
 """Distances from the passage's best score within which the prototype keeps sentences."""
 
-KEPT_AT = tuple(f"answers kept at {cut} % cut, %" for cut in (10, 20, 30, 42, 50, 60))
-HALF_NAMES = {"chosen on": "training half", "others": "held-out half"}
-"""Labels of the halves of SQuAD, by their keys in the results."""
+KEPT_AT = (0.1, 0.42, 0.6)
+"""Cuts at which the page shows the answers kept."""
+
+SHOWN_WINDOWS = (1, 3, 5)
+"""Sentences per window that the page shows."""
+
+PACKINGS = {
+    "reduce and pack, cut 0.42": "Monograph",
+    "reduce and pack": "Monograph, `cut=0`",
+    "truncated": "truncated",
+    "the paper's windows": "the paper's windows",
+    "chunks x 0.6": "smaller chunks",
+}
+"""Methods of packing a context that the page shows: their names in the results, and on the page."""
 
 CURVES = """\
-Each method reduces the gold passages of a question. Gold passages are the evidence documents; for LiHuaWorld and NQ,
-they are the chunks of the evidence documents that contain an answer.
+Each method reduces the gold passages of a question: its evidence documents, or, for LiHuaWorld and NQ, the chunks of
+these documents that contain an answer. Embeddings are static word vectors.
 
 - *Cut* is the share of the passages' tokens that the reduction removes.
 - *Kept* is the share of questions whose answer is still complete within one span after the reduction; more is better.
-- *Monograph* is Monograph's reduction. Its parameter `cut` requests a cut. From relevant passages, it removes less than
-  requested.
+- *Monograph's default* is its reduction with `cut=0.42`. On most sets, it removes less than 42 %.
 - *The paper's windows* is the method of MobileRAG (SCR). A window is three sentences, and overlaps the next window by
   two. The best window of a passage is kept, with one more sentence on each side.
-
-Embeddings are static word vectors."""
-CUTS = """\
-The columns *answers kept at … cut* belong to Monograph. Each is interpolated between the measured settings of `cut`; a
-dash means that no setting removes so many tokens. *Monograph's default* is `cut=0.42`. The last column shows the
-answers that Monograph keeps when it removes as many tokens as the paper's windows do."""
-HALVES = """\
-Monograph's weights were chosen on a training half of SQuAD (the questions whose id has an even SHA-256) and on the dev
-halves of four other sets. The table shows that Monograph keeps about as many answers on the held-out half of SQuAD as
-on the training half:"""
-PROTOTYPE = """\
-The next table shows a simpler method, for comparison. It scores each sentence by the cosine between the embeddings of
-the sentence and the question, plus twice the overlap of the sentence with the question's words (weighted by idf).
-Scores are smoothed over the neighbouring sentences. The method keeps a sentence if its score is at most a given
-distance below the best score in the passage. Each column has the cut and the answers kept at one distance:"""
+- *Kept at … cut* is what Monograph keeps at a cut, interpolated between the measured settings of `cut`. A dash means
+  that no setting removes so many tokens. The last column uses the cut of the paper's windows."""
+PICTURE = """\
+In the picture, *ours* is Monograph's reduction, and a star is its goal. *prototype* is a simpler method: it scores a
+sentence by its cosine to the question and by the question's words in it, and keeps the sentences with scores near the
+best one. On nq-sample, it keeps more answers than Monograph at small cuts."""
 EMBEDDERS = """\
-Do the paper's windows become better with another embedder? The table compares windows that are chosen with static word
-vectors, windows that are chosen with all-MiniLM-L6-v2 (int8, ONNX), and Monograph at its default; the paper itself uses
-GTE-small. Each cell has the cut and the answers kept, on at most 100 questions per set. Monograph's own model was also
-tried with sentence embeddings of both embedders as features; they did not improve it."""
+Are the paper's windows better with another embedder? The paper uses GTE-small. The table has windows that are chosen
+with static word vectors, windows that are chosen with all-MiniLM-L6-v2 (int8, ONNX), and Monograph's default, on at
+most 100 questions per set."""
+SHAPES = """\
+The table varies the number of sentences in the paper's windows, as the paper's Fig. 12 does. Each window shares all but
+one of its sentences with the next window. The best window is kept with one more sentence on each side. At most 400
+questions per set are asked."""
 RANKS = """\
-Does the reduction order documents better than the search? Each search returns ten hits, and three methods order the
-same ten hits: the search itself, Monograph's reduction (by the best sentence of each hit), and the paper's windows (by
-the best window of each hit). MRR is the mean reciprocal rank of the first gold document (0 to 1); more is better. At
-most 100 questions per set are asked."""
+Does the reduction order documents better than the search? Three methods order the same ten hits: the search, Monograph's
+reduction (by the best sentence of each hit), and the paper's windows (by the best window). MRR is the mean reciprocal
+rank of the first gold document (0 to 1); more is better. At most 100 questions per set are asked."""
 BUDGETED = """\
-The table shows the percent of questions whose answer is in a context of at most 250, 500, 1,000 or 2,000 tokens,
-including headings; more is better. At most 100 questions per set are asked. The methods are:
+The table shows the percent of questions whose answer is in a context of at most 250 or 1,000 tokens; more is
+better. At most 100 questions per set are asked. All methods but the last use the same ten hits:
 
-- *reduce and pack*: the context that Monograph makes.
-- *reduce and pack, cut 0.42*: the same with `cut=0.42`. This context can end before the budget is spent, so its mean
-  length is in parentheses.
+- *Monograph* is its context, with the default `cut=0.42`. It can end before the budget is spent. With
+  `cut=0`, sentences are removed only if the budget has no room.
 - *truncated*: the hits in the order of the search until the budget is spent. The last hit is cut after a sentence.
-- *the paper's windows*: the best window of each hit, in the order of the windows' scores, until the budget is spent.
-- *chunks x 0.6* to *chunks x 0.9*: the method *truncated* on a file with smaller chunks. The number is the factor by
-  which the chunks are smaller. The search returns more hits accordingly.
-
-All methods except those with smaller chunks use the same ten hits. A cross-encoder was not measured, because none was
-available offline."""
+- *the paper's windows*: the best window of each hit, best first, until the budget is spent.
+- *smaller chunks*: the method *truncated*, on a file whose chunks are smaller by the factor 0.6. The search returns
+  more hits accordingly. A dash means that this was not measured."""
 
 
 def write(results: Results, folder: Path) -> list[Path]:
     """Write the page, the figures and the picture, with the sections that were measured."""
-    sections = {
+    sections = {  # the page shows these; reduce.json has all that were measured
         "curves": ("Answers kept, tokens cut", curves),
         "embedders": ("Another embedder", embedders),
         "shapes": ("Other windows", shapes),
-        "facts": ("Gold sentences", facts),
         "ranks": ("Order of the documents", ranks),
         "budgets": ("Answers within a budget of tokens", budgets),
         "speed": ("Speed", speed),
@@ -99,67 +106,43 @@ def at_cut(points: Sequence[Results], cut: float) -> float | None:
 def curves(found: Results) -> list[str]:
     rows = []
     for name, one in found.items():
-        usual = next(point for point in one["ours"] if point["asked"] == 0.42)
-        paper = one["windows"][0]
-        kept = [percent(at_cut(one["ours"], cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)]
-        rows.append(
-            (
-                name,
-                str(usual["questions"]),
-                *kept,
-                _pair(usual),
-                _pair(paper),
-                percent(at_cut(one["ours"], paper["cut"])),
-            )
-        )
+        usual, paper = _usual(one), one["windows"][0]
+        kept = [percent(at_cut(one["ours"], cut)) for cut in (*KEPT_AT, paper["cut"])]
+        rows.append((name, str(usual["questions"]), _pair(usual), _pair(paper), *kept))
     headings = (
         "set",
         "questions",
-        *KEPT_AT,
         "Monograph's default",
         "the paper's windows",
-        "answers that Monograph keeps at the windows' cut, %",
+        *(f"kept at {cut:.0%} cut, %".replace("%", " %", 1) for cut in KEPT_AT),
+        "kept at the windows' cut, %",
     )
-    marks = [
-        f"- {name} with {100 * cut:.0f} % of the tokens cut: {percent(at_cut(found[name]['ours'], cut))} % of the "
-        "answers kept;"
-        f" required {floor:.0f} %" + (f", goal {goal:.0f} %." if goal else ".")
-        for name, (cut, floor, goal) in FLOORS.items()
-        if name in found
-    ]
-    tokens = [
-        (name, f"{point['before']:.0f}", f"{point['after']:.0f}", f"{one['windows'][0]['after']:.0f}")
-        for name, one in found.items()
-        for point in one["ours"]
-        if point["asked"] == 0.42
-    ]
-    prototype = [
-        (
-            name,
-            *(_pair(point) for point in one["prototype"]),
+    made = [CURVES, table(headings, rows), "![Kept against cut, of every set](reduce.png)", PICTURE]
+    if "squad" in found:
+        training, held_out = (percent(at_cut(found["squad"]["halves"][half], 0.42)) for half in HALVES)
+        made.append(
+            "Monograph's weights were chosen on a training half of SQuAD and on the dev halves of four other sets. At "
+            f"a cut of 42 %, Monograph keeps {training} % of the answers on the training half, and {held_out} % on the "
+            "held-out half."
         )
-        for name, one in found.items()
-    ]
-    halves = [
-        (HALF_NAMES[half], *(percent(at_cut(points, cut)) for cut in (0.1, 0.2, 0.3, 0.42, 0.5, 0.6)))
-        for half, points in found.get("squad", {}).get("halves", {}).items()
-    ]
-    return [
-        CURVES,
-        CUTS,
-        table(headings, rows),
-        "\n".join(marks),
-        "![Kept against cut, of every set](reduce.png)",
-        HALVES,
-        table(("half of SQuAD", *KEPT_AT), halves),
-        "The next table shows the mean number of tokens of a question's gold passages before and after the reduction; "
-        "fewer after it is better. For comparison, MobileRAG's Table 4 has 155 tokens before and 90 after for SQuAD, "
-        "and "
-        "309 before and 287 after for HotpotQA.",
-        table(("set", "tokens before", "tokens after Monograph's default", "tokens after the paper's windows"), tokens),
-        PROTOTYPE,
-        table(("set", *(f"distance {distance}" for distance in DISTANCES)), prototype),
-    ]
+    tokens = ", and ".join(
+        f"from {_usual(found[name])['before']:.0f} to {_usual(found[name])['after']:.0f} on {name} (the paper's "
+        f"windows: {found[name]['windows'][0]['after']:.0f})"
+        for name in PAPERS_SETS
+        if name in found
+    )
+    if tokens:
+        made.append(
+            f"Monograph's default reduces the mean number of tokens of a question's gold passages {tokens}. "
+            "MobileRAG's Table 4 has 155 tokens before and 90 after for SQuAD, and 309 before and 287 after for "
+            "HotpotQA."
+        )
+    return made
+
+
+def _usual(found: Results) -> Results:
+    """Return the point of a curve that was measured with the default cut."""
+    return next(point for point in found["ours"] if point["asked"] == 0.42)
 
 
 def _pair(point: Results) -> str:
@@ -175,37 +158,12 @@ def embedders(found: Results) -> list[str]:
 
 
 def shapes(found: Results) -> list[str]:
-    keys = [(point["window"], point["overlap"]) for point in next(iter(found.values()))]
     rows = [
-        (f"{window}, {overlap}", *(_pair(points[place]) for points in found.values()))
-        for place, (window, overlap) in enumerate(keys)
+        (str(points[0]["window"]), *map(_pair, points))
+        for points in zip(*found.values(), strict=True)
+        if points[0]["window"] in SHOWN_WINDOWS and points[0]["overlap"] == points[0]["window"] - 1
     ]
-    note = (
-        "The table varies the size and the overlap of the paper's windows, as the paper's Fig. 12 does. Each row "
-        "gives the "
-        "sentences in a window, then the sentences that it shares with the next window. The best window is kept with "
-        "one "
-        "more sentence on each side. Cells have the cut and the answers kept, on at most 400 questions per set."
-    )
-    return [note, table(("sentences per window, of overlap", *found), rows)]
-
-
-def facts(found: Results) -> list[str]:
-    rows = [
-        (
-            one["way"].replace("ours, ", "Monograph, cut of ").replace("asked for", "requested").replace("%", " %"),
-            f"{100 * one['cut']:.0f}",
-            percent(one["kept"]),
-        )
-        for one in found["ways"]
-    ]
-    return [
-        f"MultiHop-RAG marks the sentences that are evidence for a question. {found['facts']} of these sentences are "
-        "in "
-        "articles that the set contains completely. Each method reduces the chunks with these sentences. A sentence "
-        "counts as kept if one span of the result contains all of it.",
-        table(("method", "tokens cut, %", "evidence sentences kept, %"), rows),
-    ]
+    return [SHAPES, table(("sentences per window", *found), rows)]
 
 
 def ranks(found: Results) -> list[str]:
@@ -215,27 +173,26 @@ def ranks(found: Results) -> list[str]:
 
 
 def budgets(found: Results) -> list[str]:
-    rows = []
-    for name, one in found.items():
-        for way, values in one["ways"].items():
-            cells = [
-                percent(kept) + (f" ({tokens:,.0f} tokens)" if "cut" in way else "")
-                for kept, tokens in zip(values["kept"], values["tokens"], strict=True)
-            ]
-            rows.append((f"{name}: {way}", *cells))
-    return [BUDGETED, table(("set: method", *(f"answer in {budget:,} tokens, %" for budget in BUDGETS)), rows)]
+    rows = [
+        (
+            f"{name}, {budget:,} tokens",
+            *(
+                percent(one["ways"][way]["kept"][BUDGETS.index(budget)] if way in one["ways"] else None)
+                for way in PACKINGS
+            ),
+        )
+        for name, one in found.items()
+        for budget in SHOWN_BUDGETS
+    ]
+    return [BUDGETED, table(("set, budget", *PACKINGS.values()), rows)]
 
 
 def speed(found: Results) -> list[str]:
     return [
         f"Reducing ten documents of 300 words takes {found['words new']:.1f} ms if the process has not seen most of "
-        "their "
-        "words before. The process caches the tokens of each word: if it has seen the words, the reduction takes "
+        "their words before. If it has seen the words, it takes "
         f"{found['words known']:.1f} ms, of which {found['processor']:.1f} ms are processor time. The goal is 5 ms. "
-        "60 groups of ten documents are reduced several times each. The first figure is the median of the first "
-        "runs. The "
-        "other figures are medians over the groups, and each group counts with the best of its five further runs. If "
-        "other programs use the processor, only processor time is reliable."
+        "These are medians over groups of ten documents; with known words, the best of five runs of a group counts."
     ]
 
 

@@ -42,6 +42,8 @@ PAGE = HERE.parent / "docs" / "benchmarks" / "shelf.md"
 K = 10
 PASSAGES = 10_000
 SHARDS = (1, 4, 16)
+SHOWN = (0, 16)
+"""Numbers of shards that the page shows; 0 is one file."""
 MILLION = 1_000_000
 MILLION_SHARDS = 8
 MACHINES = 100
@@ -213,86 +215,67 @@ def million(_: argparse.Namespace) -> Results:
 def told_work(found: Results) -> list[str]:
     rows = [
         [
-            f"{one['shards']} shards", one["how"], f"{one['rounds']:.1f}", f"{one['out'] / 1e3:.1f}",
-            f"{one['back'] / 1e3:.0f}", f"{one['coordinator']:.2f}", f"{one['shard']:.2f}", f"{one['longest']:.2f}",
+            name_of(one["shards"]), one["how"], f"{one['rounds']:.1f}", kilobytes(one),
+            f"{one['coordinator']:.2f}", f"{one['longest']:.2f}",
         ]
         if one["shards"]
-        else ["one file", one["how"], "", "", "", f"{one['cpu']:.2f}", "", ""]
+        else [name_of(0), one["how"], "", "", f"{one['cpu']:.2f}", ""]
         for one in found["rows"]
+        if one["shards"] in SHOWN
     ]  # fmt: skip
-    same = [
-        [f"{shards} shards", *(f"{found['same'][shards][how]} of {found['questions']}" for how in HOW)]
-        for shards in found["same"]
-    ]
-    base = found["build"][0]["written"]
+    same = {int(shards): one for shards, one in found["same"].items()}[SHARDS[-1]]
     costs = [
         [
-            f"{one['shards']} shards" if one["shards"] else "one file", f"{one['written']:.1f}",
-            f"{one['written'] / base:.2f}", f"{one['published']:.1f}",
+            name_of(one["shards"]), f"{one['written']:.1f}", f"{one['published']:.1f}",
             f"{one['again']:.2f}" if one["shards"] else "", f"{one['bytes'] / 1e6:,.0f}",
         ]
         for one in found["build"]
+        if one["shards"] in SHOWN
     ]  # fmt: skip
     return [
         f"{found['passages']:,} passages are in one file or divided among shards. {found['questions']} questions of "
-        "three "
-        f"sets are asked for {K} hits, each question once, after other questions. All figures are means per question; "
-        "less "
-        "is better.\n\n"
-        "- *rounds*: in a round, the coordinator (the process that searches) sends one request to each shard that "
-        "has the "
-        "wanted data, and waits for all replies.\n"
-        "- *out* and *back*: bytes of the pickled requests and replies.\n"
-        "- *coordinator*: CPU time of the coordinator without its shards. For one file, it is the CPU time of the "
-        "whole "
-        "search.\n"
-        "- *shard*: mean CPU time of one shard.\n"
-        "- *longest*: CPU time of the slowest shard in each round, summed over the rounds.\n\n"
+        f"three sets are asked for {K} hits. All figures are means per question; less is better.\n\n"
+        "- *rounds*: in a round, the coordinator (the process that searches) sends one request to each shard that has "
+        "the wanted data, and waits for all replies.\n"
+        "- *kB*: size of all requests and replies.\n"
+        "- *coordinator*: CPU time of the coordinator without its shards. For one file, it is the whole search.\n"
+        "- *longest*: CPU time of the slowest shard of each round, summed.\n\n"
         "If each shard has its own processor core, a question takes about *coordinator* + *longest* + *rounds* x the "
         "overhead of a round.",
-        table(
-            ["files", "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms"], rows
-        ),
-        "The next table counts the questions for which the shelf returns the same ten hits in the same order as one "
-        "file; "
-        "more is better. Lexical hits are always equal. Hybrid and graph hits can differ, because each shard with this "
-        "many vectors searches its own clusters of vectors and may find other nearest vectors. Tests check that the "
-        "hits "
-        "of all modes are equal to the bit if every vector is compared.",
-        table(["files", *HOW], same),
-        "The next table shows the build time in CPU seconds; less is better. `ratio` is the time to write divided by "
-        "that of "
-        "one file. Publishing decides which names of all shards are the same entity, and stores this decision. "
-        "`again` is "
-        "the time to replace one document, which rebuilds its shard, and to publish the shelf.",
-        table(["files", "write, s", "ratio", "publish, s", "again, s", "MB"], costs),
-    ]  # fmt: skip
+        table(["files", "mode", "rounds", "kB", "coordinator, ms", "longest, ms"], rows),
+        f"Of {found['questions']} searches in each mode, "
+        f"{same['lexical']} lexical, {same['hybrid']} hybrid and {same['graph']} graph searches find the same {K} hits "
+        f"in the same order in {SHARDS[-1]} shards as in one file. Hybrid and graph hits can differ, because each "
+        "shard searches its own clusters of vectors.",
+        "Publishing merges the names of all shards into entities. *Again* replaces one document, which rebuilds its "
+        "shard, and publishes. Times are CPU seconds; less is better.",
+        table(["files", "write, s", "publish, s", "again, s", "MB"], costs),
+    ]
+
+
+def name_of(shards: int) -> str:
+    return f"{shards} shards" if shards else "one file"
+
+
+def kilobytes(one: Results) -> str:
+    return f"{(one['out'] + one['back']) / 1e3:.0f}"
 
 
 def told_million(found: Results) -> list[str]:
     rows = [
         [
-            how, f"{one['rounds']:.1f}", f"{one['out'] / 1e3:.1f}", f"{one['back'] / 1e3:.0f}",
-            f"{one['coordinator']:.2f}", f"{one['shard']:.2f}", f"{one['longest']:.2f}", f"{found['waits'][how]:.1f}",
+            how, f"{one['rounds']:.1f}", kilobytes(one), f"{one['coordinator']:.2f}", f"{one['longest']:.2f}",
+            f"{found['waits'][how]:.1f}",
         ]
         for how, one in found["found"].items()
     ]  # fmt: skip
     return [
-        f"The shelf has {found['documents']:,} documents, in {found['chunks']:,} chunks with {found['entities']:,} "
-        "entities. "
-        f"Its {MILLION_SHARDS} shards and their catalogue take {found['bytes'] / 1e9:.1f} GB. "
-        f"Writing took {found['written']:,.0f} CPU seconds and publishing {found['published']:,.0f}. The build took "
-        f"{found['seconds'] / 60:.0f} minutes in all, while other programs used the machine. The columns are those of "
-        "the "
-        "first table; `p50` is the median time of a question.",
-        table(
-            [
-                "mode", "rounds", "out, kB", "back, kB", "coordinator, ms", "shard, ms", "longest, ms",
-                "p50 on two cores, ms",
-            ],
-            rows,
-        ),
-    ]  # fmt: skip
+        f"The shelf has {found['documents']:,} documents and takes {found['bytes'] / 1e9:.1f} GB. Writing took "
+        f"{found['written']:,.0f} CPU seconds and publishing {found['published']:,.0f}. The build took "
+        f"{found['seconds'] / 60:.0f} minutes, while other programs used the machine. *p50* is the median time of a "
+        "question.",
+        table(["mode", "rounds", "kB", "coordinator, ms", "longest, ms", "p50, ms"], rows),
+    ]
 
 
 def model(_: argparse.Namespace) -> Results:
@@ -321,34 +304,27 @@ def model(_: argparse.Namespace) -> Results:
 def told_model(found: Results) -> list[str]:
     rows = [
         [
-            how, f"{one['coordinator']:.1f}", f"{one['rounds']:.1f}", f"{one['waiting']:.0f}", f"{one['shard']:.1f}",
-            f"{one['coordinator'] + one['waiting'] + one['shard']:.0f}", f"{one['back'] / 1e6:.1f}",
+            how, f"{one['coordinator']:.1f}", f"{one['waiting']:.0f}", f"{one['shard']:.1f}",
+            f"{one['coordinator'] + one['waiting'] + one['shard']:.0f}",
         ]
         for how, one in found["found"].items()
     ]  # fmt: skip
+    network = 8 * max(one["back"] for one in found["found"].values()) / 1e6  # A megabyte takes 8 ms.
     return [
         f"These figures are calculated, not measured: 100 million passages, a million on each of {found['machines']} "
-        "machines. Less is better.",
-        table(
-            [
-                "mode", "coordinator, ms", "rounds", "waiting for rounds, ms", "slowest shard, ms", "total, ms",
-                "back, MB",
-            ],
-            rows,
-        ),
+        "machines. A shelf of this size has not been tried.",
+        table(["mode", "coordinator, ms", "waiting for rounds, ms", "slowest shard, ms", "total, ms"], rows),
         "The model makes these assumptions:\n\n"
-        "- The coordinator's time grows linearly with the number of shards, as it does from 1 to 16 shards.\n"
-        "- A round has the overhead of a round over Ray on one machine, plus the measured increase for each further "
-        "shard: "
-        f"{found['a_round']:.0f} ms in all.\n"
-        "- Each shard needs as much time for a question as one file of a million passages needs "
-        "(docs/benchmarks/search.md).\n"
-        "- A shard waits for nothing but its own processor.\n"
-        "- The network takes no time. At a gigabit a second, it would add 8 ms for each megabyte of the last "
-        "column.\n\n"
-        "The catalogue grows with the names of all shards. It would have about 100 million names and take 20 GB on the "
-        "coordinator's disk, so it is the first limit of this design. A shelf of this size has not been tried.",
-    ]  # fmt: skip
+        f"- The coordinator's time grows linearly with the number of shards, as it does from {SHARDS[0]} to "
+        f"{SHARDS[-1]} shards.\n"
+        f"- A round takes {found['a_round']:.0f} ms: that of Ray with one shard, plus the measured increase for each "
+        "further shard.\n"
+        "- Each shard needs as much time as [one file of a million passages](search.md), and waits only for its own "
+        "processor.\n"
+        f"- The network takes no time. At a gigabit a second, the replies would add up to {network:.0f} ms.\n\n"
+        "The first limit of this design is the catalogue. It would have about 100 million names and take 20 GB on the "
+        "coordinator's disk.",
+    ]
 
 
 SECTIONS = {"work": work, "ray": ray_section, "million": million, "model": model}

@@ -188,31 +188,22 @@ def while_asked(engine: Engine, right: dict[int, Any], cluster: Any) -> Results:
 
 def told_ray(found: Results) -> list[str]:
     """The section of the page."""
-    calls = [[name, f"{value:.2f}"] for name, value in found["rounds"].items()]
+    shards, calls = found["shards"], found["rounds"]
     waits = [[how, *(f"{found['search'][f'{name}, {how}']:.1f}" for name in ("threads", "Ray"))] for how in HOW]
     deaths = [
         [what, *(f"{found[f'{what}, {who}']:.2f}" for who in ("alone", "of two"))] for what in ("process", "machine")
     ]
-    while_asked = found["while asked"]
     return [
-        f"{found['passages']:,} passages are in {found['shards']} shards. Each shard has its own process, which takes "
-        f"{found['memory']:.0f} MB of memory. The processes run on three machines that are simulated on one machine, "
-        "without "
-        f"a network. The simulated machines started in {found['cluster']:.1f} s, and the shards then opened in "
-        f"{found['opened']:.1f} s.",
-        "The first table shows the median time of a small round, and the second that of a question; less is better. "
-        "*threads* "
-        "is the default engine, which opens all shards in one process and calls them in threads:",
-        table(["engine, shards asked", "ms"], calls),
+        f"{found['passages']:,} passages are in {shards} shards. With Ray, each shard has its own process, which takes "
+        f"{found['memory']:.0f} MB of memory. The processes run on three simulated machines, without a network. "
+        "*Threads* is the default engine, which opens all shards in one process.",
+        f"The median time of a round with small requests to all {shards} shards is {calls[f'threads, {shards}']:.2f} ms "
+        f"with threads and {calls[f'Ray, {shards}']:.2f} ms with Ray. The table shows the median time of a question.",
         table(["mode", "threads, ms", "Ray, ms"], waits),
-        "One process, or one machine with all its processes, is killed. The next table shows the seconds until the "
-        "next "
-        "right answer; less is better. With two replicas of each shard, the other replica answers. Without "
-        "replicas, the answer waits until Ray notices the death; for a dead machine, this takes about fifteen seconds.",
+        "One process, or one machine with all its processes, is killed. The table shows the seconds until the next "
+        "right answer. With two replicas of each shard, the other replica answers. Without replicas, the answer waits "
+        "until Ray notices the death.",
         table(["what died", "no replica, s", "two replicas, s"], deaths),
-        f"In another test, three processes were killed in the course of {while_asked['asked']} rounds. "
-        f"{while_asked['right']} rounds returned the right answer; the longest round took "
-        f"{while_asked['longest']:.1f} s.",
     ]
 
 

@@ -1,7 +1,8 @@
 """Benchmark of the vector index and its rivals: recall, latency, memory, building, changing, filtering, stopping.
 
 ``make bench-vectors`` runs all of it and writes docs/benchmarks/vectors.md with its plots and vectors.json. Each rival
-is built and searched in its own process, by one thread, one query at a time.
+is built and searched in its own process, by one thread, one query at a time. ``--only`` without a section measures
+nothing, and writes the page from docs/benchmarks/vectors.json.
 """
 
 from __future__ import annotations
@@ -362,6 +363,9 @@ def main() -> None:
     )
     parser.add_argument("--reuse", nargs="*", choices=list(RIVALS), help="search what was built before of these")
     options = parser.parse_args()
+    if not options.only:
+        vector_report.write(json.loads((DOCS / "vectors.json").read_text()), DOCS)
+        return
     rivals = options.rivals or list(RIVALS)
     saved = CACHE / "results.json"
     results: Results = json.loads(saved.read_text()) if saved.exists() else {}

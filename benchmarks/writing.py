@@ -35,35 +35,43 @@ HERE = Path(__file__).resolve().parent
 DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
+LEAST_BYTES = 400
+"""The page omits tables with fewer bytes a node and a chunk."""
 STAGES = """\
-Processor time in microseconds for a text of 300 words; less is better. No text of a stage was seen before. Rows marked
-with = are the steps that derive data from a text. The rows without it are parts of these steps, measured separately.
-The last row is the sum of the steps."""
+Processor time in microseconds to derive data from a text of 300 words; less is better."""
 FOLDERS = """\
 A folder of 2,000 texts of 300 words is synced into a new file. Monograph derives vectors, words and the graph. RAGdb
-makes no vectors and no graph. More texts a second are better; of the other measures, less is better."""
+makes no vectors and no graph."""
 RAGDBS = """\
 The same comparison with the 1,000 documents of RAGdb's own experiment, which were generated again. A document has about
-200 words, and some documents contain a code."""
+200 words."""
 GROWTH = """\
-Passages of 80 words are added to one file, 1,000 at a time, with all derived data. Each row shows the processor time in
-microseconds per passage, over the last 2,000 passages; less is better. The passages come from four question sets in a
-fixed random order. After the first 25,000 passages they repeat, each with a serial number added, so the file knows
-their names already."""
+Passages of 80 words from four question sets are added to one file with all derived data. Each row shows the processor
+time over the last 2,000 passages; less is better. After the first 25,000 passages they repeat, each with a serial
+number added, so the file knows their names already."""
 GRAPH = """\
-Processor time in microseconds per passage, for 10,000 passages of 80 words; less is better. The file first stores only
-vectors and words. On request, it then builds the graph and the trigrams with which substring search finds parts of
-words."""
-BYTES = """\
-Bytes that each table and its indexes take per node or per chunk; fewer is better. *A node* is a text of 80 words with a
-given vector of 384 dimensions, in the vector store of a framework, without a graph. *A chunk* is from the folder of
-2,000 texts above, with all derived data. [The file format](../reference/store-format.md) says what each table holds."""
+Processor time in microseconds per passage, for 10,000 passages of 80 words. The file first stores only
+vectors and words. On request, it then builds the graph and the trigrams of substring search."""
+BYTES = f"""\
+Bytes that each table and its indexes take per node or per chunk. Tables below {LEAST_BYTES} bytes are
+omitted. *A node* is a text of 80 words with a given vector of 384 dimensions, in the vector store of a framework,
+without a graph. *A chunk* is from the folder of 2,000 texts above, with all derived data. [The file
+format](../reference/store-format.md) says what each table holds."""
 LARGE = """\
-Passages of 80 words are written into one file with all derived data; less is better. The first 25,000 are passages of
+Passages of 80 words are written into one file with all derived data. The first 25,000 are passages of
 four question sets, and the others are composed of random sentences from them. *Memory* is the private memory of the
-process that writes, without mapped pages of the file. [Searching, measured](search.md) asks this file."""
-LEAST_BYTES = 20
-"""The page omits tables with fewer bytes a node."""
+process that writes. [Searching](search.md#1000000-passages) has the times of searches in this file."""
+LARGE_ROWS = ("passages", "minutes", "processor, µs a passage", "memory, MB", "file, bytes a passage")
+STAGE_NAMES = {
+    "= chunks cut": "chunks",
+    "= vectors": "vectors",
+    "= names by patterns": "names, by patterns",
+    "= parts of the graph": "graph",
+    "= folded": "words of the index",
+    "all that is derived": "all",
+}
+"""Stages that the page shows; it omits the parts of these steps."""
+GROWTH_SHOWN = ("2000", "10000", "50000", "100000")
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 
 
@@ -267,7 +275,7 @@ SECTIONS: dict[str, Callable[[argparse.Namespace], Results]] = {
 
 
 def stages_told(found: Results) -> list[str]:
-    rows = [(name, f"{spent:,.0f}") for name, spent in found["found"].items()]
+    rows = [(title, f"{found['found'][name]:,.0f}") for name, title in STAGE_NAMES.items()]
     return [STAGES, table(("stage", "µs a text"), rows)]
 
 
@@ -282,15 +290,15 @@ def ragdbs_told(found: Results) -> list[str]:
 
 def growth_told(found: Results) -> list[str]:
     sizes = list(found)
-    shown = [size for place, size in enumerate(sizes) if place in (0, 1) or int(size) % 10_000 == 0]
+    shown = [size for size in sizes if size in GROWTH_SHOWN]
     late, early = (statistics.median(found[size] for size in some) for some in (sizes[-5:], sizes[1:6]))
     rows = [(f"{int(size):,}", f"{found[size]:,.0f}") for size in shown]
     return [
         GROWTH,
         table(("passages", "µs a passage"), rows),
-        "A part is 2,000 passages; the table omits most of the parts. The median time of the last five parts is "
-        f"{late / early:.2f} times the median of the second to the sixth part. Whenever the vector index has doubled, "
-        "it is calibrated again, and this part costs at least half more. Calibrations become rarer as the file grows.",
+        f"The last 10,000 passages take {late / early:.2f} times as long as the passages from 2,000 to 12,000 (medians). "
+        "Whenever the vector index has doubled, it is calibrated again. Then 2,000 passages take up to "
+        f"{max(found.values()) / statistics.median(found.values()):.1f} times the median.",
     ]
 
 
@@ -308,8 +316,19 @@ def bytes_told(found: Results) -> list[str]:
 
 
 def large_told(found: Results) -> list[str]:
-    rows = [(name, f"{value:,.1f}" if value < 100 else f"{value:,.0f}") for name, value in found.items()]
+    rows = [(name, f"{found[name]:,.1f}" if found[name] < 100 else f"{found[name]:,.0f}") for name in LARGE_ROWS]
     return [LARGE, table(("measure", "value"), rows)]
+
+
+TOLD = {
+    "stages": ("Where the time goes", stages_told),
+    "folders": ("A folder into a file", folders_told),
+    "ragdbs": ("RAGdb's own documents", ragdbs_told),
+    "graph": ("The graph, built later", graph_told),
+    "bytes": ("Bytes by table", bytes_told),
+    "growth": ("Cost as the file grows", growth_told),
+    "large": ("A large file", large_told),
+}
 
 
 def main() -> None:
@@ -330,16 +349,7 @@ def main() -> None:
     )
     limits = ", ".join(f"{name} {given:,}" for name, usual, given in told if given != usual)
     results = run_sections(SECTIONS, options, CACHE / "results.json", limits)
-    sections = {
-        "stages": ("Where the time goes", stages_told),
-        "folders": ("A folder into a file", folders_told),
-        "ragdbs": ("RAGdb's own documents", ragdbs_told),
-        "graph": ("The graph, built later", graph_told),
-        "bytes": ("Bytes by table", bytes_told),
-        "growth": ("Cost as the file grows", growth_told),
-        "large": ("A large file", large_told),
-    }
-    for path in write_page(results, DOCS / "writing.md", "Writing, measured", sections, remark=NOISE):
+    for path in write_page(results, DOCS / "writing.md", "Writing, measured", TOLD, remark=NOISE):
         console.print(f"written: {path}")
 
 
