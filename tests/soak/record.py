@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 BEGIN, END = "<!-- soak: begin -->", "<!-- soak: end -->"
-_NO_FAULT = "**None raised anything that is no error of ours, none hung, none crashed; nothing was lost.**"
+_NO_FAULT = "**No fault was found.**"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@
 - Wording: the number of different triples of consecutive words of the question that occur in one passage.
 
 The weights were chosen once on the dev halves of question sets, with one unanswerable question for each answerable one
-(docs/how-to/answering.md).
+(docs/benchmarks/answers.md).
 
 :func:`best_sentence` ranks the sentences of the best hits by a linear model. Its weights were chosen once, by a softmax
-over the sentences of each question (docs/how-to/answering.md). The questions were SQuAD's questions whose id has an
+over the sentences of each question (docs/benchmarks/answers.md). The questions were SQuAD's questions whose id has an
 even SHA-256, and the dev halves of three other sets. The model uses the features of
 :class:`monograph.answer.reading.Reading`. It compares the sentences of different hits with each other;
 :mod:`monograph.answer.reduce` does not.
@@ -263,7 +263,7 @@ that occur in one passage (up to 3, divided by 3). The prior probability of an a
 LEAST = 0.22
 """Confidence below which a question counts as not answered by the file.
 
-In most question sets, one in twenty of the answerable questions has a lower confidence (docs/how-to/answering.md).
+In most question sets, one in twenty of the answerable questions has a lower confidence (docs/benchmarks/answers.md).
 """
 
 LEAST_FOR_A_MODEL = 0.06

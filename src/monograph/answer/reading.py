@@ -71,7 +71,7 @@ _CLUES = {
 SENTENCE = Model(-0.12, (1.08, 3.16, 0.88, -2.3, 1.62, -0.83, 1.02, -0.32, -1.9, 0.77, 1.31, 1.1, 0.77, 0.46, 0.3))
 """Logistic model of the probability that a sentence holds the answer, or a step to it.
 
-Its weights were chosen once on the dev halves of question sets (docs/how-to/answering.md). It uses words only. Vectors
+Its weights were chosen once on the dev halves of question sets (docs/benchmarks/reduce.md). It uses words only. Vectors
 of whole sentences were tried in addition and did not improve it.
 
 Features of a sentence, in this order. Every "mean similarity" is a mean over words of the question, weighted by their

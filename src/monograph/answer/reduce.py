@@ -28,7 +28,7 @@ _CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.42, 0.5, 0.6, 0.7, 1.0)
 _LEAST = (-30.0, -9.3, -8.65, -8.14, -7.67, -7.58, -7.22, -6.73, -6.12, 0.0)
 """Lowest value of a kept sentence, for each share of tokens to remove in ``_CUTS``.
 
-Measured on gold passages of SQuAD (docs/how-to/answering.md).
+Measured on gold passages of SQuAD (docs/benchmarks/reduce.md).
 """
 
 CUT_HINT = "give the share to cut away, from 0 to 1"
