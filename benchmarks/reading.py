@@ -34,6 +34,7 @@ SHARED = ROOT.parent / "shared"
 SAMPLES = SHARED / "data" / "ingest-files"
 PROSE = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 PAGE = ROOT / "docs" / "benchmarks" / "reading.md"
+FIGURES = PAGE.with_suffix(".json")
 WORDS = 300
 TEXTS = (
     "A text is a file of 300 words of real prose. *End to end* means that Monograph reads and embeds the files, finds "
@@ -332,7 +333,12 @@ def page(found: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--small", action="store_true", help="a tenth of everything, and no page")
-    small = parser.parse_args().small
+    parser.add_argument("--render", action="store_true", help="only make the page, from reading.json")
+    options = parser.parse_args()
+    small = options.small
+    if options.render:
+        PAGE.write_text(page(json.loads(FIGURES.read_text())))
+        return
     found: dict[str, Any] = {"machine": machine(), "load": os.getloadavg()[0]}
     with tempfile.TemporaryDirectory() as made:
         place = Path(made)
@@ -348,6 +354,7 @@ def main() -> None:
             console.print(f"{name}: {time.perf_counter() - started:.1f} s")
     console.print(page(found))
     if not small:
+        FIGURES.write_text(json.dumps(found, indent=1) + "\n")
         PAGE.write_text(page(found))
 
 

@@ -24,7 +24,7 @@ from writing_files import shuffled
 
 Float32 = npt.NDArray[np.float32]
 CACHE = Path(__file__).resolve().parents[1] / "build" / "vectors"
-QUERIES = 1_000
+QUERIES = 400
 SHARD = 4_096
 PART = 50_000
 _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
@@ -113,8 +113,8 @@ def passages(n: int) -> VectorSet:
 
     embedder, every = StaticEmbedder(), shuffled(n)
     made = np.concatenate([embedder.embed(list(islice(every, PART))) for _ in range(0, n, PART)])
-    recipe = f"static word vectors: {n:,} passages of 80 words out of the shared texts' sentences by chance; asked: 400 questions"
-    return VectorSet("passages", made, embedder.embed(questions()[:400], "query"), recipe)
+    recipe = f"static word vectors: {n:,} passages of 80 words out of the shared texts' sentences by chance; asked: {QUERIES} questions"
+    return VectorSet("passages", made, embedder.embed(questions(), "query"), recipe)
 
 
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:

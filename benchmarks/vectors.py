@@ -371,7 +371,6 @@ def main() -> None:
     results: Results = json.loads(saved.read_text()) if saved.exists() else {}
     vector_data.embed_minilm(3_600)
     real = vector_data.minilm()
-    real = VectorSet(real.name, real.vectors, real.queries[:400], real.recipe)
     easy = vector_data.synthetic(options.vectors) if {"synthetic", "stopping"} & set(options.only) else None
     many = vector_data.passages(options.vectors) if "million" in options.only else None
     work = {

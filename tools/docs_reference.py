@@ -25,10 +25,17 @@ COMMON = {"--help", "--json"}
 """Options of every command, which the page explains once."""
 MARK = re.compile(r"^\*make docs lists the (\w+) here\.\*$", re.MULTILINE)
 
+ROLE = re.compile(r":\w+:<code>~?")
+
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Return a page with the parts in the places of their marks."""
     return MARK.sub(lambda mark: "\n".join(PARTS[mark[1]]()), markdown)
+
+
+def on_page_content(content: str, **_: object) -> str:
+    """Return a page with references such as ``:meth:`add``` in docstrings shown as code."""
+    return ROLE.sub(r"<code>", content)
 
 
 def commands() -> Iterator[str]:

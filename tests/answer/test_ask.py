@@ -86,7 +86,7 @@ def test_an_answer_is_remembered_by_question_context_and_model(file: Path, serve
 
     first = ask()
     again = ask()
-    assert (again.text, again.citations, again.remembered, again.tokens_in) == (first.text, first.citations, True, 0)
+    assert (again.text, again.citations, again.cached, again.tokens_in) == (first.text, first.citations, True, 0)
     assert server.calls == 1
     ask(model="other")
     ask(question="Who found the comet, and when?")
@@ -95,11 +95,11 @@ def test_an_answer_is_remembered_by_question_context_and_model(file: Path, serve
     assert server.calls == 5
     with Monograph.open(file) as monograph:
         monograph.add([Document("The comet of Ines Okafor was found to be green.", id="green")])
-    assert not ask().remembered
+    assert not ask().cached
     with Monograph.open(file) as monograph:
         assert monograph.check() == []
         monograph.compact()
-    assert not ask().remembered
+    assert not ask().cached
 
 
 def test_forgotten_text_is_in_no_remembered_answer(asked: Monograph) -> None:
@@ -111,8 +111,8 @@ def test_forgotten_text_is_in_no_remembered_answer(asked: Monograph) -> None:
 
 def test_a_file_that_is_only_read_remembers_nothing(file: Path, server: ModelServer) -> None:
     with Monograph.open(file, model=OpenAICompatible(server.url, "tiny"), read_only=True) as monograph:
-        assert not monograph.ask(QUESTION).remembered
-        assert not monograph.ask(QUESTION).remembered
+        assert not monograph.ask(QUESTION).cached
+        assert not monograph.ask(QUESTION).cached
     assert server.calls == 2
 
 
@@ -194,7 +194,7 @@ def test_a_stream_that_breaks_off_is_no_answer(asked: Monograph, server: ModelSe
     assert caught.value.hint
     assert server.calls == 1
     server.heal()
-    assert not asked.ask(QUESTION).remembered
+    assert not asked.ask(QUESTION).cached
 
 
 def test_silent_models_raise_an_error(file: Path, server: ModelServer) -> None:

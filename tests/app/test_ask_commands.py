@@ -50,7 +50,7 @@ def test_ask_command_answers_with_a_model(file: Path, server: ModelServer) -> No
     assert "tokens read" in out
     assert server.asked[0].token == "secret"
     out, _ = run("ask", file, QUESTION, *model(server), "--explain")
-    assert "remembered" in out
+    assert "cached" in out
     assert server.calls == 1
     answer = json.loads(run("ask", file, "Who found the comet in 1963?", *model(server), "--json")[0])
     assert answer["citations"][0]["spans"][0]["document_id"] == "log"

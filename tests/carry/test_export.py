@@ -126,7 +126,7 @@ def test_importing_an_export_with_another_embedder_embeds_again(exported: Path, 
     for name, embedder, vectors in (("other", HashEmbedder(8), True), ("same", HashEmbedder(4), False)):
         with Monograph.open(tmp_path / f"{name}.mono", embedder) as again:
             report = again.files.take_over("jsonl", exported, vectors=vectors)
-            assert (report.added, report.problems, report.remembered) == (5, (), 0)
+            assert (report.added, report.problems, report.reused) == (5, (), 0)
             assert "It came with its vector." in embedder.texts
             assert again.document("a").metadata == DOCUMENTS[0].metadata
 
@@ -317,7 +317,7 @@ def test_export_and_import_commands_round_trip(tmp_path: Path) -> None:
     assert "0 entities" not in run("export", file, out, "--overwrite")
     assert "cannot be imported" in run("import", "zip", out, tmp_path / "b.mono", code=2)
     assert not (tmp_path / "b.mono").exists()
-    assert json.loads(run("import", "jsonl", out, tmp_path / "b.mono", "--json"))["remembered"] == 1
+    assert json.loads(run("import", "jsonl", out, tmp_path / "b.mono", "--json"))["reused"] == 1
     assert "serviced" in run("search", tmp_path / "b.mono", "boiler", "-k", 1)
     shutil.rmtree(out)
     assert json.loads(run("export", file, out, "--no-graph", "--json"))["graph"] is False

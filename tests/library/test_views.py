@@ -476,7 +476,7 @@ def test_view_does_not_overwrite_documents_outside(monograph: Monograph) -> None
 def test_two_views_can_contain_the_same_text(monograph: Monograph) -> None:
     for owner in ("ann", "bob"):
         report = monograph.within({"owner": owner}).add([Document("The same words.")])
-        assert (report.added, report.embedded, report.remembered) == (1, 0, 0)
+        assert (report.added, report.embedded, report.reused) == (1, 0, 0)
         assert monograph.within({"owner": owner}).add([Document("The same words.")]).same == 1
     assert monograph.listed().count == 2
 

@@ -173,9 +173,9 @@ import resource
 from pathlib import Path
 from monograph.errors import StorageFull
 from monograph.shelf.storage import name_of
-from monograph.shelf.storage import place_at
+from monograph.shelf.storage import shelf_place
 resource.setrlimit(resource.RLIMIT_FSIZE, (999, 999))
-place, path, there = place_at(sys.argv[1], sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
+place, path, there = shelf_place(sys.argv[1], sys.argv[2]), Path(sys.argv[3]), Path(sys.argv[4])
 for step in (lambda: place.objects.put_new(name_of(path).name, path), lambda: place.file_of(name_of(there))):
     try:
         step()
@@ -242,14 +242,14 @@ import os
 from pathlib import Path
 from monograph.shelf.storage import ObjectName
 from monograph.shelf.storage import name_of
-from monograph.shelf.storage import place_at
+from monograph.shelf.storage import shelf_place
 waiting, go = os.pipe()
 children = []
 for _ in range(4):
     child = os.fork()
     if child == 0:
         os.close(go)
-        place = place_at(sys.argv[1], sys.argv[2])
+        place = shelf_place(sys.argv[1], sys.argv[2])
         os.read(waiting, 1)
         name = ObjectName(sys.argv[3], 20_000_000)
         for _ in range(20):

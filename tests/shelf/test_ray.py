@@ -351,10 +351,10 @@ from pathlib import Path
 from monograph.library.opened import OpenOptions
 from monograph.shelf import OnRay
 from monograph.shelf.manifest import latest
-from monograph.shelf.storage import place_at
+from monograph.shelf.storage import shelf_place
 
 address, home, asked = pickle.loads(bytes.fromhex(sys.argv[1]))
-place = place_at(address, home)
+place = shelf_place(address, home)
 given = place, latest(place.objects), OpenOptions(Path())
 held = []
 thread = threading.Thread(target=lambda: held.append(OnRay(*given, groups=1, deadline=180.0)))

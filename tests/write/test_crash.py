@@ -148,7 +148,7 @@ def test_failing_embedder_loses_no_stored_embedding(tmp_path: Path, monkeypatch:
         assert monograph.documents() == []
         embedder.embed = real  # type: ignore[method-assign]
         report = monograph.add(documents)
-        assert (report.embedded, report.remembered) == (10, 10)
+        assert (report.embedded, report.reused) == (10, 10)
     assert len(embedder.texts) == len(set(embedder.texts)) == 20
 
 

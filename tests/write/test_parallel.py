@@ -176,7 +176,7 @@ def test_stored_embeddings_are_not_counted_as_made(
         first = monograph.sync(folder)
         monograph.remove([one.id for one in monograph.documents()])
         again = monograph.sync(folder)
-        assert (again.added, again.embedded, again.remembered) == (first.added, 0, first.embedded)
+        assert (again.added, again.embedded, again.reused) == (first.added, 0, first.embedded)
         assert again.extracted == 0
 
 

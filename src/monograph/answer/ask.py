@@ -96,7 +96,7 @@ def stream(
     if cached is not None:
         answer = answered(context, Completion(cached.text), model.key)
         yield answer.text
-        yield replace(answer, remembered=True)
+        yield replace(answer, cached=True)
         return
     started = first = time.perf_counter()
     completion = Completion("")

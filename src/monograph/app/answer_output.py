@@ -87,5 +87,5 @@ def explanation(answer: Answer) -> list[str]:
     if answer.model:
         took = f"first word after {seconds.first_token:.2f} s, the rest in {seconds.generation:.2f} s"
         spent = f"{answer.tokens_in} tokens read, {answer.tokens_out} written"
-        lines.append(f"{answer.model}: " + ("remembered" if answer.remembered else f"{took} · {spent}"))
+        lines.append(f"{answer.model}: " + ("cached" if answer.cached else f"{took} · {spent}"))
     return lines

@@ -280,7 +280,7 @@ def print_report(report: Report, path: str) -> None:
         f"documents {report.added} added, {report.changed} changed, {report.removed} removed",
         f"files {report.same} unchanged",
         f"chunks {report.chunks_added} added, {report.chunks_removed} removed",
-        f"vectors {report.embedded} embedded, {report.remembered} remembered",
+        f"vectors {report.embedded} embedded, {report.reused} reused",
     ]
     if report.extracted or report.fell_back:
         chunks = "1 chunk" if report.extracted == 1 else f"{report.extracted} chunks"

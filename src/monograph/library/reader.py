@@ -437,7 +437,7 @@ class Writable(Reader):
         if self._file.guard is None:
             return report
         # In a view, these counts would reveal contents outside of the view.
-        return replace(report, embedded=0, remembered=0, extracted=0, fell_back=0, summarized=0)
+        return replace(report, embedded=0, reused=0, extracted=0, fell_back=0, summarized=0)
 
 
 class View(Writable):

@@ -30,7 +30,7 @@ COMMON = 0.08
 SOME = 250
 """A word is common if it is in more than COMMON (a share) of all chunks, and in more chunks than SOME or than half of
 all chunks, whichever is less. Common words are looked up only if the query has no other words: they cost most and
-matter least (docs/explanation/measuring.md)."""
+matter least."""
 
 CANDIDATES = 256
 """Most chunks whose text is read to verify one code or phrase."""

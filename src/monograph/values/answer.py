@@ -292,7 +292,7 @@ class Answer:
         Tokens that the model read and wrote; 0 if no model was called or the answer came from the memo.
     seconds:
         Time that each step took.
-    remembered:
+    cached:
         Whether the model's answer came from the memo.
     """
 
@@ -306,7 +306,7 @@ class Answer:
     tokens_in: int = 0
     tokens_out: int = 0
     seconds: Timings = Timings()
-    remembered: bool = False
+    cached: bool = False
 
     @property
     def best(self) -> BestSentence | None:

@@ -140,7 +140,7 @@ class Report:
 
     - ``added``, ``changed``, ``removed``, ``same``: numbers of documents.
     - ``chunks_added``, ``chunks_removed``: numbers of chunks.
-    - ``embedded``: texts that the embedder was called with. ``remembered``: texts whose vector was already in the memo.
+    - ``embedded``: texts that the embedder was called with. ``reused``: texts whose vector was already in the memo.
     - ``extracted``: chunks that the extractor was called with. ``fell_back``: chunks on which a model failed, so that
       patterns were used instead.
     - ``summarized``: new summaries.
@@ -155,7 +155,7 @@ class Report:
     chunks_added: int = 0
     chunks_removed: int = 0
     embedded: int = 0
-    remembered: int = 0
+    reused: int = 0
     extracted: int = 0
     fell_back: int = 0
     seconds: float = 0.0

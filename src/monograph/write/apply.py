@@ -182,7 +182,7 @@ def store(
         with telemetry.span("monograph.derive.vectors"):
             embedded = vectors(pipeline.embedder).derive_missing(pipeline.database, texts, waiting, precomputed.values)
         tally.embedded += len(embedded)
-        tally.remembered += len(texts) - len(embedded)
+        tally.reused += len(texts) - len(embedded)
         with telemetry.span("monograph.derive.graph"):
             with pipeline.database.read() as connection:
                 has_graph = settings.has_graph(connection)

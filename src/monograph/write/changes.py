@@ -26,7 +26,7 @@ class Tally:
     chunks_added: int = 0
     chunks_removed: int = 0
     embedded: int = 0
-    remembered: int = 0
+    reused: int = 0
     extracted: int = 0
     fell_back: int = 0
     summarized: int = 0

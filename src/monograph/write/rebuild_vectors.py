@@ -42,9 +42,9 @@ def reembed(pipeline: Pipeline, on_progress: OnProgress | None = None) -> Report
             rows = documents.listed(connection)
             uncoded = names_without_code(connection, pipeline)
             other = _has_other_embedder(connection, pipeline)
-        embedded, remembered = derive_vectors(pipeline, rows, on_progress)
+        embedded, reused = derive_vectors(pipeline, rows, on_progress)
         tally.embedded += embedded
-        tally.remembered = tally.remembered or remembered
+        tally.reused = tally.reused or reused
         codes = name_codes(pipeline.embedder)
         codes.derive_missing(pipeline.database, codes.keyed(uncoded))
         try:
@@ -138,16 +138,16 @@ def derive_vectors(
     Return (number of vectors derived, number of vectors that were in the memo already).
     """
     derivation = vectors(pipeline.embedder)
-    embedded = remembered = 0
+    embedded = reused = 0
     for first in range(0, len(rows), DOCUMENTS_AT_ONCE):
         batch = rows[first : first + DOCUMENTS_AT_ONCE]
         with pipeline.database.read() as connection:
             texts = derivation.keyed(text for row in batch for text in texts_of(connection, row.row).values())
         derived = len(derivation.derive_missing(pipeline.database, texts))
-        embedded, remembered = embedded + derived, remembered + len(texts) - derived
+        embedded, reused = embedded + derived, reused + len(texts) - derived
         if on_progress is not None:
             on_progress(Progress("reembed", first + len(batch), len(rows), "documents", batch[-1].uri))
-    return embedded, remembered
+    return embedded, reused
 
 
 def texts_of(connection: Connection, document: int) -> dict[int, str]:

@@ -130,7 +130,7 @@ def test_citing_engine_sends_an_answer_event_with_its_tokens(
     assert len(told.of(QueryStartEvent, QueryEndEvent)) == 2
     (event,) = told.of(AnswerEvent)
     assert said == filled.ask(QUESTION, 300).text
-    assert (event.query, event.model, event.abstained, event.remembered) == (QUESTION, "", False, False)
+    assert (event.query, event.model, event.abstained, event.cached) == (QUESTION, "", False, False)
     assert 0 < event.tokens_context <= 300
     assert event.tokens_context < event.tokens_found
     assert 0 < event.relevance <= 1

@@ -73,7 +73,7 @@ class AnswerEvent(MonographEvent):
     """Key of the model; empty if there is none."""
     abstained: bool
     """Whether the answer is "I don't know"."""
-    remembered: bool
+    cached: bool
     """Whether the answer was stored in the file already."""
     relevance: float
     """Probability that the file contains the answer."""
@@ -93,7 +93,7 @@ class AnswerEvent(MonographEvent):
             query=answer.query,
             model=answer.model,
             abstained=answer.abstained,
-            remembered=answer.remembered,
+            cached=answer.cached,
             relevance=answer.context.relevance,
             tokens_found=answer.context.tokens_found,
             tokens_context=answer.context.tokens,

@@ -120,10 +120,10 @@ function citationList(citations, file, quoted) {
 	return h("ul", { class: `citations ${quoted ? "quoted" : "short"}`, "aria-label": said.citations }, items);
 }
 
-function factsOf({ seconds: took, model, remembered, context, abstained }) {
+function factsOf({ seconds: took, model, cached, context, abstained }) {
 	const times = model
-		? remembered
-			? said.remembered
+		? cached
+			? said.cached
 			: said.tookModel(seconds(took.first_token), seconds(took.first_token + took.generation))
 		: said.took(seconds(took.retrieval + took.reduction));
 	return h("p", { class: "note" }, `${abstained ? "" : `${said.confidence(context.relevance)} · `}${times}`);

@@ -135,7 +135,7 @@ export const words = {
 		passages: "Passages that may hold the answer",
 		took: (seconds) => `${seconds} to find`,
 		tookModel: (first, whole) => `first word after ${first}, done after ${whole}`,
-		remembered: "stored answer",
+		cached: "stored answer",
 		unknown: (numbers) => `The model cited passages that do not exist (${numbers}); they were removed.`,
 		searched: (query) => `Searched for: ${query}`,
 		cut: "The answer broke off.",
