@@ -1,9 +1,9 @@
 """Benchmark of answers without a model: accuracy of the first sentence, and abstention where the file has no answer.
 
-`make bench-answers` runs all of it and writes docs/benchmarks/answers.md. Parts: `--only leads`; smaller:
-`--questions 50`; existing files SET-static.mono: `--files FOLDER`; files of another embedder, SET-onnx.mono:
-`--contextual FOLDER`. The benchmark chooses the weights of answer/confidence.py again and prints them. It needs the
-question sets and fetches nothing.
+``make bench-answers`` runs all sections and writes docs/benchmarks/answers.md. ``--only leads`` runs one section, and
+``--questions 50`` limits the questions of each set. ``--files FOLDER`` uses existing files SET-static.mono.
+``--contextual FOLDER`` also measures files of another embedder, SET-onnx.mono. The benchmark chooses the weights of
+answer/confidence.py again and prints them. It needs the question sets, and downloads nothing.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "answers"
 LEADS = ("squad", "nq-sample", "lihuaworld", "musique")
 CHOSEN_ON = ("lihuaworld", "nq-sample", "musique", "squad", "hotpotqa")
-"""Sets that the probability of an answer is chosen on: MultiHop-RAG's questions are too unlike others."""
+"""Sets on which the weights of the confidence are chosen, without MultiHop-RAG: its questions are too unlike others."""
 
 SILENCE = (*CHOSEN_ON, "multihop-rag")
 MANY_HOPS = ("musique", "hotpotqa")
 CONTEXTUAL = ("lihuaworld", "musique")
 MINILM = SHARED / "models" / "all-MiniLM-L6-v2"
 MOST = {"squad": 600, "hotpotqa": 100, "multihop-rag": 60}
-"""Most answerable questions a set for the abstention section: those whose id has the least SHA-256."""
+"""Most answerable questions of a set in the section `silence`: those whose ids have the lowest SHA-256."""
 
 FALSE = 0.05
 """Share of answerable questions that a chosen threshold may leave unanswered."""
 
 THRESHOLDS = (0.06, 0.10, 0.14, 0.18, 0.20, confidence.LEAST, 0.25, 0.30, 0.35, 0.40, 0.50)
 OTHERS = 60.0
-"""Total weight of a set's questions when the weights of the first sentence are chosen; a question of SQuAD weighs 1."""
+"""Total weight of a set's questions when the sentence weights are chosen; in SQuAD, each question has weight 1."""
 
 SMALL = 40
 FOUND = 10
@@ -62,10 +62,10 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question as it was searched for: what the model reads of it, and whether the file answers it.
+    """A question that was searched for, with the features that the confidence model reads (``read``).
 
-    ``kind`` is ``answerable``, ``null`` where the set says that nothing answers it, or ``taken out`` where its document
-    (of many hops one of them) was filtered away.
+    ``kind`` is ``answerable``; ``null`` if the set labels the question as unanswerable; or ``taken out`` if a filter
+    hid its evidence documents (for the sets ``MANY_HOPS``, one of them).
     """
 
     kind: str
@@ -78,7 +78,7 @@ def parity(key: str) -> int:
 
 @contextmanager
 def opened(name: str, folder: Path | None, spec: str = "static") -> Iterator[Monograph]:
-    """A set's file: one that is there, or made for this run."""
+    """Yield the file of a set: the existing one in ``folder``, or, without a folder, one built for this run."""
     if folder is None:
         with graph_files.opened(name, spec=spec) as monograph:
             yield monograph
@@ -89,12 +89,12 @@ def opened(name: str, folder: Path | None, spec: str = "static") -> Iterator[Mon
 
 
 def worded(question: EvaluationQuestion) -> bool:
-    """Whether an answer can be looked for in a text."""
+    """Return whether a question has evidence, and none of its expected answers is yes, no or empty."""
     return bool(question.evidence_ids) and not {one.lower() for one in question.answers} & {"yes", "no", ""}
 
 
 def leads(options: argparse.Namespace) -> Results:
-    """Whether the first sentence has the answer: whole, within 40 tokens, and in its name, date or number."""
+    """Measure how often the first sentence has the answer: whole, within 40 tokens, and in its name, date or number."""
     results: Results = {}
     for name in LEADS:
         rows = []
@@ -137,7 +137,7 @@ def leads(options: argparse.Namespace) -> Results:
 
 @cache
 def cases(name: str, folder: Path | None, most: int | None, spec: str = "static") -> list[Case]:
-    """Return a set's questions with and without their documents, and those that nothing answers."""
+    """Return the cases of a set: answerable questions, the same questions with hidden evidence, and null questions."""
     asked = sorted(dataset(name).questions, key=lambda one: parity(one.id))
     nothing = [one for one in asked if one.type.lower().startswith("null")]
     told = [one for one in asked if one.evidence_ids][: min(MOST.get(name, len(asked)), most or len(asked))]
@@ -198,7 +198,7 @@ def left_out(every: dict[str, list[Case]], judged: dict[str, list[Case]] | None 
 
 
 def threshold(some: Sequence[Float64]) -> float:
-    """The limit below which a share of FALSE of the values lie, each of some sets of them counting as much."""
+    """Return the quantile ``FALSE`` of all values, with the same total weight for each set."""
     values = np.concatenate(some)
     weights = np.concatenate([np.full(len(one), 1 / len(one)) for one in some])
     order = np.argsort(values)
@@ -206,7 +206,7 @@ def threshold(some: Sequence[Float64]) -> float:
 
 
 def chosen(sets: dict[str, list[Case]]) -> Model:
-    """The logistic model of answerable or not: each set counts as much, and half of it has no answer."""
+    """Return a logistic model of whether a question is answerable. Sets weigh the same, as do both classes in each."""
     rows, truth, weights = [], [], []
     for some in sets.values():
         kinds = sorted({one.kind for one in some})
@@ -220,7 +220,7 @@ def chosen(sets: dict[str, list[Case]]) -> Model:
 
 
 def logistic(rows: Float64, truth: Float64, weights: Float64, ridge: float = 1e-4) -> Model:
-    """A logistic model of weighted rows, by Newton's method."""
+    """Return a logistic model fitted to weighted rows by Newton's method."""
     columns = np.hstack([np.ones((len(rows), 1)), rows])
     found = np.zeros(columns.shape[1])
     for _ in range(50):
@@ -232,7 +232,7 @@ def logistic(rows: Float64, truth: Float64, weights: Float64, ridge: float = 1e-
 
 
 def of_kind(model: Model, some: Sequence[Case], kind: str) -> Float64:
-    """The probabilities of the cases of a kind."""
+    """Return the model's probabilities for the cases of a kind."""
     rows = [one.read for one in some if one.kind == kind]
     return model.probability(np.array(rows)) if rows else np.zeros(0)
 
@@ -242,7 +242,7 @@ def share(values: Float64, limit: float) -> float | None:
 
 
 def curve(every: dict[str, list[Case]]) -> Results:
-    """Return the share that each threshold leaves unanswered, with the weights in use."""
+    """Return the share of questions that each threshold leaves unanswered, with the weights in use."""
     return {
         name: [
             {"threshold": limit}
@@ -257,7 +257,7 @@ def curve(every: dict[str, list[Case]]) -> Results:
 
 
 def reliability(every: dict[str, list[Case]]) -> list[Results]:
-    """Calibration by ranges of confidence, with weights chosen on other sets; each set weighs the same."""
+    """Return the calibration by ranges of confidence, with weights chosen on other sets; each set weighs the same."""
     pairs = []
     for name in CHOSEN_ON:
         model = chosen({one: held for one, held in every.items() if one in CHOSEN_ON and one != name})
@@ -281,7 +281,7 @@ def reliability(every: dict[str, list[Case]]) -> list[Results]:
 
 
 def weights(options: argparse.Namespace) -> Results:
-    """Choose the weights that rank sentences, on all sets and without each."""
+    """Choose the weights that rank sentences: on all sets, and on all sets but one."""
     read = {name: read_sentences(name, options) for name in LEADS}
     ranked = softmax([one for some in read.values() for one in some])
     console.print(f"RANKED: {ranked}")
@@ -294,7 +294,7 @@ def weights(options: argparse.Namespace) -> Results:
 
 
 def right(some: Sequence[Sentences], weights: Sequence[float]) -> float:
-    """Of questions that some sentence found answers: how often the one ranked first does."""
+    """Return the share of questions whose first-ranked sentence contains an answer."""
     return mean([float(holds[int(np.argmax(rows @ np.array(weights)))]) for rows, holds, _ in some])
 
 
@@ -302,7 +302,7 @@ Sentences = tuple[Float64, Float64, float]
 
 
 def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
-    """Of each question of a set that a sentence of its hits answers: features, whether each holds it, weight."""
+    """Return (features of sentences, whether each has an answer, weight) of questions with an answer in the hits."""
     made = []
     some = [one for one in dataset(name).questions if worded(one) and (name != "squad" or parity(one.id) % 2 == 0)]
     with opened(name, options.files) as monograph, monograph._file.reading() as snapshot:
@@ -318,7 +318,7 @@ def read_sentences(name: str, options: argparse.Namespace) -> list[Sentences]:
 
 
 def softmax(some: Sequence[Sentences], steps: int = 600, ridge: float = 3.0) -> list[float]:
-    """Weights by which a softmax over a question's sentences gives most to those that hold its answer (Adam)."""
+    """Return weights that maximise the softmax share of the sentences with the answer, optimised with Adam."""
     rows = np.vstack([one for one, _, _ in some])
     spread = rows.std(axis=0) + 1e-9
     rows = rows / spread

@@ -64,7 +64,7 @@ HALF_NAMES = {"squad, chosen on": "squad, training half", "squad, others": "squa
 
 def write(results: Results, folder: Path) -> list[Path]:
     """Write the page and the figures, with the sections that were measured."""
-    sections = {  # the page shows these; answers.json has all that were measured
+    sections = {  # sections of the page; answers.json has all measured sections
         "leads": ("The sentence that leads", leads),
         "silence": ("Saying nothing", silence),
     }

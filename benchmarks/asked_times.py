@@ -1,4 +1,4 @@
-"""Recall of questions that ask for a time: with and without a lift for hits from it, and with random dates."""
+"""Recall on questions that ask for a time: with and without a lift for hits from that time, and with random dates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.evaluate.datasets import QuestionSet, load_dataset
 from monograph.search import rerank
 
 PLACES = (0, 5, 10, 15)
-"""A lift of no place changes nothing."""
+"""Numbers of places that hits from the requested time move up; 0 changes nothing."""
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--sets", default="lihuaworld,multihop-rag")
@@ -27,7 +27,7 @@ options = parser.parse_args()
 
 
 def documents(dataset: QuestionSet, lot: random.Random | None) -> Iterator[Document]:
-    """The corpus with no metadata but dates; by lot among those that have one."""
+    """Yield the documents with dates as their only metadata. ``lot`` shuffles the dates."""
     told = [one.metadata["date"] for one in dataset.documents if one.metadata.get("date")]
     if lot is not None:
         lot.shuffle(told)
@@ -38,7 +38,7 @@ def documents(dataset: QuestionSet, lot: random.Random | None) -> Iterator[Docum
 
 
 def measured(dataset: QuestionSet, lot: random.Random | None) -> Iterator[tuple[str, runs.Result]]:
-    """(what was done, result) of each lift, over the questions that ask for a time."""
+    """Yield (label, result) of each lift, over the questions that ask for a time."""
     asked = [one for one in dataset.questions if one.evidence_ids and TIMES.search(one.question)]
     with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "set.mono") as monograph:
         monograph.add(documents(dataset, lot))

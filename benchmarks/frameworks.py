@@ -35,7 +35,7 @@ STORES = ("llama-index monograph", "llama-index monograph 0.99", "llama-index si
 
 @dataclass(frozen=True)
 class Data:
-    """Texts of documents of ten nodes each, their vectors, queries' vectors, and the ten nearest to each query."""
+    """Texts of nodes and their vectors, vectors of queries, and the numbers of the ten nearest nodes to each query."""
 
     texts: list[str]
     vectors: np.ndarray
@@ -51,7 +51,8 @@ class Data:
 class Hands:
     """Operations of a store.
 
-    Add a batch (start, end), find the ids near a vector, delete a document, persist, build the graph.
+    ``add`` adds nodes from start to end. ``find`` returns the ids nearest to a vector. ``delete`` deletes a document of
+    ten nodes. ``keep`` persists the store. ``inner`` searches without the framework. ``graph`` builds the graph.
     """
 
     add: Callable[[int, int], None]
@@ -63,7 +64,7 @@ class Hands:
 
 
 def prepare(nodes: int, folder: Path) -> None:
-    """Texts of two corpora with static word vectors; the first one's questions are the queries."""
+    """Store the texts of two corpora and their static word vectors. The queries are questions of the first corpus."""
     dataset, more = (load_dataset(SHARED / "data" / name) for name in ("hotpotqa", "2wikimultihopqa"))
     found = (document.text.strip() for document in (*dataset.documents, *more.documents))
     texts = list(dict.fromkeys(text for text in found if text))[:nodes]
@@ -165,7 +166,7 @@ def chain(name: str, data: Data, folder: Path) -> Hands:
         known = dict(zip(data.texts, data.vectors, strict=True))  # noqa: RUF012
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
-            # Names of the graph are embedded too; they have no vector here.
+            # The graph's names are embedded too, and have no known vector.
             return [self.known.get(text, data.vectors[0]).tolist() for text in texts]
 
         def embed_query(self, text: str) -> list[float]:
@@ -220,7 +221,7 @@ def hands_of(store: str, data: Data, folder: Path) -> Hands:
 
 
 def fill(store: str, folder: Path) -> dict[str, Any]:
-    """Add, ask, delete, keep; in milliseconds but for the adding."""
+    """Add the nodes to a store, query it, delete documents and persist it; return the costs and the recall."""
     import psutil
 
     data = load(folder)
@@ -232,7 +233,7 @@ def fill(store: str, folder: Path) -> dict[str, Any]:
     for vector in lists:
         hands.find(vector)
     asked, bare = [], []
-    for vector in lists:  # one after the other, so that both meet the same moments of the machine
+    for vector in lists:  # alternately, so that other load on the machine affects both alike
         asked.append(timed(lambda vector=vector: hands.find(vector)))
         bare += [timed(lambda vector=vector: hands.inner(vector))[0]] if hands.inner else []
     right = sum(
@@ -256,11 +257,11 @@ def fill(store: str, folder: Path) -> dict[str, Any]:
 
 
 def reopen(store: str, folder: Path) -> dict[str, Any]:
-    """Open the stored data and ask once; imports are not counted."""
+    """Return the milliseconds to open the stored data and answer one query, without imports."""
     data = load(folder)
     vector = data.queries[0].tolist()
     with tempfile.TemporaryDirectory() as other:
-        # A question to a copy imports all modules that one needs, and leaves no cache of the store itself.
+        # A query to a copy imports all modules that a query needs, and fills no cache of the store itself.
         hands_of(store, data, shutil.copytree(folder, Path(other) / "copy")).find(vector)
     seconds, found = timed(lambda: hands_of(store, data, folder).find(vector))
     assert found

@@ -1,6 +1,6 @@
 """Benchmark of the entity–chunk graph: recall, recall without each part, costs, calls to a language model.
 
-``make bench-graph`` runs all of it and writes docs/benchmarks/graph.md with its plot and graph.json. Results are
+``make bench-graph`` runs all sections and writes docs/benchmarks/graph.md with its plot and graph.json. Results are
 kept from run to run, so ``--only`` measures some sections again and keeps the others. ``--only`` without a section
 measures nothing, and writes the page from docs/benchmarks/graph.json.
 """
@@ -58,7 +58,7 @@ Changes = tuple[tuple[Any, str, Any], ...]
 
 
 def recall(options: argparse.Namespace) -> Results:
-    """Every way of searching, on every set."""
+    """Measure recall and latency of the search modes on each set."""
     results: Results = {}
     for row, name, titled in rows_of(options.sets):
         asked = questions(name, options)
@@ -87,7 +87,7 @@ def recall(options: argparse.Namespace) -> Results:
 
 @contextmanager
 def changed(changes: Changes) -> Iterator[None]:
-    """Parts of modules and classes replaced for a while: (module or class, name, value)."""
+    """Set attributes of modules and classes, given as (module or class, name, value), until the end of the block."""
     before = [(module, name, getattr(module, name)) for module, name, _ in changes]
     try:
         for module, name, value in changes:
@@ -104,14 +104,14 @@ _USUAL = LinkRequest.leads
 def _to_all_that_name(
     request: LinkRequest, about: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]
 ) -> dict[int, ChunkLinks]:
-    """Links to the chunks that have a name, those of documents about it included; none to documents."""
+    """Return only mention links: to the chunks that mention a name, also those of documents about it."""
     return _USUAL(request, (), naming)
 
 
 def _to_documents(
     request: LinkRequest, about: Sequence[SubjectChunk], naming: Mapping[int, Sequence[int]]
 ) -> dict[int, ChunkLinks]:
-    """Links to the documents about a name alone."""
+    """Return only definition links: those to the documents about a name."""
     return _USUAL(request, about, {})
 
 
@@ -120,7 +120,7 @@ def _forgetful(*_: Any) -> SearchCache:
 
 
 def ablated() -> dict[str, Changes]:
-    """What is replaced in each row."""
+    """Return the changes of each row of the table."""
     rows: dict[str, Changes] = {
         "default": (),
         "no definition links": ((LinkRequest, "leads", _to_all_that_name), (SearchCache, "at", _forgetful)),
@@ -135,7 +135,7 @@ def ablated() -> dict[str, Changes]:
 
 
 def ablations(options: argparse.Namespace) -> Results:
-    """Recall@5 without each part."""
+    """Measure recall@5 without each part."""
     results: Results = {"hops": evidence.HOPS, "starts": evidence.STARTS, "rows": {}}
 
     def note(row: str, name: str, searcher: Any, how: str = "graph") -> None:
@@ -163,7 +163,7 @@ def ablations(options: argparse.Namespace) -> Results:
 
 
 def contextual(options: argparse.Namespace) -> Results:
-    """Recall@5 and median latency with an embedder that reads in context, with the second step and without."""
+    """Measure recall@5 and median latency with a contextual embedder, with and without the second step."""
     results: Results = {}
     for called, name, titled in rows_of([one for one in options.sets if one in MINILM_SETS]):
         row = results[called] = {}
@@ -186,7 +186,7 @@ def contextual(options: argparse.Namespace) -> Results:
 
 
 def sensitivity(options: argparse.Namespace) -> Results:
-    """The numbers that MiniRAG's formulas leave open: one changed at a time, and as the paper changes them."""
+    """Measure other values of the parameters that MiniRAG leaves open: changed one at a time, and as in the paper."""
     radius, beam = minirag.RADIUS, minirag.BEAM
 
     def with_beam(**values: int) -> Changes:
@@ -210,7 +210,7 @@ def sensitivity(options: argparse.Namespace) -> Results:
 
 
 def model(options: argparse.Namespace) -> Results:
-    """What a scripted language model is asked, by Monograph and by its rivals."""
+    """Count the requests of Monograph and its rivals to a scripted language model."""
     sys.path.append(str(HERE.parent / "tests"))
     from support.model_server import ModelServer
 
@@ -274,7 +274,7 @@ def main() -> None:
 
 
 def limits(options: argparse.Namespace) -> str:
-    """How a run was smaller than a whole one."""
+    """Return how the options limit a run; empty for a complete run."""
     told = [f"at most {options.questions} questions a set"] if options.questions else []
     told += [f"only {', '.join(options.sets)}"] if len(options.sets) < len(SETS) else []
     told += [f"sizes x {options.scale:g}"] if options.scale != 1 else []

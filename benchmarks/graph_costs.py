@@ -46,7 +46,7 @@ def scaled(size: int, options: argparse.Namespace) -> int:
 
 
 def build(options: argparse.Namespace) -> Results:
-    """What the graph adds to the time of an add, and to the size of a file."""
+    """Measure how much the graph adds to the time of ``add()``, and to the size of a file."""
     results: Results = {"distinct": sum(len(dataset(name).documents) for name in MIXED), "sizes": {}}
     plain = CACHE / "plain.mono"
     made.add(plain)
@@ -70,7 +70,7 @@ def build(options: argparse.Namespace) -> Results:
 
 
 def seconds_to_add(path: Path, documents: Sequence[Document], extractor: Extractor | None = None) -> float:
-    """Add documents to a new file. The embedder is loaded before."""
+    """Return the seconds to add documents to a new file. The embedder is loaded before."""
     with Monograph.open(fresh(path), embedder=StaticEmbedder(), extractor=extractor) as monograph:
         monograph.embedder.embed(["loads the model"])
         begun = time.perf_counter()
@@ -79,7 +79,7 @@ def seconds_to_add(path: Path, documents: Sequence[Document], extractor: Extract
 
 
 def megabytes(path: Path, without: Sequence[str] = ()) -> float:
-    """Size of a file that has no free pages, without some tables and the extractions behind them."""
+    """Return the megabytes of a vacuumed copy of a file, without some tables and their stored extractions."""
     copy = copied(path, CACHE / "weighed.mono")
     connection = sqlite3.connect(copy, isolation_level=None)
     for table in without:
@@ -94,7 +94,7 @@ def megabytes(path: Path, without: Sequence[str] = ()) -> float:
 
 
 def filled(size: int) -> Path:
-    """The file of that many passages."""
+    """Return the file of ``size`` passages; write it if this run has not written it."""
     path = CACHE / f"mixture-{size}.mono"
     if path not in made:
         seconds_to_add(path, mixture(size))
@@ -103,7 +103,7 @@ def filled(size: int) -> Path:
 
 
 def query(options: argparse.Namespace) -> Results:
-    """Milliseconds of a search for 5 hits: the second of two passes."""
+    """Measure the milliseconds of searches for 5 hits, in the second of two passes."""
     asked = [one.question for name in MIXED for one in questions(name, options)[:ASKED_A_SET]]
     results: Results = {}
     for usual in ASKED:
@@ -125,7 +125,7 @@ def query(options: argparse.Namespace) -> Results:
 
 
 def edit(options: argparse.Namespace) -> Results:
-    """Milliseconds of changing a document, adding it again unchanged and removing one, each with its commit."""
+    """Measure the milliseconds to change a document, add it again unchanged and remove one, each with its commit."""
     size = scaled(EDITED, options)
     documents = mixture(size)
     random.Random(11).shuffle(documents)

@@ -1,4 +1,4 @@
-"""Monograph files of the question sets, built once a run, and functions that search and copy them."""
+"""Monograph files of the question sets, built once per run, and functions that search and copy them."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ MOST_QUESTIONS = {"squad": 400}
 Results = dict[str, Any]
 
 made: set[Path] = set()
-"""Files that this run has built; files of earlier runs may have another version."""
+"""Files that this run has built. Files of earlier runs are built again, because they may have another version."""
 
 
 class Faithful:
-    """MiniRAG's formulas as a searcher of their own, however it is asked for."""
+    """Searcher that always uses MiniRAG's formulas, whatever mode is requested."""
 
     def __init__(self, monograph: Monograph) -> None:
         self.monograph = monograph
@@ -52,20 +52,20 @@ def questions(name: str, options: argparse.Namespace) -> Sequence[EvaluationQues
 
 
 def rows_of(sets: Sequence[str]) -> Iterator[tuple[str, str, bool]]:
-    """(what it is called, set, whether with titles): all sets as they are, then those that are told without titles."""
+    """Yield (label, set, whether with titles): first all sets with titles, then those of ``UNTITLED`` without."""
     yield from ((name, name, True) for name in sets)
     yield from ((f"{name}, no titles", name, False) for name in sets if name in UNTITLED)
 
 
 def fresh(path: Path) -> Path:
-    """A path at which there is no file any more."""
+    """Delete a file and its log, if they exist; return the path."""
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
     return path
 
 
 def copied(source: Path, target: Path) -> Path:
-    """A copy of a file, with what its log still holds."""
+    """Copy a file, with the content of its log; return the path of the copy."""
     read, write = sqlite3.connect(source), sqlite3.connect(fresh(target))
     read.backup(write)
     read.close()
@@ -75,7 +75,7 @@ def copied(source: Path, target: Path) -> Path:
 
 @contextmanager
 def opened(name: str, titled: bool = True, spec: str = "static") -> Iterator[Monograph]:
-    """A set's file, with its titles or without."""
+    """Yield the file of a set, with or without titles."""
     path = CACHE / f"{name}{'' if titled else '-untitled'}-{spec.partition(':')[0]}.mono"
     if path not in made:
         documents = dataset(name).documents
@@ -87,7 +87,7 @@ def opened(name: str, titled: bool = True, spec: str = "static") -> Iterator[Mon
 
 
 def unresolved(monograph: Monograph) -> Path:
-    """A copy of a file in which every name is an entity of its own."""
+    """Return a copy of a file in which no names are merged: each name is a separate entity."""
     path = copied(monograph.path, CACHE / "unresolved.mono")
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("UPDATE names SET head = NULL, reason = NULL")
@@ -97,7 +97,7 @@ def unresolved(monograph: Monograph) -> Path:
 
 
 def mixture(size: int) -> list[Document]:
-    """Passages of four sets in a fixed random order; after all of them the same again, with a serial number."""
+    """Return passages of four sets in a fixed random order. After the last, they repeat with a serial number added."""
     every = [replace(one, id=f"{name}/{one.id}") for name in MIXED for one in dataset(name).documents]
     random.Random(7).shuffle(every)
     again = ((number, every[number % len(every)]) for number in range(len(every), size))

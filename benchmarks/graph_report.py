@@ -22,7 +22,7 @@ MARKS = {
 """Floor and goal of the graph's recall@5, in percent."""
 
 ABOVE_HYBRID = {"multihop-rag": (5.0, 10.0), "squad": (0.0, None), "popqa-rebuilt": (0.0, None)}
-"""Floor and goal of the other sets: points above hybrid."""
+"""Floor and goal of the other sets, in percentage points above hybrid."""
 
 MORE = (
     " The file also has recall@10, all@5, reciprocal rank and latency of each mode, and MiniRAG's formulas with other"
@@ -75,7 +75,7 @@ ABLATED = (
     "no resolution of names",
 )
 ABLATED_SETS = ("hotpotqa", "2wikimultihopqa", "musique", "lihuaworld", "multihop-rag")
-"""Rows and columns of the table; on the other sets, nearly all questions need one hop."""
+"""Columns of the table; its rows are ``ABLATED``. On the other sets, nearly all questions need one hop."""
 CONTEXTUAL = """\
 Recall@5 in percent, with all-MiniLM-L6-v2 (int8, ONNX) instead of static word vectors; more is better. Mode
 *graph* embeds the question alone, and then again together with each of the most probable chunks. *graph, one step*
@@ -108,7 +108,7 @@ MiniRAG cannot delete a document: an edit adds the new text and keeps the old on
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """Write graph.md, graph.json and the plot; returns what was written."""
+    """Write graph.md, graph.json and the plot; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     sections = {
         "recall": ("What is found", recall),
@@ -129,7 +129,7 @@ def write(results: Results, folder: Path) -> list[Path]:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table whose source is aligned too; every column but the first is of numbers."""
+    """Return a Markdown table with aligned source. All columns but the first have numbers."""
     widths = [max(4, *(len(row[place]) for row in [headings, *rows])) for place in range(len(headings))]
 
     def line(cells: Sequence[str]) -> str:
@@ -145,7 +145,7 @@ def percent(share: float | None) -> str:
 
 
 def marks(name: str, hybrid: float) -> tuple[float | None, float | None]:
-    """Floor and goal of a set, in percent; ``hybrid`` in percent too."""
+    """Return the floor and goal of a set in percent; ``hybrid`` is in percent too."""
     if name not in ABOVE_HYBRID:
         return MARKS.get(name, (None, None))
     floor, goal = (None if more is None else hybrid + more for more in ABOVE_HYBRID[name])
@@ -254,7 +254,7 @@ def _asked(one: Results | None) -> str:
 
 
 def plot(found: Results, path: Path) -> None:
-    """Recall@5 of every set, with floors and goals."""
+    """Plot recall@5 of every set, with floors and goals."""
     import matplotlib as mpl
 
     mpl.use("Agg")

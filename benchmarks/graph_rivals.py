@@ -1,7 +1,7 @@
 """Calls to a language model when documents change: LightRAG and MiniRAG, on the same scripted server as Monograph.
 
-Each rival has a virtual environment of its own, where this module is run as a script. It reports each finished step
-and waits, so that the parent can read the server's counters.
+Each rival has its own virtual environment, in which this module runs as a script. The script reports each finished step
+and waits, so that the parent process can read the server's counters.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ RUN_SECONDS = 1_800
 
 RIVALS = {
     "LightRAG": ("lightrag-hku==1.5.7",),
-    # MiniRAG's wheel says of nothing that it needs it.
+    # MiniRAG's wheel declares no dependencies.
     "MiniRAG": ("minirag-hku==0.0.2", "httpx", "json-repair", "nltk", "numpy", "pydantic", "rouge", "tiktoken"),
 }
 Results = dict[str, Any]
 
 
 def installed(name: str, folder: Path) -> Path:
-    """The Python of a rival's virtual environment, which is made where it is missing."""
+    """Return the Python of a rival's virtual environment; create it if it is missing or has other packages."""
     place = folder / name.lower()
     python, mark = place / "bin" / "python", place / "installed"
     if not mark.exists() or mark.read_text() != " ".join(RIVALS[name]):
@@ -44,7 +44,7 @@ def installed(name: str, folder: Path) -> Path:
 
 
 def beside(name: str, server: Any, documents: Sequence[tuple[str, str]], folder: Path) -> Results:
-    """What each step of a rival asks of the server; or why it did not run."""
+    """Return the counts of each step of a rival, or the reason why it failed."""
     folder.mkdir(parents=True, exist_ok=True)
     texts, errors = folder / "documents.json", folder / f"{name}.log"
     texts.write_text(json.dumps(documents))
@@ -75,7 +75,7 @@ def beside(name: str, server: Any, documents: Sequence[tuple[str, str]], folder:
 
 
 def counted(server: Any, steps: Iterator[tuple[str, str]]) -> Results:
-    """Calls, tokens and requests for vectors of each step, as they come to their ends, each with a note."""
+    """Return calls, tokens, embedding requests and note of each step; the server's counters are read after it."""
     results: Results = {}
     before = (server.calls, server.tokens, server.embeddings)
     for step, note in steps:
@@ -104,11 +104,11 @@ def _last_line(text: str) -> str:
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
 
 
-# From here on: what runs in a rival's own environment, without Monograph.
+# The rest of the module runs in a rival's environment, without Monograph.
 
 
 class Words:
-    """A tokenizer that needs no download: words and signs. It decides where texts are cut, and counts nothing."""
+    """Tokenizer for words and punctuation, without a download. It only decides where texts are cut."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -135,7 +135,7 @@ class Words:
 
 
 def model(url: str) -> tuple[Callable[..., Awaitable[str]], Callable[..., Awaitable[Any]]]:
-    """(completes a prompt, embeds texts) on a server of the OpenAI form."""
+    """Return two functions for an OpenAI-compatible server: one completes a prompt, one embeds texts."""
     import numpy as np
 
     def post(path: str, body: Any) -> Any:
@@ -161,7 +161,7 @@ def model(url: str) -> tuple[Callable[..., Awaitable[str]], Callable[..., Awaita
 
 
 class LightRAG:
-    """The library as its readme has it; a document is edited by taking it out and putting it in again."""
+    """LightRAG, used as in its readme. To edit a document, delete it and add it again."""
 
     async def open(self, url: str, dimension: int) -> None:
         from lightrag import LightRAG as Library
@@ -193,7 +193,7 @@ class LightRAG:
 
 
 class MiniRAG:
-    """The library with what its wheel lacks: an import, and storages, which are kept in memory here."""
+    """MiniRAG, with an import and the storages that its wheel lacks. The storages are in memory."""
 
     async def open(self, url: str, dimension: int) -> None:
         import abc
@@ -233,7 +233,7 @@ class MiniRAG:
 
 
 class Kept(dict[str, Any]):
-    """A key-value storage."""
+    """Key-value storage in memory."""
 
     def __init__(self, global_config: Any, embedding_func: Any = None, **_: Any) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ class Kept(dict[str, Any]):
 
 
 class KeptVectors(Kept):
-    """A storage of vectors."""
+    """Vector storage in memory."""
 
     async def upsert(self, data: dict[str, Any]) -> None:
         texts = [one["content"] for one in data.values()]
@@ -261,7 +261,7 @@ class KeptVectors(Kept):
 
 
 class KeptGraph(Kept):
-    """A storage of nodes, by name, and edges, by their two ends."""
+    """Graph storage in memory: nodes by name, edges by their two ends."""
 
     async def has_node(self, node: str) -> bool:
         return node in self
@@ -283,7 +283,7 @@ class KeptGraph(Kept):
 
 
 async def play(rival: Any, url: str, dimension: int, documents: Sequence[tuple[str, str]]) -> None:
-    """All steps: the last document is the one that comes later."""
+    """Run all steps. The last document is added after the build."""
     *first, last = documents
     await rival.open(url, dimension)
     works = (
@@ -300,7 +300,7 @@ async def play(rival: Any, url: str, dimension: int, documents: Sequence[tuple[s
 
 
 def edited(name: str, text: str) -> tuple[str, str]:
-    """A document with one more sentence."""
+    """Return a document with one more sentence."""
     return name, f"{text} The text was read again by Clara Mendes in Lisbon."
 
 

@@ -1,8 +1,8 @@
-"""Cost of keeping previous versions, and of reading a file as it was.
+"""Cost of keeping previous versions, and of reading snapshots.
 
 ``python benchmarks/history.py --passages 5000`` stores passages in a file that keeps previous versions and in one
-that keeps none, and changes a tenth of them in both. It prints the processor time of the changes, the bytes, the time
-to open the snapshot from before, and the time of a search in the snapshot and in the file itself.
+that keeps none, and changes a tenth of them in both. It prints the processor time of the changes, the file sizes, the
+time to open snapshots from before and after the changes, and the time of a search in each snapshot and in the file.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ START = 1_700_000_000
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Of all threads of this process."""
+    """Return the processor seconds of a call, in all threads of this process."""
     started = time.process_time()
     work()
     return time.process_time() - started
 
 
 def least(archive: Monograph, asked: list[str]) -> float:
-    """Milliseconds a question of the default search: the median of the least of three times."""
+    """Return the processor milliseconds of a default search: the median over questions of the least of three runs."""
     times = []
     for question in asked:
         spent = []
@@ -43,7 +43,6 @@ def least(archive: Monograph, asked: list[str]) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=5_000)
     given = parser.parse_args()

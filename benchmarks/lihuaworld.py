@@ -1,4 +1,4 @@
-"""Evidence recall of every search mode on the dev questions of LiHuaWorld, from a folder of chats."""
+"""Evidence recall of search modes on the dev questions of LiHuaWorld, whose chats are synced from a folder."""
 
 from __future__ import annotations
 

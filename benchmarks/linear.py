@@ -1,4 +1,4 @@
-"""Time of a text of twice the length, as a multiple: 2 if linear, 4 if quadratic."""
+"""Factor by which each stage takes longer for a text of twice the length: 2 if linear, 4 if quadratic."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 from support.nasty_texts import NASTY, STAGES, of_length
 
 LENGTHS = (65_536, 131_072)
-"""A sign is held against so many others at most, and what is compiled cuts one block at most: both are above it."""
+"""Characters. In shorter texts, the work of finding sentences may be quadratic, up to ``MOST_WORK`` of sentences.py."""
 FLOOR = 0.002
-"""Seconds that are added to every time: below, what is measured is the clock."""
+"""Seconds added to every time. Shorter times would show the clock's error, not the work."""
 
 
 def seconds(work: Callable[[], object], repeats: int) -> float:
-    """Return the least CPU time of some runs."""
+    """Return the least CPU time of some runs, plus ``FLOOR``."""
     best = float("inf")
     for _ in range(repeats):
         begun = time.process_time()

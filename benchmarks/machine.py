@@ -33,7 +33,7 @@ def machine() -> str:
 
 
 def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
-    """Return the median wall time of some runs."""
+    """Return the median wall time of some runs, in seconds."""
     times = []
     for _ in range(repeats):
         started = time.perf_counter()
@@ -43,7 +43,7 @@ def median_seconds(work: Callable[[], Any], repeats: int = 5) -> float:
 
 
 def in_threads(work: Callable[[int], object], count: int) -> float:
-    """Return the seconds of ``count`` threads, each called with its number from 0; re-raise an error of one."""
+    """Call ``work`` in ``count`` threads with numbers from 0; return the seconds. Raises a thread's first error."""
     failed: list[BaseException] = []
 
     def run(number: int) -> None:
@@ -64,7 +64,7 @@ def in_threads(work: Callable[[int], object], count: int) -> float:
 
 
 def show(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print an aligned table; every column but the first is of numbers."""
+    """Print an aligned table. All columns but the first have numbers."""
     table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
     for place, heading in enumerate(headings):
         table.add_column(heading, justify="right" if place else "left", no_wrap=True)
@@ -74,7 +74,7 @@ def show(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def save(path: Path | None, value: Any) -> None:
-    """Write results and the machine that they are from as JSON."""
+    """Write results and the name of the machine as JSON."""
     if path is not None:
         path.write_text(json.dumps({"machine": machine(), "results": value}, indent=2))
 
@@ -82,7 +82,7 @@ def save(path: Path | None, value: Any) -> None:
 def run_sections(
     sections: Mapping[str, Callable[[argparse.Namespace], Any]], options: argparse.Namespace, saved: Path, limits: str
 ) -> dict[str, Any]:
-    """Measure the requested sections; keep earlier results of the others in ``saved``."""
+    """Measure the requested sections; keep earlier results of the others in ``saved``. Return all results."""
     results: dict[str, Any] = json.loads(saved.read_text()) if saved.exists() else {}
     for section in options.only:
         begun = time.perf_counter()

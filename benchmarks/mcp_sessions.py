@@ -1,9 +1,9 @@
 """Benchmark of the server for agents: start, eight sessions on one file, killed clients, a minute without work.
 
-``make bench-mcp`` starts ``monograph mcp`` as an agent's program does, and sends it lines of JSON over pipes. The
-file has 10,000 passages; ``make bench-search`` makes it as well (build/search). If npm can install it, the
-rival is the memory server of the Model Context Protocol's own project. It takes five minutes and writes
-docs/benchmarks/mcp.md; ``--only start`` measures one part.
+``make bench-mcp`` starts ``monograph mcp`` as an agent's program does, and sends it lines of JSON over pipes. The file
+of 10,000 passages is the same as in ``make bench-search`` (build/search). The rival is the memory server of the Model
+Context Protocol's own project, if npm can install it. The benchmark takes five minutes and writes
+docs/benchmarks/mcp.md. ``--only start`` measures one section.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ server.stdout.readline()
 print("answered", flush=True)
 sys.stdin.read()
 """
-"""A client in a process of its own, which can be killed: it starts a server and asks one thing of it."""
+"""Script of a client in its own process, which can be killed. It starts a server and sends it one request."""
 
 INITIALIZE = {
     "method": "initialize",
@@ -59,7 +59,7 @@ INITIALIZE = {
 
 @dataclass(frozen=True)
 class Server:
-    """A server: how it is started, and a search in its own words."""
+    """A server: its command, and a function that returns its request to search for a word."""
 
     name: str
     command: Sequence[str]
@@ -73,7 +73,7 @@ def monograph() -> Server:
 
 
 def memory_server() -> Server | None:
-    """The rival with the same passages, each the observation of an entity; None where npm cannot install it."""
+    """Return the rival with the same passages, each as an entity's observation; None if npm cannot install it."""
     program = CACHE / "node_modules/@modelcontextprotocol/server-memory/dist/index.js"
     if not program.exists() and (npm := shutil.which("npm")):
         subprocess.run([npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", CACHE, RIVAL], check=False)
@@ -100,13 +100,13 @@ def servers() -> list[Server]:
 
 
 def memory_of(smaps: str) -> dict[str, float]:
-    """RSS and PSS in MB, from what the system says of a process (``smaps_rollup``)."""
+    """Return RSS and PSS in MB, from the content of a process's ``smaps_rollup``."""
     sizes = dict(line.split(":") for line in smaps.splitlines()[1:])
     return {name.lower(): int(sizes[name].split()[0]) * 1024 / MB for name in ("Rss", "Pss")}
 
 
 class Session:
-    """A running server, and its pipes."""
+    """A running server and its pipes."""
 
     def __init__(self, server: Server) -> None:
         self.begun = time.perf_counter()
@@ -131,7 +131,7 @@ class Session:
         self.process.stdin.flush()
 
     def received(self) -> float:
-        """Seconds from the process's start to the answer of the last request."""
+        """Wait for the answer to the last request; return the seconds since the process was started."""
         assert self.process.stdout is not None
         while True:
             answer = json.loads(self.process.stdout.readline())
@@ -141,39 +141,39 @@ class Session:
                 return time.perf_counter() - self.begun
 
     def initialize(self) -> None:
-        """Ask for the first answer."""
+        """Send the request that begins a session."""
         self.send(INITIALIZE)
 
     def search(self, word: str) -> None:
-        """Ask for passages."""
+        """Send a search request."""
         self.send({"method": "tools/call", "params": self._server.search(word)})
 
     def initialized(self) -> None:
-        """Say that the session may begin."""
+        """Send the notification that the session is initialized."""
         self.send({"method": "notifications/initialized"})
 
     def processes(self) -> list[psutil.Process]:
-        """The server's process and all that it started."""
+        """Return the server's process and all its descendants."""
         whole = psutil.Process(self.process.pid)
         return [whole, *whole.children(recursive=True)]
 
     def cpu(self) -> float:
-        """Seconds of processor time so far."""
+        """Return the seconds of processor time so far."""
         return sum(sum(one.cpu_times()[:2]) for one in self.processes())
 
     def memory(self) -> dict[str, float]:
-        """RSS and PSS in MB."""
+        """Return RSS and PSS in MB, summed over the processes."""
         every = [memory_of(Path(f"/proc/{one.pid}/smaps_rollup").read_text()) for one in self.processes()]
         return {name: sum(one[name] for one in every) for name in every[0]}
 
     def wakes(self) -> int:
-        """How often a thread of it has begun to wait so far."""
+        """Return the number of times that the server's threads have begun to wait so far."""
         threads = [path for one in self.processes() for path in Path(f"/proc/{one.pid}/task").glob("*/status")]
         lines = [line for path in threads for line in path.read_text().splitlines()]
         return sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
 
     def close(self) -> None:
-        """Close standard input, and wait for the end."""
+        """Close standard input, and wait until the process has ended."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(PATIENCE_SECONDS)
@@ -192,7 +192,7 @@ WORD = "comet"
 
 
 def whole_start(server: Server) -> dict[str, float]:
-    """One server alone, to its first answer and its first search."""
+    """Measure one server alone, up to the answer of its first search."""
     with session(server) as running:
         running.initialize()
         first = running.received()
@@ -204,7 +204,7 @@ def whole_start(server: Server) -> dict[str, float]:
 
 
 def cpu_of(*command: str) -> float:
-    """Seconds of processor time of a command, the median of some runs after a first."""
+    """Return the seconds of processor time of a command: the median of some runs after a first one."""
     taken = []
     for _ in range(REPEATS + 1):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -215,11 +215,11 @@ def cpu_of(*command: str) -> float:
 
 
 def start(_: argparse.Namespace) -> Results:
-    """Measure single servers in turn, and the imports that ours needs."""
+    """Measure single servers in turn, and imports that Monograph's server needs."""
     load = os.getloadavg()[0]
     every = servers()
     for server in every:
-        whole_start(server)  # Bytecode and pages of the files are there afterwards.
+        whole_start(server)  # This stores bytecode and caches pages of the files.
     rounds = [{server.name: whole_start(server) for server in every} for _ in range(REPEATS)]
     found = {
         server.name: {
@@ -235,7 +235,7 @@ def start(_: argparse.Namespace) -> Results:
 
 @contextmanager
 def crowd(server: Server) -> Iterator[tuple[list[Session], list[dict[str, float]]]]:
-    """Sessions that begin at once, each after its first search; and what each of them took until then."""
+    """Yield sessions that were started together, after the first search of each, and the cost of each until then."""
     with ExitStack() as stack:
         running = [stack.enter_context(session(server)) for _ in range(SESSIONS)]
         for one in running:
@@ -250,7 +250,7 @@ def crowd(server: Server) -> Iterator[tuple[list[Session], list[dict[str, float]
 
 
 def sessions(_: argparse.Namespace) -> Results:
-    """Each of the sessions at once on one file."""
+    """Measure sessions that are started together on one file."""
     found = {}
     for server in servers():
         with crowd(server) as (running, measured):
@@ -263,7 +263,7 @@ def idle(_: argparse.Namespace) -> Results:
     found = {}
     for server in servers():
         with crowd(server) as (running, _):
-            time.sleep(2.0)  # What follows an answer is over.
+            time.sleep(2.0)  # Until the work that follows an answer has ended.
             before = [(one.cpu(), one.wakes()) for one in running]
             time.sleep(MINUTE)
             after = [(one.cpu(), one.wakes()) for one in running]
@@ -273,7 +273,7 @@ def idle(_: argparse.Namespace) -> Results:
 
 
 def has_ended(process: int) -> bool:
-    """Whether an orphaned process is gone or a zombie."""
+    """Return whether an orphaned process is gone or a zombie."""
     try:
         return bool(psutil.Process(process).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
@@ -281,7 +281,7 @@ def has_ended(process: int) -> bool:
 
 
 def killed(_: argparse.Namespace) -> Results:
-    """Measure how long servers stay if clients are killed during their start or after the first answer."""
+    """Measure how long servers keep running if clients are killed during the start or after the first answer."""
     return {
         server.name: {
             "while it starts": ends(server, answered=False),
@@ -292,7 +292,7 @@ def killed(_: argparse.Namespace) -> Results:
 
 
 def ends(server: Server, *, answered: bool) -> dict[str, Any]:
-    """Start clients at once, kill them all, and wait for the servers to end."""
+    """Start clients together, kill them all, and wait until the servers have ended."""
     line = json.dumps({"jsonrpc": "2.0", "id": 1, **INITIALIZE}) + "\n"
     command = [sys.executable, "-c", CLIENT, line, *server.command]
     clients = [

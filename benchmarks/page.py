@@ -25,9 +25,9 @@ def write_page(
     results:
         Measurements by section, as :func:`machine.run_sections` returns them.
     path:
-        The page; ``make bench-NAME`` writes it, where NAME is its name.
+        Path of the page. ``make bench-NAME`` writes it, where NAME is the file's name without its suffix.
     title:
-        Its heading.
+        Heading of the page.
     sections:
         Heading and function that makes the paragraphs of each section, in order; unmeasured sections are skipped.
     remark:

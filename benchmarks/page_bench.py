@@ -1,8 +1,8 @@
 """Benchmark of the page and its server: first paint, searching, a long document, a picture of names, clients, memory.
 
-``make bench-page`` measures them in chromium before ``monograph serve``, of files of 10,000 and 100,000 passages that
-``make bench-search`` makes as well (build/search), in some four minutes, and writes docs/benchmarks/page.md; ``--only
-search`` measures one part.
+``make bench-page`` runs ``monograph serve`` and chromium on the files of 10,000 and 100,000 passages of
+``make bench-search`` (build/search). It takes four minutes and writes docs/benchmarks/page.md. ``--only search``
+measures one section.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from page_browser import browser_before, drawn, loaded, opened, typed
 from search import made, questions
 from vector_report import table
 
-from support.browser import TOKEN, Site, site  # isort: skip - page_browser says where it is
+from support.browser import TOKEN, Site, site  # isort: skip - page_browser adds it to sys.path
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / "build" / "page"
@@ -42,7 +42,7 @@ Results = dict[str, Any]
 
 
 def row(what: str, unit: str, value: float, *, most: float | None = None, least: float | None = None) -> Row:
-    """Return a figure with its goal, if it has one: the most, or the least, that it may be."""
+    """Return a figure, with its goal if ``most`` or ``least`` is given."""
     told: Row = {"what": what, "unit": unit, "value": value}
     if most is not None:
         return {**told, "floor": f"≤ {most:,.0f}", "reached": value <= most}
@@ -52,7 +52,7 @@ def row(what: str, unit: str, value: float, *, most: float | None = None, least:
 
 
 def spread(what: str, spent: Sequence[float], *, p50: float | None = None, p95: float | None = None) -> list[Row]:
-    """Rows of milliseconds, the median and the 95th percentile."""
+    """Return rows for the median and the 95th percentile of milliseconds."""
     ends = {"p50": (50, p50), "p95": (95, p95)}
     return [
         row(f"{what}, {name}", "ms", float(np.percentile(spent, at)), most=most) for name, (at, most) in ends.items()
@@ -61,7 +61,7 @@ def spread(what: str, spent: Sequence[float], *, p50: float | None = None, p95: 
 
 @contextmanager
 def program(running: Site) -> Iterator[Callable[..., float]]:
-    """Yield a function that asks on one connection and returns its milliseconds."""
+    """Yield a function that sends a question over one connection and returns the milliseconds of the answer."""
     connection = http.client.HTTPConnection(urlsplit(running.address).netloc, timeout=60)
 
     def ask(question: str, path: str = "search") -> float:
@@ -82,7 +82,7 @@ def program(running: Site) -> Iterator[Callable[..., float]]:
 
 
 def asked(begin: int, count: int = ASKED) -> list[str]:
-    """Questions of three sets, the same number of each, from a place in each on."""
+    """Return questions of three sets, the same number of each, from question ``begin`` of each set on."""
     return questions(count, begin)
 
 
@@ -123,7 +123,7 @@ def _paint_rows(view: str, found: Sequence[dict[str, float]]) -> list[Row]:
 
 
 def searching(_: argparse.Namespace) -> list[Row]:
-    """Questions typed into the page, and as many asked by a program."""
+    """Measure questions that are typed into the page, and as many that a program sends."""
     with browser_before([made(10_000)]) as (running, tab):
         warmed(running)
         page = tab()
@@ -136,7 +136,7 @@ def searching(_: argparse.Namespace) -> list[Row]:
 
 
 def long_document() -> tuple[Path, list[tuple[str, str]]]:
-    """A file with a text of a megabyte, and where in it some sentences stand, as the page writes spans."""
+    """Return a file with a text of a megabyte, and (document id, span as in the page's address) of sentences in it."""
     chance = random.Random(7)
     words = [f"{chance.choice('bdfgklmnprst')}{chance.choice('aeiou')}{one}" for one in ("ren", "lo", "stic", "vare")]
     parts = [" ".join(chance.choices(words, k=90)) + "." for _ in range(1_900)]
@@ -154,7 +154,7 @@ def long_document() -> tuple[Path, list[tuple[str, str]]]:
 
 
 def document(_: argparse.Namespace) -> list[Row]:
-    """A text of a megabyte, opened at one place after the other."""
+    """Measure how long it takes to open a text of a megabyte at different places."""
     path, places = long_document()
     with browser_before([path]) as (running, tab):
         characters = running.get("/document/text", id="long", length=1)["characters"]
@@ -168,7 +168,7 @@ def document(_: argparse.Namespace) -> list[Row]:
 
 
 def neighbourhood(_: argparse.Namespace) -> list[Row]:
-    """The first name, by its passages, that has 300 others around it: drawn, and zoomed."""
+    """Measure drawing and zooming the graph of the first name, by number of passages, with 300 others around it."""
     with browser_before([made(10_000)]) as (running, tab):
         names = (one["name"] for one in running.get("/entities", k=100)["entities"])
         around = (running.get("/neighbourhood", name=name, limit=ENTITIES) for name in names)
@@ -190,7 +190,7 @@ def neighbourhood(_: argparse.Namespace) -> list[Row]:
 
 
 def clients(_: argparse.Namespace) -> list[Row]:
-    """One client, then fifty that begin at times of chance; searching, then asking for answers without a model."""
+    """Measure one client, then fifty that start at random times: first searches, then answers without a model."""
     rows = []
     for path in ("search", "ask"):
         with site([made(10_000)]) as running:
@@ -208,7 +208,7 @@ def clients(_: argparse.Namespace) -> list[Row]:
 
 
 def crowd(running: Site, path: str, every: Sequence[str]) -> tuple[list[float], int]:
-    """Milliseconds of each answer, and how many were errors, of clients that ask every five seconds."""
+    """Return the milliseconds of each answer and the number of errors, of clients that each ask every five seconds."""
     chance = random.Random(7)
     begins = [chance.uniform(0, EVERY) for _ in range(CLIENTS)]
     spent: list[float] = []
@@ -229,7 +229,7 @@ def crowd(running: Site, path: str, every: Sequence[str]) -> tuple[list[float], 
 
 
 def server_memory(_: argparse.Namespace) -> list[Row]:
-    """Measure memory of the server at its start, after fifty searches, and after fifty answers more."""
+    """Measure the memory of the server at its start, after fifty searches, and after fifty further answers."""
     rows = []
     with site([made(100_000)]) as running, program(running) as ask:
         rows += _memory_rows("before any question", running.process)
@@ -265,7 +265,7 @@ def with_goal(one: Row) -> str:
 
 
 def listed(names: dict[str, str]) -> Made:
-    """Return a function that makes a table with one figure a row, of these figures under the page's names."""
+    """Return a function that makes a table with a row for each of these figures. ``names`` has their labels."""
 
     def made_of(found: list[Row]) -> str:
         rows = {one["what"]: one for one in found}

@@ -1,4 +1,4 @@
-"""Times that a user waits for the page: chromium and a server, timed by the page's own clock until the paint."""
+"""Times that a user waits for the page, measured in chromium until the paint, by the page's own clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SCREEN = {"width": 1280, "height": 800}
 DEBOUNCE = 200
 """Milliseconds that the page waits after a key (``PAUSE`` in search.js)."""
 SECONDS = 3
-"""For which frames are counted."""
+"""Seconds during which frames are counted."""
 CLOCK = """
 // When something is first on the screen: asked after each frame that was painted.
 globalThis.painted = (there) => new Promise((resolve, reject) => {
@@ -83,7 +83,7 @@ FRAMES = """
 
 @contextmanager
 def browser_before(files: Sequence[Path]) -> Iterator[tuple[Site, Callable[[], Any]]]:
-    """A server of files, and what opens a tab of a browser that knows nothing of it but its cookie; the last is closed."""
+    """Yield a server for files, and a function that opens a tab in a new profile with only the server's cookie."""
     if CHROMIUM is None:
         raise SystemExit("no chromium is installed: apt-get install chromium")
     with site(files) as running, launched() as browser:
@@ -100,24 +100,24 @@ def browser_before(files: Sequence[Path]) -> Iterator[tuple[Site, Callable[[], A
 
 
 def loaded(page: Any, path: str, **parameters: str) -> dict[str, float]:
-    """Milliseconds to the first paint of an address, bytes transferred, bytes of JavaScript."""
+    """Load an address; return the milliseconds to its first paint, and the bytes that it transferred."""
     show(page, path, **parameters)
     page.wait_for_load_state("networkidle")
     return dict(page.evaluate(LOADED))
 
 
 def typed(page: Any, question: str) -> float:
-    """Milliseconds from the key that completes a question to its hits, less those that the page waits on purpose."""
+    """Return the milliseconds from the input of a question to its hits, without the page's wait after a key."""
     page.evaluate(AWAIT_HITS)
     page.keyboard.insert_text(question)
     spent = page.evaluate("shown.then((at) => at - input)") - DEBOUNCE
-    page.wait_for_load_state("networkidle")  # the source beside the first hit
+    page.wait_for_load_state("networkidle")  # until the source of the first hit is loaded
     page.wait_for_timeout(100)
     return float(spent)
 
 
 def opened(page: Any, document: str, mark: str, file: str) -> tuple[float, float]:
-    """Milliseconds until a document's mark is shown: by the link of a source, and by its address in a new tab."""
+    """Return the milliseconds until a document's mark is shown: by a source's link, and by the document's address."""
     show(page, "/search", file=file, q="quicksilver", **{"in": file, "source": document, "mark": mark})
     page.wait_for_selector(".beside mark.cited")
     page.wait_for_timeout(100)
@@ -130,7 +130,7 @@ def opened(page: Any, document: str, mark: str, file: str) -> tuple[float, float
 
 
 def drawn(page: Any, name: str, entities: int, file: str) -> dict[str, float]:
-    """Milliseconds from a click to the picture of so many entities, and frames a second while it is zoomed."""
+    """Return the milliseconds from a click to the picture, and the frames per second and slowest frame of a zoom."""
     show(page, "/entity", file=file, name=name)
     page.wait_for_timeout(100)
     page.evaluate(AWAIT_DRAWING, entities)

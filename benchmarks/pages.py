@@ -1,4 +1,4 @@
-"""Reads of blobs of a cluster's size and small writes, by SQLite's page size, with and without a memory map."""
+"""Time of reads of a cluster's size and of small writes, by SQLite's page size, with and without a memory map."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""RAGdb's own experiment (its Sec. 5), with ragdb from PyPI and Monograph in one run.
+"""Experiment of the RAGdb paper (Sec. 5), with ragdb from PyPI and Monograph in one run.
 
-1,000 synthetic documents of business and technical English: 100 have codes like the paper's, 100 hyphenated codes, and
-100 codes that begin like another document's. Recall@1 of the bare code and of a question that contains the code.
+There are 1,000 synthetic documents of business and technical English. 100 have codes like the paper's, 100 hyphenated
+codes, and 100 codes that begin with another document's code. The queries are a bare code, and a question with the code.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ SYLLABLES = [
 
 
 def vocabulary(size: int, chance: random.Random) -> tuple[list[str], list[float]]:
-    """Words and their weights: business and technical ones first, then made-up ones, as rare as Zipf's law has them."""
+    """Return words and their weights by Zipf's law: business and technical words first, then made-up words."""
     words = chance.sample(BUSINESS + TECHNICAL, len(BUSINESS + TECHNICAL))
     while len(words) < size:
         words.append("".join(chance.choice(SYLLABLES) for _ in range(chance.randint(2, 3))))
@@ -109,7 +109,7 @@ def vocabulary(size: int, chance: random.Random) -> tuple[list[str], list[float]
 
 
 def corpus(folder: Path, count: int, words: int, chance: random.Random) -> dict[str, list[tuple[str, str]]]:
-    """Write the documents; (code, file name) by kind of code."""
+    """Write the documents; return (code, file name) of the documents with codes, by kind of code."""
     folder.mkdir()
     known_words, weights = vocabulary(words, chance)
     codes: dict[int, tuple[str, str]] = {}
@@ -163,7 +163,7 @@ class Theirs:
     def sync(self, folder: Path) -> Any:
         from ragdb import RAGdb
 
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints a line a file
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for each file
             RAGdb(str(self.path)).ingest_folder(str(folder))
 
     def open(self) -> Callable[[str], str]:

@@ -1,6 +1,6 @@
-"""Benchmark of reading: expected strings, citations, speed, syncs of unchanged folders, watching; other readers too.
+"""Benchmark of Monograph's and other readers: expected strings, citations, speed, syncs of unchanged folders, watching.
 
-It takes half an hour and writes docs/benchmarks/reading.md. ``--small`` measures a tenth, to try it out.
+It takes half an hour and writes docs/benchmarks/reading.md. ``--small`` measures a tenth and writes no page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ HEADINGS = (
 
 
 def at(folder: Path) -> Root:
-    """A folder as the root that it is when it is synced for the first time."""
+    """Return the root of a folder at its first sync."""
     return Root(folder.name, str(folder))
 
 
@@ -77,12 +77,12 @@ def write_texts(folder: Path, count: int) -> int:
 
 
 def samples() -> list[dict[str, Any]]:
-    """The samples' names, and the strings that must be found in them."""
+    """Return the samples: their file names, and the strings that must be found in them."""
     return list(json.loads((SAMPLES / "manifest.json").read_text()))
 
 
 def expected_strings() -> list[list[Any]]:
-    """Return for each sample: expected strings found, their number, seconds, and the error if it could not be read."""
+    """Return [file, strings found, strings expected, seconds, error] of each sample; the error may be empty."""
     rows = []
     with ReaderPool(1) as crew:
         for entry in samples():
@@ -98,7 +98,7 @@ def expected_strings() -> list[list[Any]]:
 
 
 def of_rivals(place: Path) -> dict[str, dict[str, list[float]]]:
-    """By rival and sample: how many strings are there, and seconds."""
+    """Return [number of strings found, seconds] by rival and sample."""
     found: dict[str, dict[str, list[float]]] = {}
     for rival in reading_rivals.installed():
         known = found[rival.title] = {}
@@ -130,7 +130,7 @@ def citations(place: Path) -> list[list[str]]:
 
 
 def pdf_pages(seconds: float) -> float:
-    """Pages a second of the PDFs with a text layer, in one process."""
+    """Return the pages per second of the PDFs with a text layer, in one process."""
     names = ["pdf-outline.pdf", "pdf-scan-with-text-layer.pdf", "pdf-receipt.pdf", "pdf-borderless-table.pdf"]
     pages, started = 0, time.perf_counter()
     with ReaderPool(1) as crew:
@@ -143,7 +143,7 @@ def pdf_pages(seconds: float) -> float:
 
 
 def texts(place: Path, count: int) -> dict[str, float]:
-    """Documents a second end to end: read, cut, embedded, extracted, indexed and stored; and memory."""
+    """Return the documents per second of a sync that derives everything, and its peak memory."""
     folder = place / "texts"
     real = write_texts(folder, count)
     process, most = psutil.Process(), [0]
@@ -169,7 +169,7 @@ def texts(place: Path, count: int) -> dict[str, float]:
 
 
 def ragdb_texts(place: Path) -> float | None:
-    """Documents a second of RAGdb on the same folder, or None where it is not installed."""
+    """Return the documents per second of RAGdb on the same folder, or None if it is not installed."""
     try:
         from ragdb import RAGdb
     except ImportError:
@@ -183,7 +183,7 @@ def ragdb_texts(place: Path) -> float | None:
 
 
 def read_only(place: Path) -> dict[str, float]:
-    """Return texts a second that are only read: by us, as in a sync, and by the rivals, one file after another."""
+    """Return the texts per second of only reading: Monograph reads as in a sync, the rivals read file by file."""
     paths = sorted((place / "texts").iterdir())
     rates = []
     for _ in range(reading_rivals.TRIES):
@@ -196,7 +196,7 @@ def read_only(place: Path) -> dict[str, float]:
         rates.append(held / (time.perf_counter() - started))
     found = {"Monograph": max(rates)}
     for rival in reading_rivals.installed():
-        if rival.name != "RAGdb":  # It stores what it reads: that is measured above.
+        if rival.name != "RAGdb":  # It cannot read without storing: see ragdb_texts.
             started = time.perf_counter()
             read = [reading_rivals.measure(rival, path, place) for path in paths[:300]]
             assert all(text for text, _ in read), rival.name
@@ -205,7 +205,7 @@ def read_only(place: Path) -> dict[str, float]:
 
 
 def unchanged(place: Path, count: int) -> dict[str, float]:
-    """Seconds to see that nothing changed in so many files, and that one did."""
+    """Return the seconds of syncs of ``count`` files: the first sync, without a change, and with one changed file."""
     folder = place / "many"
     for number in range(count):
         if number % 1000 == 0:
@@ -230,7 +230,7 @@ def unchanged(place: Path, count: int) -> dict[str, float]:
 
 
 def reaction(place: Path) -> float:
-    """Median seconds from a file's writing until the watch tells that it is stored."""
+    """Return the median seconds from writing a file until the watch reports that it is stored."""
     folder = place / "watched"
     folder.mkdir()
     stop, told = threading.Event(), []

@@ -1,4 +1,4 @@
-"""Recall with and without headings in embedded chunks: SQuAD's paragraphs, eight articles a Markdown file."""
+"""Recall with and without headings in embedded chunks: SQuAD's paragraphs, eight articles in each Markdown file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FOUND = 5
 
 
 def headings(squad: Path, place: Path) -> dict[str, dict[str, float]]:
-    """Recall@5 by mode, with the headings and without them.
+    """Return recall@5 by mode, with and without headings.
 
-    A passage counts as found where it has an answer, and its middle stands in the paragraph that the question is of.
+    A hit is right if it contains an answer, and 40 characters from its middle are in the question's paragraph.
     """
     corpus = list(_lines(squad / "corpus.jsonl.gz"))
     texts = {row["id"]: row["text"] for row in corpus}

@@ -23,7 +23,7 @@ TRIES = 2
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """A reader: its name, the package it comes from, and what it makes of a file, given a folder to work in."""
+    """A reader: its name, its package, and a function that returns a file's text, given the file and a work folder."""
 
     name: str
     package: str
@@ -35,7 +35,7 @@ class Rival:
 
 
 def ragdb(path: Path, place: Path) -> str:
-    """Return all that RAGdb stores of a file, as SQL."""
+    """Return everything that RAGdb stores for a file, as SQL."""
     from ragdb import RAGdb
 
     folder, stored = place / "one", place / "one.ragdb"
@@ -79,7 +79,6 @@ RIVALS = (
 
 
 def installed() -> list[Rival]:
-    """Return the installed rivals."""
     found = []
     for rival in RIVALS:
         with contextlib.suppress(PackageNotFoundError):
@@ -89,7 +88,7 @@ def installed() -> list[Rival]:
 
 
 def measure(rival: Rival, path: Path, place: Path) -> tuple[str, float]:
-    """A file's text, empty where the reader fails, and the seconds of the faster of two tries."""
+    """Return a file's text (empty if the reader fails), and the seconds of the faster of two tries."""
     text, seconds = "", float("inf")
     logging.disable(logging.CRITICAL)
     with (

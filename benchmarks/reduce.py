@@ -1,7 +1,7 @@
 """Benchmark of reduction: answers kept, tokens cut, answers within a budget of tokens, and speed.
 
-`make bench-reduce` runs all of it and writes docs/benchmarks/reduce.md. Parts: `--only curves budgets`; smaller:
-`--questions 50`. Needs the question sets; nothing is fetched.
+``make bench-reduce`` runs all sections and writes docs/benchmarks/reduce.md. ``--only curves budgets`` runs two
+sections, and ``--questions 50`` limits the questions of each set. It needs the question sets, and downloads nothing.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ Results = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """Result of a reduction: mean tokens of a question's texts, and the share of answers kept.
+    """Result of a reduction: mean tokens of a question's texts before and after, and the share of answers kept.
 
-    ``kept`` is of the questions whose texts held an answer before; ``cut`` the share of all tokens that went.
+    ``cut`` is the share of tokens removed. ``kept`` counts only questions whose texts contained an answer before.
     """
 
     questions: int
@@ -70,7 +70,7 @@ class Reduction:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question's texts before and after, their tokens, and the right answers."""
+    """A question's texts before and after a reduction, their tokens, and the expected answers."""
 
     before: Sequence[str]
     after: Sequence[str]
@@ -80,9 +80,9 @@ class Case:
 
 
 def reduction(cases: Sequence[Case]) -> Reduction:
-    """What a reduction comes to over questions, as in MobileRAG's Table 4, with answers in place of accuracy.
+    """Return the result of a reduction over questions, as in MobileRAG's Table 4, with answers in place of accuracy.
 
-    An answer counts where it stands within one text, or within one span of what is left of it.
+    An answer counts only if one text contains all of it; after the reduction, one span.
     """
     held = [one for one in cases if any(contains_answer(text, one.answers) for text in one.before)]
     left = [one for one in held if any(contains_answer(text, one.answers) for text in one.after)]
@@ -101,7 +101,7 @@ Cut = Callable[[QueryTerms, EvaluationQuestion, Sequence[Hit]], list[ReducedHit]
 
 
 def as_hits(documents: Iterable[Document]) -> list[Hit]:
-    """Whole documents as if they had been found, all at the first rank."""
+    """Return hits that have the whole text of each document, all at the first rank."""
     return [
         Hit(Chunk(one.id, one.id, one.text, 0, len(one.text), 0), 0.0, 0, one.title, "", {}, ()) for one in documents
     ]
@@ -113,9 +113,9 @@ def by_id(name: str) -> dict[str, Document]:
 
 
 def answerable(name: str, options: argparse.Namespace) -> list[tuple[EvaluationQuestion, list[Hit]]]:
-    """Questions with their gold passages, where one of these holds an answer.
+    """Return the questions with their gold passages, if one of these contains an answer.
 
-    Passages of the long texts are chunks of the gold documents that hold an answer, at most three of each.
+    In the sets ``LONG``, the passages are the chunks of gold documents that contain an answer, at most three of each.
     """
     some = [one for one in dataset(name).questions[: options.questions or None] if worded(one)]
     if name in LONG:
@@ -127,7 +127,7 @@ def answerable(name: str, options: argparse.Namespace) -> list[tuple[EvaluationQ
 
 
 def gold_chunks(monograph: Monograph, documents: Sequence[str], answers: Sequence[str]) -> list[Hit]:
-    """The first chunks of some documents that hold an answer."""
+    """Return the first three chunks of each document that contain an answer."""
     found = []
     for each in documents:
         held = [one for one in monograph.chunks(each) if contains_answer(one.text, answers)]
@@ -136,7 +136,7 @@ def gold_chunks(monograph: Monograph, documents: Sequence[str], answers: Sequenc
 
 
 def worded(question: EvaluationQuestion) -> bool:
-    """Whether an answer can be looked for in a text."""
+    """Return whether a question has evidence, and none of its expected answers is yes, no or empty."""
     return bool(question.evidence_ids) and not {one.lower() for one in question.answers} & {"yes", "no", ""}
 
 
@@ -146,7 +146,7 @@ def counted(text: str) -> int:
 
 
 def measured(name: str, pairs: Sequence[tuple[EvaluationQuestion, list[Hit]]], cut: Cut) -> Results:
-    """Tokens before and after, and the share of answers still there within one span."""
+    """Return the tokens before and after a reduction, and the share of answers kept within one span."""
     cases = []
     with graph_files.opened(name) as monograph, monograph._file.reading() as snapshot:
         for question, hits in pairs:
@@ -173,7 +173,7 @@ def windows(embedder: Embedder, shape: Windows) -> Cut:
 
 
 def prototype(embedder: Embedder, least: float) -> Cut:
-    """Single sentences by embedding + 2 x idf-weighted overlap, neighbours smoothed: the first plan."""
+    """Return a reduction that scores sentences by cosine + 2 x idf-weighted overlap, smoothed over neighbours."""
 
     def cut(asked: QueryTerms, question: EvaluationQuestion, hits: Sequence[Hit]) -> list[ReducedHit]:
         (vector,) = embedder.embed([question.question], "query")
@@ -199,7 +199,7 @@ def _by_prototype(asked: QueryTerms, vector: Any, embedder: Embedder, hit: Hit, 
 
 
 def curves(options: argparse.Namespace) -> Results:
-    """Kept against cut on whole gold passages: ours, the paper's windows, the prototype; and windows by MiniLM."""
+    """Measure answers kept against tokens cut on gold passages: our reduction, the paper's windows, the prototype."""
     static = load_embedder("static")
     results: Results = {}
     for name in SETS:
@@ -225,7 +225,7 @@ def curves(options: argparse.Namespace) -> Results:
 def halves(
     name: str, pairs: Sequence[tuple[EvaluationQuestion, list[Hit]]]
 ) -> dict[str, list[tuple[EvaluationQuestion, list[Hit]]]]:
-    """Questions that weights were chosen on, and the others: by the parity of their ids' SHA-256."""
+    """Divide questions into those that the weights were chosen on and the others, by the parity of the id's SHA-256."""
     import hashlib
 
     parity = {one.id: int(hashlib.sha256(one.id.encode()).hexdigest(), 16) % 2 for one, _ in pairs}
@@ -236,7 +236,7 @@ def halves(
 
 
 def embedders(options: argparse.Namespace) -> Results:
-    """The paper's windows by two embedders, on the same questions."""
+    """Measure the paper's windows with two embedders, on the same questions."""
     if not MINILM.exists():
         return {"missing": str(MINILM)}
     results: Results = {}
@@ -254,7 +254,7 @@ def embedders(options: argparse.Namespace) -> Results:
 
 
 def shapes(options: argparse.Namespace) -> Results:
-    """Windows of other sizes and overlaps, as in the paper's Fig. 12."""
+    """Measure windows of other sizes and overlaps, as in the paper's Fig. 12."""
     static = load_embedder("static")
     results: Results = {}
     for name in ("squad", "hotpotqa"):
@@ -268,7 +268,7 @@ def shapes(options: argparse.Namespace) -> Results:
 
 
 def ranks(options: argparse.Namespace) -> Results:
-    """Where the gold document stands among ten hits before and after, and gold sentences that are kept."""
+    """Measure the reciprocal rank of the gold document among ten hits, before and after a reduction."""
     static = load_embedder("static")
     results: Results = {}
     for name in SETS:
@@ -291,7 +291,7 @@ def ranks(options: argparse.Namespace) -> Results:
 
 
 def facts(options: argparse.Namespace) -> Results:
-    """Gold sentences still there, where a set names them: MultiHop-RAG's facts, in the articles that are whole."""
+    """Measure the gold sentences kept, in the one set that names them: the facts in MultiHop-RAG's whole articles."""
     name = "multihop-rag"
     with gzip.open(SHARED / "data" / name / "queries.jsonl.gz", "rt") as file:
         rows = [json.loads(line) for line in file][: options.questions or None]
@@ -323,13 +323,13 @@ def facts(options: argparse.Namespace) -> Results:
 
 
 def _chunk_with(monograph: Monograph, document: str, fact: str) -> list[Hit]:
-    """The first chunk of a document that holds a text, if one does."""
+    """Return the first chunk of a document that contains a text; empty if no chunk does."""
     held = [one for one in monograph.chunks(document) if fact in one.text]
     return [Hit(one, 0.0, 0, "", "", {}, ()) for one in held[:1]]
 
 
 class Tally:
-    """By way: for each budget, whether the answer stood in what was kept, and its tokens."""
+    """Record, by method and budget: whether the kept texts contain the answer, and their tokens."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[list[float]]] = {}
@@ -348,7 +348,7 @@ class Tally:
 
 
 def budgets(options: argparse.Namespace) -> Results:
-    """Share of questions whose answer is in a context of at most so many tokens, by method."""
+    """Measure the share of questions whose answer is in a context within a budget, by method and budget."""
     results: Results = {}
     for name in SETS:
         asked_of = [one for one in questions(name, options) if worded(one)]
@@ -384,7 +384,7 @@ def _pack_all(name: str, some: Sequence[EvaluationQuestion], tally: Tally) -> No
 
 
 def truncated(texts: Sequence[str], budget: int) -> tuple[list[str], int]:
-    """Texts one after the other until the budget is spent, the last one cut at a sentence; headings cost what ours do."""
+    """Return texts up to the budget, the last cut after a sentence, and the tokens spent, with those of headings."""
     kept: list[str] = []
     left = budget - 40
     for text in texts:
@@ -404,7 +404,7 @@ def truncated(texts: Sequence[str], budget: int) -> tuple[list[str], int]:
 
 
 class smaller:  # noqa: N801 - used like a function
-    """A set's file with chunks of a share of the usual size."""
+    """File of a set whose chunks have a share of the default size."""
 
     def __init__(self, name: str, share: float) -> None:
         self.path = CACHE / "smaller.mono"
@@ -422,7 +422,7 @@ class smaller:  # noqa: N801 - used like a function
 
 
 def speed(options: argparse.Namespace) -> Results:
-    """Milliseconds to reduce ten documents of 300 words: new documents, and the same again."""
+    """Measure the milliseconds to reduce ten documents of 300 words: new documents, and the same again."""
     words = " ".join(one.text for one in dataset("musique").documents[:3000]).split()
     random.Random(3).shuffle(asked := [one.question for one in dataset("musique").questions][:60])
     first, again = [], []

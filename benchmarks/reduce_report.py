@@ -81,7 +81,7 @@ better. At most 100 questions per set are asked. All methods but the last use th
 
 def write(results: Results, folder: Path) -> list[Path]:
     """Write the page, the figures and the picture, with the sections that were measured."""
-    sections = {  # the page shows these; reduce.json has all that were measured
+    sections = {  # sections of the page; reduce.json has all measured sections
         "curves": ("Answers kept, tokens cut", curves),
         "embedders": ("Another embedder", embedders),
         "shapes": ("Other windows", shapes),
@@ -197,7 +197,7 @@ def speed(found: Results) -> list[str]:
 
 
 def draw(found: Results, path: Path) -> Path:
-    """The curves as a PNG: a panel a set."""
+    """Draw the curves as a PNG, with a panel for each set; return its path."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

@@ -1,7 +1,7 @@
-"""Recall@5 without a reranker, with one that counts as much as the search's scores, and with it alone.
+"""Recall@5 without a reranker, with a reranker at several weights, and with the reranker alone.
 
-This machine has no cross-encoder. By default the reranker is the cosine of MiniLM's embeddings, which read texts in
-context, but not together with the question. ``--reranker`` takes any other.
+No cross-encoder is available here. By default, the reranker is the cosine of MiniLM's embeddings, which embed the text
+without the question. ``--reranker`` takes another one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ parser.add_argument("--weights", default="0.5,1,2,1e7", help="the last is taken 
 parser.add_argument("--json", type=Path)
 options = parser.parse_args()
 CHUNKS = 20
-"""Chunks that are asked for, of which the first five documents count."""
+"""Chunks of a search. The first five documents among them count."""
 
 made = load_reranker(options.reranker)
 weights = [float(one) for one in options.weights.split(",")]
@@ -48,7 +48,7 @@ for name in options.sets.split(","):
                 for question in questions:
                     started = time.process_time()
                     hits = monograph.search(question.question, CHUNKS, how, reranker=reranker)
-                    if weight == weights[0]:  # Afterwards the file remembers.
+                    if weight == weights[0]:  # Later weights use stored scores.
                         seconds.append(time.process_time() - started)
                     documents = tuple(dict.fromkeys(hit.chunk.document_id for hit in hits))
                     recalls.append(recall_at_k(documents, question.evidence_ids, 5))

@@ -1,8 +1,8 @@
 """Benchmark of search latency: every mode, contexts, two threads at once, and the first question of a process.
 
-``make bench-search`` measures 10,000, 100,000 and a million passages (an hour, most of it to write the million; ``make
-bench-writing`` leaves that file) and writes docs/benchmarks/search.md; ``--only 10000`` measures one size. Its files
-stay in build/search.
+``make bench-search`` measures files of 10,000, 100,000 and a million passages, and writes docs/benchmarks/search.md.
+It takes an hour, most of it to write the file of a million passages, unless ``make bench-writing`` has written it.
+``--only 10000`` measures one size. The files are kept in build/search.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ Results = dict[str, Any]
 
 
 def questions(count: int = 120, begin: int = 0) -> list[str]:
-    """Questions of three sets in equal parts, from a place in each on."""
+    """Return questions of three sets in equal parts, from question ``begin`` of each set on."""
     part = count // len(ASKED)
     return [one.question for name in ASKED for one in dataset(name).questions[begin : begin + part]]
 
@@ -70,7 +70,7 @@ def passages(count: int) -> Iterator[Document]:
 
 
 def write(count: int) -> dict[str, float]:
-    """Write a file of so many passages with all derived data, and return what that took."""
+    """Write a file of ``count`` passages with all derived data, and return the costs."""
     CACHE.mkdir(parents=True, exist_ok=True)
     making = CACHE / f"{count}.making"
     for end in ("", "-wal", "-shm"):
@@ -96,19 +96,19 @@ def file_of(count: int) -> Path:
 
 
 def made(count: int) -> Path:
-    """Return a file of so many passages, and write it if it is missing."""
+    """Return the file of ``count`` passages; write it if it is missing."""
     if not file_of(count).exists():
         write(count)
     return file_of(count)
 
 
 def waits(path: Path) -> Results:
-    """Return milliseconds a question by mode, and questions a second of threads."""
+    """Return milliseconds per question by mode, and questions per second by number of threads."""
     before, asked = memory()[0], questions()
     others = questions(begin=len(asked) // len(ASKED))
     found = {}
     for name, ask in WAYS.items():
-        # Opened for each: what one way has read of these questions is not to serve the next.
+        # A new Monograph for each mode, so that no mode uses the data that another has cached.
         with Monograph.open(path) as archive:
             found[name] = times(lambda text, ask=ask: ask(archive, text), asked, others)
     with Monograph.open(path) as archive:
@@ -130,7 +130,7 @@ def times(ask: Callable[[Any], object], asked: Sequence[Any], others: Sequence[A
 
 
 def at_once(archive: Monograph) -> Results:
-    """Return questions a second of graph and hybrid, with one thread and two; each question is new."""
+    """Return questions per second in modes graph and hybrid, with one thread and two; each question is new."""
 
     def rate(how: str, threads: int, begin: int) -> float:
         asked = questions(begin=begin)
@@ -142,7 +142,7 @@ def at_once(archive: Monograph) -> Results:
 
 
 def first(path: Path, how: str) -> float:
-    """Milliseconds from opening to the first hits, with nothing of the file in memory."""
+    """Return the milliseconds from opening to the first hits, with no page of the file in memory."""
     asked = questions()[7]
     drop(path.parent)
     begun = time.perf_counter()
@@ -184,7 +184,6 @@ def child(job: str, path: Path) -> Any:
 
 
 def measured(count: int) -> Results:
-    """One size."""
     path = made(count)
     found: Results = child("waits", path)
     found["first"] = {
@@ -195,7 +194,7 @@ def measured(count: int) -> Results:
 
 
 def told(found: Results) -> list[str]:
-    """A size's table."""
+    """Return the paragraphs of a size."""
     rows = [
         [
             name,

@@ -1,8 +1,8 @@
-"""Benchmark of a shelf: rounds, bytes and CPU time a question, building, the overhead of Ray.
+"""Benchmark of a shelf: rounds, bytes and CPU time per question, building, the overhead of Ray.
 
-``make bench-shelf`` writes docs/benchmarks/shelf.md; ``--only work`` measures one section. Its files stay in
-build/shelf. Two cores cannot show that many machines are faster than one, so the page has work and rounds, and a model
-of the rest.
+``make bench-shelf`` writes docs/benchmarks/shelf.md; ``--only work`` measures one section. The files are kept in
+build/shelf. Two cores cannot show that many machines are faster than one. So the page shows CPU time and rounds, and
+models the time on many machines.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def given_at(given: OpenOptions, path: Path) -> OpenOptions:
 
 
 def one_file(count: int) -> tuple[Path, float]:
-    """Return a file of so many passages and the CPU seconds to write it (0 if it existed)."""
+    """Return the file of ``count`` passages, and the CPU seconds to write it (0 if it existed)."""
     path, spent = CACHE / f"{count}.mono", 0.0
     if not path.exists():
         begun = time.process_time()
@@ -121,7 +121,7 @@ def shelf_of(count: int, shards: int) -> tuple[Shelf, Results]:
 
 
 def published_again(shelf: Shelf, count: int) -> float:
-    """The CPU seconds to replace one document of a shelf and publish that."""
+    """Return the CPU seconds to replace one document of a shelf and publish the change."""
     changed = next(iter(passages(count)))
     begun = time.process_time()
     build(shelf.url, [replace(changed, text=f"{changed.text} It was changed.")], home=shelf._place.home)
@@ -129,7 +129,7 @@ def published_again(shelf: Shelf, count: int) -> float:
 
 
 def work(_: argparse.Namespace) -> Results:
-    """Rounds, bytes and CPU time of questions, of one file and of shelves of the same passages."""
+    """Measure rounds, bytes and CPU time of questions, on one file and on shelves of the same passages."""
     CACHE.mkdir(parents=True, exist_ok=True)
     (CACHE / f"{PASSAGES}.mono").unlink(missing_ok=True)
     path, spent = one_file(PASSAGES)
@@ -188,7 +188,7 @@ def of_shelf(shelf: Shelf, how: str, asked: Sequence[str], others: Sequence[str]
 
 
 def million(_: argparse.Namespace) -> Results:
-    """A million passages over eight shards: written, published, searched."""
+    """Measure writing, publishing and searching a million passages in eight shards."""
     CACHE.mkdir(parents=True, exist_ok=True)
     shelf, built = shelf_of(MILLION, MILLION_SHARDS)
     asked, others = questions(), questions(begin=40)
@@ -309,7 +309,7 @@ def told_model(found: Results) -> list[str]:
         ]
         for how, one in found["found"].items()
     ]  # fmt: skip
-    network = 8 * max(one["back"] for one in found["found"].values()) / 1e6  # A megabyte takes 8 ms.
+    network = 8 * max(one["back"] for one in found["found"].values()) / 1e6  # At 1 Gbit/s, a megabyte takes 8 ms.
     return [
         f"These figures are calculated, not measured: 100 million passages, a million on each of {found['machines']} "
         "machines. A shelf of this size has not been tried.",

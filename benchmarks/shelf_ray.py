@@ -1,7 +1,7 @@
 """Benchmark of a shelf on Ray: the overhead of a round, and the time to the next right answer after a death.
 
-Three machines, each a raylet of this one; nothing here has a network between. ``python benchmarks/shelf_ray.py`` prints
-what it found.
+Three raylets on this machine simulate three machines, without a network. ``python benchmarks/shelf_ray.py`` prints the
+figures as JSON.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Results = dict[str, Any]
 
 @contextmanager
 def three_machines() -> Iterator[Any]:
-    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # All on 127.0.0.1.
+    os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # All raylets are on 127.0.0.1.
     ray = ray_module()
     from ray.cluster_utils import Cluster
 
@@ -57,7 +57,7 @@ def three_machines() -> Iterator[Any]:
 
 
 def holders(cluster: Any) -> dict[int, int]:
-    """The processes of this cluster that hold shards, by number, with the numbers of their machines."""
+    """Return the processes of this cluster that hold shards, as {process id: process id of the raylet}."""
     raylets = {raylet_of(node) for node in (cluster.head_node, *cluster.worker_nodes)}
     found = {}
     for folder in Path("/proc").iterdir():
@@ -70,13 +70,13 @@ def holders(cluster: Any) -> dict[int, int]:
 
 
 def raylet_of(node: Any) -> int:
-    """The number of the process that is a machine."""
+    """Return the process id of a node's raylet, which simulates a machine."""
     number: int = node.all_processes["raylet"][0].process.pid
     return number
 
 
 def timed(work: Callable[..., object], given: Sequence[object]) -> float:
-    """Milliseconds that something takes with each of some arguments, the median."""
+    """Return the median milliseconds of a function over some arguments."""
     found = []
     for one in given:
         begun = time.perf_counter()
@@ -86,7 +86,7 @@ def timed(work: Callable[..., object], given: Sequence[object]) -> float:
 
 
 def ray_section(_: object = None) -> Results:
-    """The overhead of Ray, and what deaths cost."""
+    """Measure the overhead of Ray, and the delays after the death of a process or machine."""
     with tempfile.TemporaryDirectory(prefix="monograph-ray-") as folder:
         home, address = Path(folder) / "home", str(Path(folder) / "shelf")
         build(address, passages(PASSAGES), shards=SHARDS, home=home)
@@ -112,7 +112,7 @@ def ray_section(_: object = None) -> Results:
             found["while asked"] = while_asked(alone, right, cluster)
             twice = OnRay(*given, replicas=2, deadline=DEADLINE)
             found["process, of two"] = died(twice, right, lambda: a_process(cluster))
-            time.sleep(20)  # What was killed is there again.
+            time.sleep(20)  # Until Ray has restarted the killed processes.
             found["machine, of two"] = died(twice, right, lambda: a_machine(cluster))
             twice.close()
             alone.ask(ASKED)
@@ -123,7 +123,7 @@ def ray_section(_: object = None) -> Results:
 
 
 def searched(address: str, home: Path) -> Results:
-    """Milliseconds of a question, the median, over threads and over Ray."""
+    """Return the median milliseconds of a question, with threads and with Ray."""
     found: Results = {}
     for name, engines in (("threads", None), ("Ray", OnRay)):
         with Shelf.open(address, home=home, **({"engines": engines} if engines else {})) as shelf:
@@ -135,7 +135,7 @@ def searched(address: str, home: Path) -> Results:
 
 
 def rounds(alone: Engine, local: Engine) -> Results:
-    """Milliseconds of a round that asks little, the median."""
+    """Return the median milliseconds of a round with small requests."""
     found: Results = {}
     for name, engine in (("threads", local), ("Ray", alone)):
         for shards in (1, SHARDS):
@@ -145,13 +145,13 @@ def rounds(alone: Engine, local: Engine) -> Results:
 
 
 def memory(cluster: Any) -> float:
-    """MB of a process that holds a shard, its own and what it shares."""
+    """Return the mean RSS in MB of a process that holds a shard, including shared memory."""
     sizes = [(Path("/proc") / str(number) / "statm").read_text().split()[1] for number in holders(cluster)]
     return statistics.mean(int(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6 for pages in sizes)
 
 
 def died(engine: Engine, right: Results | dict[int, Any], kill: Callable[[], None]) -> float:
-    """Seconds from a death to the next right answer."""
+    """Return the seconds from a death to the next right answer."""
     engine.ask(ASKED)
     kill()
     begun = time.perf_counter()
@@ -165,7 +165,7 @@ def a_process(cluster: Any) -> None:
 
 
 def a_machine(cluster: Any) -> None:
-    """One that holds shards, with all of its processes at once."""
+    """Kill a machine that holds shards: its raylet and all its processes with shards."""
     raylets = {raylet_of(node) for node in cluster.worker_nodes}
     held = holders(cluster)
     victim = next(parent for parent in held.values() if parent in raylets)
@@ -174,7 +174,7 @@ def a_machine(cluster: Any) -> None:
 
 
 def while_asked(engine: Engine, right: dict[int, Any], cluster: Any) -> Results:
-    """200 rounds, in the midst of which three processes are killed."""
+    """Run 200 rounds, and kill a process during three of them; return the right answers and the longest round."""
     longest, same = 0.0, 0
     for number in range(ROUNDS):
         if number in (20, 80, 140):
@@ -187,7 +187,7 @@ def while_asked(engine: Engine, right: dict[int, Any], cluster: Any) -> Results:
 
 
 def told_ray(found: Results) -> list[str]:
-    """The section of the page."""
+    """Return the paragraphs of the section."""
     shards, calls = found["shards"], found["rounds"]
     waits = [[how, *(f"{found['search'][f'{name}, {how}']:.1f}" for name in ("threads", "Ray"))] for how in HOW]
     deaths = [

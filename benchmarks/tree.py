@@ -1,8 +1,8 @@
 """Benchmark of the tree of summaries: equality with a fresh build, cost of changes, recall, contexts.
 
-``make bench-tree`` runs all of it and writes docs/benchmarks/tree.md with its plot and tree.json. Results are kept
-from run to run, so ``--only`` measures some sections again and keeps the others; ``--chunks`` and ``--many``
-make it smaller.
+``make bench-tree`` runs all sections and writes docs/benchmarks/tree.md with its plot and tree.json. Results are kept
+from run to run, so ``--only`` measures some sections again and keeps the others. ``--chunks`` and ``--many`` set the
+sizes of the files.
 """
 
 from __future__ import annotations
@@ -76,14 +76,14 @@ class Metered:
         return self._inner.summarize(texts, max_tokens)
 
     def take(self) -> tuple[int, int]:
-        """Calls and tokens since the last time."""
+        """Return the calls and tokens since the last call of ``take``."""
         taken = self.calls, self.tokens
         self.calls = self.tokens = 0
         return taken
 
 
 class Known:
-    """Static word vectors made once for many files of the same texts."""
+    """Embedder that computes static word vectors once, for several files of the same texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         from monograph.derive.embed.static import StaticEmbedder
@@ -107,7 +107,7 @@ def lines(name: str) -> Iterator[dict[str, Any]]:
 
 
 def chunk_texts(count: int) -> list[str]:
-    """Chunks of long texts and short passages, in random order, each text once."""
+    """Return distinct chunks of long texts and distinct short passages, in random order."""
     found: dict[str, None] = {}
     for name in LONG:
         for row in lines(name):
@@ -120,7 +120,7 @@ def chunk_texts(count: int) -> list[str]:
 
 
 def sentence_texts(count: int) -> list[str]:
-    """Sentences of all sets, one after the other where a chunk is to be longer than a line."""
+    """Return distinct sentences of more than 30 characters from the question sets, in random order."""
     found: dict[str, None] = {}
     for name in (*LONG, *SHORT, "squad", "lihuaworld", "multihop-rag"):
         for row in lines(name):
@@ -151,7 +151,7 @@ def file(embedder: Any, summarizer: Any = None, settings: Settings | None = None
 
 
 def keys_and_texts(monograph: Monograph) -> list[tuple[Any, ...]]:
-    """All of a tree but row numbers."""
+    """Return (layer, rank, key, parent's key, text) of all nodes of a tree, sorted. Only row numbers are left out."""
     with monograph._file.database.read() as connection:
         rows = store.load(connection, store.nodes_above(connection, -1))
         texts = dict(
@@ -172,7 +172,7 @@ def with_planes_of(monograph: Monograph, other: Monograph) -> None:
 
 
 def growth(options: argparse.Namespace) -> Results:
-    """50 % and ten times 5 %, then edits and deletes: what it costs, and whether it equals a fresh build."""
+    """Measure growth from 50 % in ten steps of 5 %, then deletes and edits. Compare the tree with a fresh build."""
     texts = chunk_texts(options.chunks)
     embedder, meter = Known(texts), Metered()
     given = documents(texts)
@@ -220,7 +220,7 @@ def growth(options: argparse.Namespace) -> Results:
 
 
 def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document], meter: Metered) -> Results:
-    """One step beside a rebuild of the same chunks from nothing."""
+    """Measure one step, and a rebuild of the same chunks from nothing."""
     started = time.perf_counter()
     grown.add(some)
     seconds = time.perf_counter() - started
@@ -246,7 +246,7 @@ def _step(name: str, grown: Monograph, rebuilt: Monograph, some: list[Document],
 
 
 def single(options: argparse.Namespace) -> Results:
-    """One chunk more or less, in files of two sizes."""
+    """Measure inserts and deletes of one document, in files of two sizes."""
     results: Results = {}
     for name, given in (("chunks", chunk_texts(options.chunks)), ("sentences", sentence_texts(options.many))):
         extra, texts = given[:50], given[50:]
@@ -259,7 +259,7 @@ def single(options: argparse.Namespace) -> Results:
             monograph.tree.rebuild(ExtractiveSummarizer())
             built = time.perf_counter() - started
             whole = monograph.stats().tree
-            monograph._file.models.given_summarizer = meter  # The same, but it counts.
+            monograph._file.models.given_summarizer = meter  # The same summarizer, with counts.
             came = [_changed(monograph, meter, [one]) for one in documents(extra, len(texts))]
             went = [_changed(monograph, meter, f"n{number}") for number in range(0, 50 * 97, 97)]
             plan = _planned(monograph, extra[0])
@@ -297,7 +297,7 @@ def _mean(rows: Sequence[tuple[int, int, float]]) -> Results:
 
 
 def _planned(monograph: Monograph, text: str) -> float:
-    """Seconds of a priced plan for one new file."""
+    """Return the seconds to plan a sync of one new file, with its cost."""
     folder = Path(tempfile.mkdtemp(prefix="plan-"))
     try:
         (folder / "new.txt").write_text(f"{text} And something new.")
@@ -309,7 +309,7 @@ def _planned(monograph: Monograph, text: str) -> float:
 
 
 class Detailed:
-    """Searches the tree with a share of chunks."""
+    """Searcher in mode tree that takes a share ``detail`` of the hits from chunks."""
 
     def __init__(self, monograph: Monograph, detail: float | None) -> None:
         self._monograph, self._detail = monograph, detail
@@ -319,7 +319,7 @@ class Detailed:
 
 
 def recall(options: argparse.Namespace) -> Results:
-    """Recall of evidence: the tree beside chunks alone."""
+    """Measure the recall of evidence, with the tree and with chunks alone."""
     results: Results = {}
     for name in RECALL_SETS:
         data = load_dataset(SHARED / "data" / name)
@@ -346,7 +346,7 @@ def recall(options: argparse.Namespace) -> Results:
 
 
 def rouge(options: argparse.Namespace) -> Results:
-    """ROUGE-L of packed context against reference summaries: the tree beside chunks, within the same tokens."""
+    """Measure ROUGE-L of hits against reference summaries: the tree and chunks alone, within the same budgets."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"], use_stemmer=True)
@@ -379,7 +379,7 @@ def rouge(options: argparse.Namespace) -> Results:
 
 
 def coverage(options: argparse.Namespace) -> Results:
-    """How much of the corpus the first build had (the paper's Table IV), with planes of both kinds."""
+    """Measure the effect of the first build's share of the corpus (the paper's Table IV), with both kinds of planes."""
     data = load_dataset(SHARED / "data" / "multihop-rag")
     asked = [one for one in data.questions if one.evidence_ids][: options.questions]
     given = random.Random(9).sample(list(data.documents), len(data.documents))
@@ -407,7 +407,7 @@ def coverage(options: argparse.Namespace) -> Results:
 
 
 def tolerance(options: argparse.Namespace) -> Results:
-    """Bounds of segments (the paper's Table V): half the corpus, then ten steps."""
+    """Measure bounds of the segment size (the paper's Table V): half the corpus, then ten steps."""
     data = load_dataset(SHARED / "data" / "quality-sample")
     asked = [one for one in data.questions if one.evidence_ids][: options.questions]
     chunks = [
@@ -439,7 +439,7 @@ def tolerance(options: argparse.Namespace) -> Results:
 
 
 def raptor(options: argparse.Namespace) -> Results:
-    """Growth of a small corpus beside RAPTOR's pack, which is built anew each time; three of ten steps are measured."""
+    """Measure the growth of a small corpus, and RAPTOR's pack, which is rebuilt at three of the ten steps."""
     if not tree_rivals.installed():
         console.print("llama-index-packs-raptor is not installed: left out")
         return {"installed": False}
@@ -471,7 +471,7 @@ def raptor(options: argparse.Namespace) -> Results:
 
 
 def contexts(options: argparse.Namespace) -> Results:
-    """What summaries add to contexts."""
+    """Measure what summaries add to contexts."""
     return tree_contexts.contexts(options.questions)
 
 

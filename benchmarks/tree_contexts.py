@@ -1,4 +1,4 @@
-"""Benchmark of summaries in contexts: the same questions of the same files, without a tree and with one."""
+"""Benchmark of summaries in contexts: the same questions on the same files, without a tree and with one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Score = Callable[[str, str], float]
 
 
 def scorer() -> Score:
-    """ROUGE-2 recall of a text against a reference."""
+    """Return a function that returns the ROUGE-2 recall of a text against a reference."""
     from rouge_score.rouge_scorer import RougeScorer
 
     made = RougeScorer(["rouge2"], use_stemmer=True)
@@ -41,7 +41,7 @@ def scorer() -> Score:
 
 
 def groups(name: str, data: QuestionSet, most: int) -> dict[str, list[EvaluationQuestion]]:
-    """The questions of a set by what they ask for."""
+    """Return the questions of a set in groups: about a whole document or file, and others."""
     asked = list(data.questions[:most])
     whole = [one for one in asked if is_about_a_whole(one.question, BOOKS)]
     rest = [one for one in asked if one not in whole]
@@ -53,7 +53,7 @@ def groups(name: str, data: QuestionSet, most: int) -> dict[str, list[Evaluation
 
 
 def where(name: str, question: EvaluationQuestion) -> dict[str, str] | None:
-    """Return a filter for the document where a set words its questions alike, else None."""
+    """Return a filter for the document if the questions of the set are worded alike, else None."""
     return {"$document": question.evidence_ids[0]} if name == "longdoc-summary" else None
 
 
@@ -65,7 +65,7 @@ def measured(
     score: Score,
     how: str = "auto",
 ) -> Results:
-    """Means over the questions: of references where there are any, of evidence likewise, of documents and tokens."""
+    """Return the means over the questions. Means of ROUGE-2 and of evidence are None if no question has them."""
     rouge, evidence, documents, tokens = [], [], [], []
     for one in questions:
         made = monograph.context(one.question, budget, how=how, where=where(name, one))
@@ -91,7 +91,7 @@ def documents_of(context: Context) -> set[str]:
 
 
 def contexts(most: int) -> Results:
-    """Every set's questions, of a file without a tree and of the same file with one."""
+    """Measure the questions of every set, on a file without a tree and on the same file with one."""
     score = scorer()
     results: Results = {"told": told()}
     for name in SETS:
@@ -110,7 +110,7 @@ def contexts(most: int) -> Results:
 def beside(
     without: Monograph, grown: Monograph, name: str, questions: Sequence[EvaluationQuestion], score: Score
 ) -> Results:
-    """One group of questions at every budget, without and with; and how the tree alone does."""
+    """Measure a group of questions at every budget: without a tree, with one, and in mode tree."""
     ways = {"without": (without, "auto"), "with": (grown, "auto"), "tree": (grown, "tree")}
     return {
         str(budget): {way: measured(file, name, questions, budget, score, how) for way, (file, how) in ways.items()}
@@ -119,7 +119,7 @@ def beside(
 
 
 def told() -> Results:
-    """How many questions of each set are taken for questions about a whole."""
+    """Return [questions recognised as about a whole, all questions] of each set."""
     counts = {}
     for name in TOLD:
         asked = load_dataset(SHARED / "data" / name).questions

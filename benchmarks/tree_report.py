@@ -68,7 +68,7 @@ same extractive summaries. *Calls* are calls of the summarizer, and *tokens* are
 
 
 def write(results: Results, folder: Path) -> None:
-    """Write tree.md, and tree.png where growth was measured."""
+    """Write tree.md, and tree.png if growth was measured."""
     parts = [
         "# The tree, measured",
         f"Machine: {results['machine']}. Written by `make bench-tree`; the figures are in [tree.json](tree.json).",
@@ -208,7 +208,7 @@ def _raptor(found: Results) -> str:
     return "\n\n".join(["## Compared with RAPTOR", RAPTOR.format(chunks=found["chunks"]), _table(headings, rows), told])
 
 
-SECTIONS = {  # the page shows these; tree.json has all that were measured
+SECTIONS = {  # sections of the page; tree.json has all measured sections
     "growth": _growth,
     "single": _single,
     "raptor": _raptor,

@@ -15,14 +15,14 @@ from monograph.derive.tokens import count_tokens
 
 
 def installed() -> bool:
-    """Whether the pack and what it needs are here."""
+    """Return whether umap and llama_index, which the pack needs, are installed."""
     return find_spec("umap") is not None and find_spec("llama_index") is not None
 
 
 def rebuild(texts: Sequence[str]) -> dict[str, float]:
-    """Build RAPTOR's tree over some chunks: calls of its model, tokens read, seconds.
+    """Build RAPTOR's tree over some chunks; return the calls of its model, the tokens read, and the seconds.
 
-    Embeddings are static word vectors, and its model answers with the sentences that the extractive summarizer picks.
+    Embeddings are static word vectors. The model answers with the sentences that the extractive summarizer selects.
     """
     from llama_index.core import Settings
     from llama_index.core.embeddings import BaseEmbedding
@@ -67,7 +67,7 @@ def rebuild(texts: Sequence[str]) -> dict[str, float]:
 
 
 def _make_room() -> None:
-    """The pack names the class of its shell in a place that later versions of the core have not: nothing of it is used."""
+    """Add a stub of the pack's base class, which newer versions of the core lack and which is not used here."""
     place = "llama_index.core.llama_pack"
     if place not in sys.modules and find_spec(place) is None:
         shell = ModuleType(f"{place}.base")

@@ -13,12 +13,12 @@ from monograph import Document
 from monograph.evaluate.datasets import EvaluationQuestion, QuestionSet
 
 PAGES = 20
-"""Films, directors and towns each."""
+"""Number of films, of directors, and of towns."""
 
 
 @dataclass(frozen=True)
 class Language:
-    """What pages and questions are made of; ``{f}`` is a film, ``{d}`` its director, ``{t}`` the town, ``{r}`` a river."""
+    """Names and templates: ``{f}`` is a film, ``{d}`` its director, ``{t}`` the town, ``{r}`` a river."""
 
     films: tuple[str, ...]
     directors: tuple[str, ...]
@@ -34,7 +34,7 @@ class Language:
 
 
 def _crossed(first: str, last: str, join: str) -> tuple[str, ...]:
-    """Twenty names of five first and four last parts, each pair once."""
+    """Return twenty names: each pair of five first and four last parts once."""
     one, other = first.split(), last.split()
     return tuple(join.join((one[n % len(one)], other[n % len(other)])) for n in range(PAGES))
 
@@ -122,11 +122,11 @@ LANGUAGES = {"en": ENGLISH, "de": GERMAN, "zh": CHINESE}
 
 
 def two_hops(name: str) -> QuestionSet:
-    """Sixty pages and sixty questions in English, German or Chinese (``en``, ``de``, ``zh``), each with two pages as evidence."""
+    """Return sixty pages in ``en``, ``de`` or ``zh``, and sixty questions, each with two pages as evidence."""
     told = LANGUAGES[name]
     documents, questions = [], []
     for n in range(PAGES):
-        # Steps that share no divisor with the number of pages: everything is paired once, and nothing with its neighbour.
+        # The factors share no divisor with PAGES, so each director and town is used once, and never as number n.
         director, town, elsewhere = (7 * n + 3) % PAGES, (9 * n + 5) % PAGES, (3 * n + 11) % PAGES
         of_director = (9 * director + 5) % PAGES
         facts = {"f": told.films[n], "d": told.directors[director], "o": told.towns[elsewhere], "y": 1921 + 3 * n}

@@ -1,7 +1,7 @@
 """Cost models of an index from MobileRAG (section 3.4, tables 1 and 2), with errata corrected.
 
-The mends: a node reaches level l with probability M^-l, so p0 = 1/M; whoever loads clusters holds a whole one, not one
-vector; the links of HNSWPQ count once; 500 cycles at 2.4 GHz are 2.08e-4 ms; currents are in mA.
+Corrections: a node reaches level l with probability M^-l, so p0 = 1/M; an index that loads clusters needs memory for a
+whole cluster, not one vector; HNSWPQ's links count once; 500 cycles at 2.4 GHz are 2.08e-4 ms; currents are in mA.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Algorithm: TypeAlias = Literal[
     "IVF", "IVFPQ", "HNSW", "HNSWPQ", "IVF-DISK", "IVFPQ-DISK", "IVF-HNSW", "EcoVector", "Monograph"
 ]
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
-"""The paper's, in its order, then ours: clusters of bytes that are scanned, vectors in two of them."""
+"""The paper's algorithms, in its order, then ours: it scans clusters with one byte per value, each vector in two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +27,17 @@ class Shape:
     clusters:
         Nc.
     probes:
-        nP: clusters searched a query.
+        nP: clusters searched per query.
     links:
         M of a graph of all vectors.
     small_links:
         M' of a graph of the centroids or of one cluster.
     ef, ef_centroids, ef_cluster:
-        Nodes kept in view in each.
+        Candidates kept during a search: in a graph of all vectors, of the centroids, and of one cluster.
     subvectors, bits:
         Mpq and nbits of product quantisation.
     copies:
-        Clusters that a vector is put into, by Monograph.
+        Clusters in which Monograph stores a vector.
     """
 
     vectors: int
@@ -55,7 +55,7 @@ class Shape:
 
     @property
     def list_length(self) -> float:
-        """N / Nc."""
+        """N / Nc, the mean number of vectors in a cluster."""
         return self.vectors / max(1, self.clusters)
 
     @property
@@ -71,7 +71,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A phone, as the paper measured it: times in ms (for one distance: of 128 values), currents in mA, volts."""
+    """The paper's phone: ms of a distance of 128 values, a seek, a command and a byte; currents in mA; volts."""
 
     distance: float = 500 / 2.4e6
     seek: float = 0.025
@@ -87,24 +87,24 @@ PHONE = Device()
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Expected time of a query, in ms: computing, and reading."""
+    """Expected time of a query in ms: for computing, and for reading from disk."""
 
     compute: float
     disk: float
 
     @property
     def total(self) -> float:
-        """Both."""
+        """Time for both."""
         return self.compute + self.disk
 
 
 def _links(m: int) -> float:
-    """Bytes of a node's links over all levels: 4 M / (1 - p0), p0 = 1 / M."""
+    """Return the bytes of a node's links over all levels: 4 M / (1 - p0), p0 = 1 / M."""
     return 4 * m / (1 - 1 / m)
 
 
 def memory(algorithm: Algorithm, shape: Shape) -> float:
-    """Bytes held in memory while searching (table 1)."""
+    """Return the bytes in memory during a search (table 1)."""
     n, d = shape.vectors, shape.dimension
     coarse, ids = shape.clusters * 4 * d, 8 * n
     small = _links(shape.small_links)
@@ -117,13 +117,13 @@ def memory(algorithm: Algorithm, shape: Shape) -> float:
         "IVFPQ-DISK": coarse + ids + loaded("IVFPQ-DISK", shape) + shape.codebook,
         "IVF-HNSW": coarse + shape.clusters * small + ids + loaded("IVF-HNSW", shape),
         "EcoVector": coarse + shape.clusters * small + ids + loaded("EcoVector", shape),
-        # Centroids as they are and as codes of a byte, with a name, an id, a scale and a bias; ids stay on disk.
+        # Centroids as float32 and as codes of a byte per value, each with name, id, scale and bias. Ids are on disk.
         "Monograph": shape.clusters * (5 * d + 24) + loaded("Monograph", shape),
     }[algorithm]
 
 
 def loaded(algorithm: Algorithm, shape: Shape) -> float:
-    """Bytes of one load: a whole cluster; 0 for what is all in memory."""
+    """Return the bytes of one load, which is a whole cluster; 0 for an index that is all in memory."""
     return {
         "IVF-DISK": shape.list_length * 4 * shape.dimension,
         "IVFPQ-DISK": shape.list_length * shape.quantised,
@@ -134,7 +134,7 @@ def loaded(algorithm: Algorithm, shape: Shape) -> float:
 
 
 def distances(algorithm: Algorithm, shape: Shape) -> float:
-    """Distances computed a query (table 2), in distances of whole vectors."""
+    """Return the distances computed per query (table 2), in distances of whole vectors."""
     share = shape.subvectors / shape.dimension * shape.bits / 8
     scanned = shape.probes * shape.list_length
     return {
@@ -146,13 +146,13 @@ def distances(algorithm: Algorithm, shape: Shape) -> float:
         "IVFPQ-DISK": shape.clusters + scanned * share + 2.0**shape.bits,
         "IVF-HNSW": shape.ef_centroids * shape.small_links + scanned,
         "EcoVector": shape.ef_centroids * shape.small_links + shape.probes * shape.ef_cluster * shape.small_links,
-        # A byte a value instead of four: a quarter of the work.
+        # One byte per value instead of four: a quarter of the work.
         "Monograph": (shape.clusters + shape.copies * scanned) / 4,
     }[algorithm]
 
 
 def latency(algorithm: Algorithm, shape: Shape, device: Device = PHONE) -> Latency:
-    """Expected time of a query: t_s = n t_op; where clusters are read, t_d = nP (T_seek + T_cmd + bytes T_transfer)."""
+    """Return the expected time of a query: t_s = n t_op; if it loads, t_d = nP (T_seek + T_cmd + bytes T_transfer)."""
     compute = distances(algorithm, shape) * device.distance * shape.dimension / 128
     size = loaded(algorithm, shape)
     disk = shape.probes * (device.seek + device.command + size * device.transfer) if size else 0.0
@@ -160,5 +160,5 @@ def latency(algorithm: Algorithm, shape: Shape, device: Device = PHONE) -> Laten
 
 
 def energy(spent: Latency, device: Device = PHONE) -> float:
-    """Expected energy of a query in µJ: E = V (I_s t_s + I_d t_d)."""
+    """Return the expected energy of a query in µJ: E = V (I_s t_s + I_d t_d)."""
     return device.voltage * (device.current_compute * spent.compute + device.current_disk * spent.disk)

@@ -1,6 +1,6 @@
-"""Vectors that benchmarks/vectors.py searches: real embeddings, computed once and kept, and synthetic ones.
+"""Vectors that benchmarks/vectors.py searches: real embeddings, computed once and stored, and synthetic vectors.
 
-``python benchmarks/vector_data.py`` makes and keeps the real ones; it takes up where it was interrupted.
+``python benchmarks/vector_data.py`` computes and stores the real embeddings. After an interruption, it continues.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SENTENCES = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 @dataclass(frozen=True, slots=True)
 class VectorSet:
-    """Unit or plain vectors (n, d) to store, queries (m, d) to ask, and where they are from."""
+    """Vectors (n, d) to store, of unit length or not; queries (m, d); and ``recipe``, a description of their origin."""
 
     name: str
     vectors: Float32
@@ -46,7 +46,7 @@ def _lines(path: Path) -> Iterator[dict[str, str]]:
 
 
 def sentences() -> list[str]:
-    """The distinct sentences of every corpus in the shared data, of 25 to 400 characters, in an order of chance."""
+    """Return the distinct sentences of 25 to 400 characters of all corpora in the shared data, in order of SHA-256."""
     found = set()
     for path in sorted(SHARED.glob("data/*/corpus.jsonl.gz")):
         for document in _lines(path):
@@ -56,7 +56,7 @@ def sentences() -> list[str]:
 
 
 def questions() -> list[str]:
-    """Questions of people, in an order of chance: what a user would ask of those sentences."""
+    """Return the first ``QUERIES`` questions of the question sets in the shared data, in order of SHA-256."""
     found = set()
     for path in sorted(SHARED.glob("data/*/queries.jsonl.gz")):
         found.update(query["question"].strip() for query in _lines(path))
@@ -64,7 +64,7 @@ def questions() -> list[str]:
 
 
 def embed_minilm(seconds: float) -> None:
-    """Embed sentences with MiniLM, shard by shard, for so long; shards that are kept already are not made again."""
+    """Embed sentences with MiniLM, shard by shard, until ``seconds`` have passed. Stored shards are skipped."""
     from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
 
     embedder = OnnxEmbedder(str(SHARED / "models" / "all-MiniLM-L6-v2"), OnnxSettings(max_tokens=128))
@@ -87,7 +87,7 @@ def embed_minilm(seconds: float) -> None:
 
 
 def minilm() -> VectorSet:
-    """Real embeddings of 384 dimensions, as many as are kept."""
+    """Return all stored embeddings by MiniLM, of 384 dimensions."""
     shards = sorted(CACHE.glob("minilm-0*.npy"))
     vectors = np.concatenate([np.load(shard) for shard in shards])
     recipe = (
@@ -97,7 +97,7 @@ def minilm() -> VectorSet:
 
 
 def static(n: int) -> VectorSet:
-    """Sentences with the static word vectors of the default embedder, of 256 values: made in seconds."""
+    """Return the static word vectors (the default embedder, 256 values) of at most n sentences."""
     from monograph.derive.embed.static import StaticEmbedder
 
     embedder = StaticEmbedder()
@@ -108,7 +108,7 @@ def static(n: int) -> VectorSet:
 
 
 def passages(n: int) -> VectorSet:
-    """Passages of 80 words, out of sentences by chance, with the static word vectors of the default embedder."""
+    """Return the static word vectors (the default embedder) of n passages of 80 words, made of random sentences."""
     from monograph.derive.embed.static import StaticEmbedder
 
     embedder, every = StaticEmbedder(), shuffled(n)
@@ -118,7 +118,7 @@ def passages(n: int) -> VectorSet:
 
 
 def synthetic(n: int = 1_000_000, queries: int = 400) -> VectorSet:
-    """Easy vectors: a mixture of normal clouds, scaled to unit length."""
+    """Return easy vectors: a mixture of normal distributions, scaled to unit length."""
     random = np.random.default_rng(7)
     centres = random.standard_normal((4096, 128)).astype(np.float32)
 

@@ -1,7 +1,7 @@
 """Benchmark of dense search through public classes: ``Monograph.search``, and filters in both frameworks' stores.
 
-``python benchmarks/vector_public.py`` measures and shows it in two minutes; ``make bench-vectors`` puts it on the page.
-Vectors are the static ones of the default embedder, of sentences of the shared texts.
+``python benchmarks/vector_public.py`` prints the figures in two minutes; ``make bench-vectors`` puts them on the page.
+The vectors are static word vectors (the default embedder) of sentences of the shared texts.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ WIDTHS = (10, 20, 30, 40, 60, 80, 120, 200)
 PER_DOCUMENT = 10
 AT_ONCE = 1_000
 SHARES = {"all": "", "50 %": "half", "10 %": "tenth", "1 %": "hundredth", "0.1 %": "thousandth"}
-"""Shares of the nodes that a filter allows, by the key that it asks of."""
+"""Metadata key of the filter for each share of nodes that it allows."""
 PARTS = {"half": 2, "tenth": 10, "hundredth": 100, "thousandth": 1_000}
 Results = dict[str, Any]
 Find = Callable[[Any], Sequence[str]]
 
 
 def nearest(made: VectorSet, k: int, rows: Any = None) -> list[set[str]]:
-    """Ids of the true neighbours of each query, of all or of some rows."""
+    """Return the ids of the k true neighbours of each query, among all or some rows."""
     rows = np.arange(len(made.vectors)) if rows is None else rows
     scores = made.queries @ made.vectors[rows].T
     return [{str(row) for row in rows[best]} for best in np.argsort(-scores, axis=1)[:, :k]]
 
 
 def timed(find: Find, queries: Sequence[Any], truth: Sequence[set[str]]) -> Results:
-    """Recall and p50 in µs of the second of two passes."""
+    """Return recall and p50 in µs of the second of two passes."""
     for _ in range(2):
         times, right = [], 0
         for query, best in zip(queries, truth, strict=True):
@@ -53,7 +53,7 @@ def timed(find: Find, queries: Sequence[Any], truth: Sequence[set[str]]) -> Resu
 
 
 def filled(path: Path, made: VectorSet) -> Monograph:
-    """A file of passages that were given with their vectors, as a framework gives them."""
+    """Return a new file of passages with given vectors, as a framework adds them."""
     archive = Monograph.open(path, settings=Settings(graph=False))
     for first in range(0, len(made.vectors), AT_ONCE):
         rows = range(first, min(first + AT_ONCE, len(made.vectors)))
@@ -72,7 +72,7 @@ def filled(path: Path, made: VectorSet) -> Monograph:
 
 
 def by_vector(made: VectorSet) -> Results:
-    """``Monograph.search`` with a vector, and hnswlib's call, in one process."""
+    """Measure ``Monograph.search`` with a vector, and hnswlib at the same recall, in one process."""
     import hnswlib
 
     truth = nearest(made, K)
@@ -96,7 +96,7 @@ def by_vector(made: VectorSet) -> Results:
 
 
 def by_question(count: int) -> Results:
-    """``Monograph.search`` with a question, k = 5: its words are embedded and its hits are read."""
+    """Measure ``Monograph.search`` with a question, k = 5: it embeds the question and reads the hits."""
     embedder, asked = StaticEmbedder(), vector_data.questions()[:200]
     texts = vector_data.sentences()[:count]
     queries = embedder.embed(asked, "query")
@@ -113,7 +113,7 @@ def by_question(count: int) -> Results:
 
 
 def stores(place: Path, made: VectorSet) -> dict[str, Callable[[str, int], Find]]:
-    """Both frameworks' stores with the same nodes; each gives the search that a filter on a key asks for."""
+    """Fill both frameworks' stores with the same nodes; return functions from a filter (key, value) to a search."""
     from langchain_core.documents import Document as ChainDocument
     from langchain_core.embeddings import DeterministicFakeEmbedding
     from llama_index.core.schema import TextNode
@@ -136,7 +136,7 @@ def stores(place: Path, made: VectorSet) -> dict[str, Callable[[str, int], Find]
     )
 
     class Given(DeterministicFakeEmbedding):
-        """Gives every text the vector that is known for it."""
+        """Embedder that returns the known vector of each text."""
 
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [made.vectors[int(text[9:-1])].tolist() for text in texts]
@@ -180,7 +180,7 @@ def filtered(made: VectorSet) -> Results:
 
 
 def changing(search: Callable[[str, int], Find], key: str, queries: Sequence[Any]) -> float:
-    """Return p50 in µs where each question filters by another value than the one before."""
+    """Return p50 in µs if each question filters by another value than the question before."""
     times = []
     for place, query in enumerate(queries):
         find = search(key, place * 7 % PARTS[key])
@@ -191,7 +191,6 @@ def changing(search: Callable[[str, int], Find], key: str, queries: Sequence[Any
 
 
 def measured(many: int = 30_000, some: int = 10_000) -> Results:
-    """Run all measurements."""
     large, small = vector_data.static(many), vector_data.static(some)
     asked = slice(0, 400)
     large, small = (VectorSet(one.name, one.vectors, one.queries[asked], one.recipe) for one in (large, small))

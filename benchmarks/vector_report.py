@@ -257,7 +257,7 @@ def threads_said(found: Results) -> str:
 
 
 def threads_rows(found: Results) -> list[list[str]]:
-    """Rates of both at two recalls."""
+    """Return the rates of both indexes at two recalls."""
     return [
         [f"{said}, {target}", *(at_target(found["curves"][name], target, what) for name in ("Monograph", "hnswlib"))]
         for target in (0.95, 0.99)
@@ -340,7 +340,7 @@ def expected(found: Results, real: Results) -> list[str]:
 
 
 def plot(found: Results, path: Path, title: str) -> None:
-    """Recall against queries a second, and memory beside it."""
+    """Plot recall against queries per second, and the memory of each index."""
     import matplotlib as mpl
 
     mpl.use("Agg")

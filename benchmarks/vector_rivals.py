@@ -1,7 +1,8 @@
 """One index, built and searched in its own process, so that its memory can be measured.
 
-``python vector_rivals.py build|search|cold NAME FOLDER METRIC`` reads base.npy, queries.npy and truth.npy from the folder and prints
-one line of JSON. Searches go up each rival's own dial until recall@10 is above 0.99.
+``python vector_rivals.py build|cold NAME FOLDER METRIC`` and ``python vector_rivals.py search NAME FOLDER METRIC
+SECONDS`` read base.npy, queries.npy and truth.npy from the folder, and print one line of JSON. A search raises the
+rival's search parameter (``dial``) until recall@10 is above 0.99. SECONDS limits the time at each value.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Search = Callable[[Any, float], Iterable[int]]
 
 
 class Rival(Protocol):
-    """``dial`` are the values of its search parameter, cheapest first."""
+    """An index. ``dial`` has the values of its search parameter, cheapest first."""
 
     dial: tuple[float, ...]
 
@@ -34,7 +35,7 @@ class Rival(Protocol):
 
 
 class Monograph:
-    """Our index in a .mono file; the dial is the recall asked for."""
+    """Our index in a .mono file; the dial is the target recall."""
 
     dial = (0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995)
 
@@ -139,7 +140,7 @@ class Usearch:
 
 
 class Faiss:
-    """By a factory string of faiss; ``mapped`` leaves the lists in the file."""
+    """Index from a factory string of faiss; ``mapped`` leaves the lists in the file."""
 
     def __init__(self, factory: str, dial: tuple[float, ...], parameter: str, *, mapped: bool = False) -> None:
         self.factory, self.dial, self.parameter, self.mapped = factory, dial, parameter, mapped
@@ -208,7 +209,7 @@ class Lance:
 
 
 class Chroma:
-    """Its ef is set when it is built: changed afterwards it takes no effect before the process ends."""
+    """Chroma. Its ef is set at the build, because a later change has no effect until the process ends."""
 
     dial = (60,)
 
@@ -236,7 +237,7 @@ class Chroma:
 
 
 class SqliteVec:
-    """Exact: it has no dial."""
+    """sqlite-vec. Its search is exact and has no parameter."""
 
     dial = (1,)
 
@@ -270,7 +271,7 @@ class SqliteVec:
 
 
 class PurePython:
-    """The paper read literally: an hnswlib file a cluster, loaded for a probe and let go."""
+    """EcoVector as the paper describes it: one hnswlib file per cluster, loaded for each probe and released."""
 
     dial = (4, 8, 16, 32, 64, 96)
 
@@ -352,14 +353,14 @@ SAME_FILES = {
 
 
 def memory() -> tuple[int, int]:
-    """(anonymous, of files) bytes in memory of this process."""
+    """Return (anonymous bytes, bytes of files) in the memory of this process."""
     rows = dict(line.split(":") for line in Path("/proc/self/smaps_rollup").read_text().splitlines()[1:])
     rss, anonymous = (int(rows[name].split()[0]) * 1024 for name in ("Rss", "Anonymous"))
     return anonymous, rss - anonymous
 
 
 def folder_of(name: str, data: Path) -> Path:
-    """Where a rival keeps its files."""
+    """Return the folder of a rival's files."""
     return data / SAME_FILES.get(name, name).replace(" ", "-").replace(",", "")
 
 
@@ -377,7 +378,7 @@ def build(name: str, data: Path, metric: str) -> dict[str, Any]:
 
 
 def drop(folder: Path) -> None:
-    """Take a folder's files out of the page cache."""
+    """Remove a folder's files from the page cache."""
     for path in folder.rglob("*"):
         if path.is_file():
             handle = os.open(path, os.O_RDONLY)
@@ -394,7 +395,7 @@ def warm_up(name: str) -> None:
 
 
 def cold(name: str, data: Path, metric: str) -> dict[str, Any]:
-    """Milliseconds from opening to the first result, with none of the files in the page cache."""
+    """Return the milliseconds from opening to the first result, with none of the files in the page cache."""
     rival, folder = RIVALS[name], folder_of(name, data)
     query = np.load(data / "queries.npy")[0].copy()
     warm_up(name)

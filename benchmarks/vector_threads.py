@@ -1,7 +1,7 @@
-"""Queries a second of one thread and of eight, for our index and hnswlib.
+"""Queries per second of one thread and of eight, for our index and hnswlib.
 
 ``python benchmarks/vector_threads.py --vectors 20000`` measures sentences with static word vectors in a minute and
-shows the table; ``make bench-vectors`` measures the real set. Both indexes are asked in one process, by turns.
+prints the table; ``make bench-vectors`` measures the real set. Both indexes take turns in one process.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from vector_rivals import RIVALS
 K = 10
 THREADS = 8
 ALL = 1 << 30
-"""Bytes in which all codes have room."""
+"""Bytes of a cache that has room for all codes."""
 TARGETS = (0.8, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
 WIDTHS = (10, 20, 30, 40, 60, 80, 120, 200, 300)
 ASKED = 2_000
-"""Queries of which a rate is told; fewer are asked over and over."""
+"""Number of queries in a rate. If the set has fewer, they are repeated."""
 Results = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Setting:
-    """An index at one of its settings: how it is set, and how it is asked a query."""
+    """An index at one of its settings. ``begin`` makes the setting; ``one`` returns the rows nearest to a query."""
 
     name: str
     dial: float
@@ -49,7 +49,7 @@ class Setting:
 
 @contextmanager
 def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
-    """Our index, every thread with a connection of its own."""
+    """Yield the settings of our index. Every thread has its own connection."""
     RIVALS["Monograph"].build(base, "cosine", folder)
     database, asked = Database(folder / "index.mono"), VectorQuery(K)
 
@@ -67,7 +67,7 @@ def ours(base: Any, folder: Path) -> Iterator[list[Setting]]:
 
 
 def hnswlib_settings(base: Any) -> list[Setting]:
-    """Hnswlib, which is told of its setting before it is asked."""
+    """Return the settings of hnswlib. ``begin`` must be called before the queries of a setting."""
     import hnswlib
 
     index = hnswlib.Index("ip", base.shape[1])
@@ -84,12 +84,12 @@ def hnswlib_settings(base: Any) -> list[Setting]:
 
 
 def threaded(setting: Setting, queries: Any) -> None:
-    """Ask by many threads, one query at a time each."""
+    """Run the queries in ``THREADS`` threads, each with one query at a time."""
     in_threads(lambda first: [setting.one(query) for query in queries[first::THREADS]], THREADS)
 
 
 def rates(setting: Setting, queries: Any) -> dict[str, float]:
-    """Queries a second: of one thread, and of eight."""
+    """Return the queries per second of one thread and of eight."""
     ways: dict[str, Callable[[], object]] = {
         "one": lambda: [setting.one(query) for query in queries],
         "threads": lambda: threaded(setting, queries),
@@ -103,7 +103,7 @@ def rates(setting: Setting, queries: Any) -> dict[str, float]:
 
 
 def measured(base: Any, queries: Any, truth: Any, rounds: int = 3) -> Results:
-    """Each setting's recall, and its best rates of some rounds, in which the settings take turns."""
+    """Return each setting's recall, and its best rates of some rounds, in which the settings take turns."""
     asked = np.tile(queries, (-(-ASKED // len(queries)), 1))[:ASKED]
     curves: dict[str, list[Results]] = {"Monograph": [], "hnswlib": []}
     with tempfile.TemporaryDirectory() as folder, ours(base, Path(folder)) as settings:

@@ -1,8 +1,8 @@
 """Benchmark of the vector index and its rivals: recall, latency, memory, building, changing, filtering, stopping.
 
-``make bench-vectors`` runs all of it and writes docs/benchmarks/vectors.md with its plots and vectors.json. Each rival
-is built and searched in its own process, by one thread, one query at a time. ``--only`` without a section measures
-nothing, and writes the page from docs/benchmarks/vectors.json.
+``make bench-vectors`` runs all sections and writes docs/benchmarks/vectors.md with its plots and vectors.json. Each
+rival is built and searched in its own process, by one thread, one query at a time. ``--only`` without a section
+measures nothing, and writes the page from docs/benchmarks/vectors.json.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ Results = dict[str, Any]
 
 
 def truths(base: Any, queries: Any, metric: str) -> Any:
-    """Rows of the true neighbours."""
+    """Return the rows of the true neighbours of each query, nearest first."""
     half = 0.5 * np.einsum("ij,ij->i", base, base) if metric == "l2" else np.float32(0)
     found = []
     for query in queries:
@@ -70,7 +70,7 @@ def truths(base: Any, queries: Any, metric: str) -> Any:
 
 
 def prepared(made: VectorSet, metric: str) -> Path:
-    """A set's arrays on disk, where every rival's process reads them."""
+    """Store the arrays of a set where the rivals' processes read them; return the folder."""
     folder = CACHE / made.name
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / "base.npy", made.vectors)
@@ -80,7 +80,7 @@ def prepared(made: VectorSet, metric: str) -> Path:
 
 
 def run(*arguments: str) -> Results:
-    """One rival's process."""
+    """Run the process of a rival; return its result, or the last line of its error under ``failed``."""
     done = subprocess.run(
         [sys.executable, str(HERE / "vector_rivals.py"), *arguments], capture_output=True, text=True, check=False
     )
@@ -92,7 +92,7 @@ def run(*arguments: str) -> Results:
 def beside_rivals(
     made: VectorSet, metric: str, names: Sequence[str], known: Results, options: argparse.Namespace
 ) -> Results:
-    """Every rival on one set. Those that are not named keep what is known of them; those reused are not built again."""
+    """Measure the named rivals on one set. Others keep ``known`` results; those of ``--reuse`` are not rebuilt."""
     reused = options.reuse or ()
     folder = prepared(made, metric)
     results: Results = {name: {**one, "earlier": True} for name, one in known.items()}
@@ -113,7 +113,7 @@ def beside_rivals(
 
 @contextmanager
 def filled(name: str, base: Any, design: Design, known: int | None = None) -> Iterator[tuple[Database, EcoVectorIndex]]:
-    """A file that remembers vectors as rows from 1, ``known`` of them in its index."""
+    """Yield a file that stores the vectors as rows from 1, and its index with the first ``known`` of them."""
     path = CACHE / f"{name}.mono"
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def filled(name: str, base: Any, design: Design, known: int | None = None) -> It
 
 
 def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any, query: VectorQuery) -> Results:
-    """Recall, p50 in us, loads and codes compared, of the second of two passes."""
+    """Return recall, p50 in us, loads and codes compared, of the second of two passes."""
     times: list[float] = []
     found = []
     for _ in range(2):
@@ -153,7 +153,7 @@ def measured(database: Database, index: EcoVectorIndex, queries: Any, truth: Any
 
 
 def stopping(made: VectorSet, metric: str) -> Results:
-    """Loads that each stop condition takes to the same recall, and to the same ranked recall."""
+    """Measure the loads that each stop condition needs for the same recall and the same ranked recall."""
     conditions: dict[str, list[StopCondition]] = {
         "RankAware, exponential": [RankAware(Exponential(), 0.0, window) for window in range(1, 60)],
         "RankAware, epsilon 0.2": [RankAware(Exponential(), 0.2, window) for window in range(1, 60)],
@@ -202,13 +202,13 @@ def stopping(made: VectorSet, metric: str) -> Results:
 
 
 def recall(found: Sequence[int], truth: Any, weight: Weight) -> float:
-    """Share of the true results that were found, each by the weight of its rank from 0 (Terminus, Eq. 4)."""
+    """Return the share of true results that were found, weighted by their rank from 0 (Terminus, Eq. 4)."""
     weights = [weight(rank) for rank in range(len(truth))]
     return sum(w for one, w in zip(truth.tolist(), weights, strict=True) if one in found) / sum(weights)
 
 
 def stopped_at(traces: Sequence[tuple[Any, Any]], condition: StopCondition) -> tuple[float, float, float]:
-    """Mean (loads, recall, ranked recall) where a condition stops."""
+    """Return the mean (loads, recall, ranked recall) where a condition stops."""
     ends = []
     for loads, reached in traces:
         end = next((place for place in range(1, len(loads) + 1) if condition.after(loads[:place])), len(loads))
@@ -218,7 +218,7 @@ def stopped_at(traces: Sequence[tuple[Any, Any]], condition: StopCondition) -> t
 
 
 def loads_at(points: Sequence[tuple[float, float, float]], place: int, target: float) -> float | None:
-    """Loads at which a recall is reached, interpolated."""
+    """Return the loads at which a recall is reached, interpolated; None if it is not reached."""
     for before, after in pairwise(points):
         if before[place] < target <= after[place]:
             return before[0] + (target - before[place]) / (after[place] - before[place]) * (after[0] - before[0])
@@ -226,7 +226,7 @@ def loads_at(points: Sequence[tuple[float, float, float]], place: int, target: f
 
 
 def changing(made: VectorSet) -> Results:
-    """Doubling in batches, deleting 30 %, beside fresh builds; what each change costs."""
+    """Measure an index that doubles in batches and then loses 30 %, fresh builds, and the cost of each change."""
     base, queries = made.vectors[:80_000], made.queries[:300]
     n, half = len(base), len(base) // 2
     results: Results = {}
@@ -286,7 +286,7 @@ def changing(made: VectorSet) -> Results:
 
 
 def filtering(made: VectorSet) -> Results:
-    """Searches that may find only a share of the vectors."""
+    """Measure searches with a filter that allows a share of the vectors."""
     base, queries = made.vectors[:100_000], made.queries[:300]
     results: Results = {}
     with filled("filtering", base, Design()) as (database, index):
@@ -301,7 +301,7 @@ def filtering(made: VectorSet) -> Results:
 
 
 def sizing(made: VectorSet) -> Results:
-    """Cluster sizes of both designs: at the calibrated recall."""
+    """Measure cluster sizes of both designs, at the calibrated recall."""
     base, queries = made.vectors[:60_000], made.queries[:200]
     truth = truths(base, queries, "cosine") + 1
     results: Results = {}
@@ -316,7 +316,7 @@ def sizing(made: VectorSet) -> Results:
 
 
 def expected(made: VectorSet, rivals: Results) -> Results:
-    """The papers' models beside what was measured: memory (MB) and latency (us here, ms on the paper's phone)."""
+    """Return the models' predictions and the measurements: memory in MB, latency in us here and in ms on the phone."""
     n, d = made.vectors.shape
     names = {
         "EcoVector": "hnswlib files",
@@ -341,12 +341,12 @@ def expected(made: VectorSet, rivals: Results) -> Results:
 
 
 def many_at_once(made: VectorSet) -> Results:
-    """Queries a second of several threads."""
+    """Measure queries per second of one thread and of several."""
     return vector_threads.measured(made.vectors, made.queries, truths(made.vectors, made.queries, "cosine"))
 
 
 def instructions() -> str:
-    """What our own code runs on."""
+    """Return the best instruction set that the processor and our kernel support."""
     return levels()[0]
 
 

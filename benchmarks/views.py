@@ -1,7 +1,7 @@
 """Cost of searching a part of a file: with a filter, in a view, and in a file of only that part.
 
 ``python benchmarks/views.py --passages 25000`` prints the processor time of a question for each mode: the median over
-questions of the least of some repeats. It also prints the additional time of the first question after a change.
+questions of the least of some repeats. It also prints the time of the first read of a view after a change.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REPEATS = 3
 
 
 def parted(count: int) -> list[Document]:
-    """Passages, a tenth of them and a hundredth of them marked."""
+    """Return passages with metadata that marks a tenth and a hundredth of them."""
     return [
         replace(one, metadata={**one.metadata, "tenth": place % 10 == 0, "hundredth": place % 100 == 0})
         for place, one in enumerate(passages(count))
@@ -32,7 +32,7 @@ def parted(count: int) -> list[Document]:
 
 
 def least(search: Callable[[str], object], asked: Sequence[str]) -> float:
-    """Median over questions of the least time of some repeats, in milliseconds of this thread."""
+    """Return the median over questions of the least time of some repeats, in processor milliseconds of this thread."""
     times = []
     for question in asked:
         spent = []
@@ -45,12 +45,12 @@ def least(search: Callable[[str], object], asked: Sequence[str]) -> float:
 
 
 def searching(archive: Monograph, how: str, where: dict[str, object] | None = None) -> Callable[[str], object]:
-    """A search of an archive, to be asked a question."""
+    """Return a function that searches an archive for a question."""
     return lambda question: archive.search(question, K, how, where)
 
 
 def first_after_a_change(archive: Monograph, view: Monograph) -> float:
-    """Milliseconds that the first reading of a view takes once the file has changed."""
+    """Return the processor milliseconds of the first read of a view after the file has changed."""
     spent = []
     for number in range(3):
         archive.add([Document(f"A change, the {number}th.", id="change")])
@@ -62,7 +62,6 @@ def first_after_a_change(archive: Monograph, view: Monograph) -> float:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--passages", type=int, default=25_000)
     parser.add_argument("--questions", type=int, default=30)

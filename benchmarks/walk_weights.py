@@ -63,7 +63,7 @@ UNLISTED = ("quality-sample", "nq-sample", "books")
 """Sets that the page omits."""
 MOST_QUESTIONS = {"squad": 400}
 STARTS = 24
-"""Chunks of each question whose links are kept; searches with similar weights start from some of them."""
+"""Chunks of each question whose links are kept. Searches with similar weights start from some of them."""
 SIZES = len(evidence.FOUND.weights), len(evidence.DEFINES.weights), len(evidence.MENTIONS.weights)
 NOW = np.array(
     [
@@ -77,11 +77,12 @@ NOW = np.array(
 
 @dataclass(frozen=True)
 class Walked:
-    """A question as a walk with any weights needs it; candidates are numbered from 0.
+    """Data of a question for walks with any weights. Candidates are numbered from 0.
 
-    ``own`` are the candidates that were found without a link, ``found`` their features. The links of candidate ``n``
-    are those from ``first[n]`` to ``first[n + 1]``: ``target``, whether it is a mention, and features. ``lifted`` is
-    what word-for-word matches add.
+    ``own`` has the candidates that were found without a link, and ``found`` their features. The links of candidate
+    ``n`` are rows ``first[n]`` to ``first[n + 1]`` of ``target``, ``mention`` (1 for a mention link) and ``links``
+    (features). ``covers`` has the weights of the question's words that each candidate contains. ``gold`` is whether
+    each document is evidence. ``lifted`` has what word-for-word matches add to the candidates' scores.
     """
 
     own: npt.NDArray[np.int64]
@@ -97,7 +98,7 @@ class Walked:
     lifted: Floats
 
     def scores(self, weights: Floats) -> tuple[float, float, float]:
-        """(recall@5, recall@10, reciprocal rank)."""
+        """Return (recall@5, recall@10, reciprocal rank)."""
         made = _scores(
             self.own, self.found, self.first, self.target, self.mention, self.links, self.covers, self.document,
             self.gold, self.wanted, self.lifted, weights, evidence.STARTS, evidence.HOPS, evidence.COVERED,
@@ -106,7 +107,7 @@ class Walked:
 
 
 def walked_question(file: OpenFile, asked: EvaluationQuestion) -> Walked:
-    """A question as it is known from every start that counts."""
+    """Return the data of a question, with the links of the chunks from which a walk may start."""
     with file.reading() as snapshot:
         query = Query(asked.question, POOL, Graph())
         question = parse(snapshot, query)
@@ -169,7 +170,7 @@ def _chance(features, weights, first, count):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _best(values, seen, count):  # type: ignore[no-untyped-def]
-    """The places of the highest values among those seen, the first of those that tie."""
+    """Return the indexes of the highest values among those seen; the first index wins a tie."""
     order = np.argsort(-values, kind="mergesort")
     best = np.full(min(count, len(values)), -1)
     held = 0
@@ -186,7 +187,7 @@ def _best(values, seen, count):  # type: ignore[no-untyped-def]
 def _totals(  # type: ignore[no-untyped-def]  # noqa: PLR0913, PLR0917
     own, found, first, target, mention, links, weights, starts, hops, count
 ):
-    """Probabilities after the walk, and what was seen: see monograph.search.walk."""
+    """Return the probabilities after the walk, and whether each candidate was seen: see monograph.search.walk."""
     alone = np.zeros(count)
     seen = np.zeros(count, np.bool_)
     for place in range(len(own)):
@@ -251,12 +252,12 @@ Sets = Mapping[tuple[str, bool], Sequence[Walked]]
 
 
 def means(questions: Sequence[Walked], weights: Floats) -> Floats:
-    """(recall@5, recall@10, reciprocal rank), means over a set."""
+    """Return the means of (recall@5, recall@10, reciprocal rank) over a set."""
     return np.mean([one.scores(weights) for one in questions], axis=0)  # type: ignore[no-any-return]
 
 
 def worth(sets: Sets, weights: Floats) -> float:
-    """Return the value to maximise; sets of one hop count half."""
+    """Return the value to maximise. Sets of one hop count half."""
     total = counted = 0.0
     for (name, _), questions in sets.items():
         counts = 0.5 if name in SINGLE_HOP else 1.0
@@ -292,7 +293,7 @@ def chosen(sets: Sets, rounds: int) -> Floats:
 
 
 def load(name: str, titled: bool) -> list[Walked]:
-    """The questions of a set that have evidence."""
+    """Return the data of the questions of a set that have evidence."""
     asked = [one for one in dataset(name).questions if one.evidence_ids][: MOST_QUESTIONS.get(name)]
     with opened(name, titled) as monograph:
         return [walked_question(monograph._file, one) for one in asked]
@@ -347,7 +348,6 @@ def page(found: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Measure, and write the page and its figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="most rounds over all weights")
     parser.add_argument("--page", type=Path, default=PAGE)

@@ -1,4 +1,4 @@
-"""Benchmark of writing: texts a second from a folder into a file, compared with RAGdb, and processor time by stage.
+"""Benchmark of writing: texts per second from a folder into a file, compared with RAGdb, and processor time by stage.
 
 Each measurement has its own process. Figures are medians of the rounds, in which all systems take turns.
 """
@@ -36,7 +36,7 @@ DOCS = HERE.parent / "docs" / "benchmarks"
 CACHE = HERE.parent / "build" / "writing"
 WORDS = 300
 LEAST_BYTES = 400
-"""The page omits tables with fewer bytes a node and a chunk."""
+"""The page omits tables with fewer bytes per node and per chunk."""
 STAGES = """\
 Processor time in microseconds to derive data from a text of 300 words; less is better."""
 FOLDERS = """\
@@ -70,13 +70,13 @@ STAGE_NAMES = {
     "= folded": "words of the index",
     "all that is derived": "all",
 }
-"""Stages that the page shows; it omits the parts of these steps."""
+"""Stages that the page shows, and their labels. The page omits the parts of these stages."""
 GROWTH_SHOWN = ("2000", "10000", "50000", "100000")
 CORPORA = ("multihop-rag", "ultradomain-mix", "popqa-rebuilt")
 
 
 def words() -> Iterator[str]:
-    """The words of the evaluation sets one after the other; made-up ones where they are absent."""
+    """Yield the words of the evaluation sets, then made-up words without end."""
     for name in CORPORA:
         path = SHARED / "data" / name / "corpus.jsonl.gz"
         if path.exists():
@@ -98,7 +98,7 @@ def texts(count: int) -> list[str]:
 
 
 class Clock:
-    """Microseconds of the processor a text, by stage."""
+    """Processor microseconds per text, by stage."""
 
     def __init__(self, count: int) -> None:
         self.count = count
@@ -112,7 +112,7 @@ class Clock:
 
 
 def pieces(some: Sequence[str], clock: Clock) -> None:
-    """Time the parts of the steps."""
+    """Time parts of the steps that derive data."""
     from monograph.derive.embed.static import StaticEmbedder
     from monograph.derive.extract.function_words import language_of
     from monograph.derive.extract.pattern import key_phrases
@@ -156,10 +156,10 @@ def whole(some: Sequence[str], clock: Clock) -> None:
 
 
 def stages(count: int) -> dict[str, float]:
-    """Microseconds of the processor a text, stage by stage, each for texts that it did not see before."""
+    """Return processor microseconds per text of each stage, on texts that the stage has not seen before."""
     every = texts(3 * count)
     clock = Clock(count)
-    whole(every[:count], clock)  # Tables are loaded, common words known.
+    whole(every[:count], clock)  # This loads tables and caches common words.
     clock.spent.clear()
     pieces(every[count : 2 * count], clock)
     whole(every[2 * count :], clock)
@@ -167,21 +167,21 @@ def stages(count: int) -> dict[str, float]:
 
 
 def plain(folder: Path, count: int) -> None:
-    """Texts of 300 words as files."""
+    """Write texts of 300 words as files."""
     folder.mkdir()
     for number, text in enumerate(texts(count)):
         (folder / f"{number:05}.txt").write_text(text)
 
 
 def ragdbs(folder: Path, count: int) -> None:
-    """The documents of RAGdb's own experiment as files."""
+    """Write the documents of RAGdb's own experiment as files."""
     from ragdb_experiment import corpus
 
     corpus(folder, count, 10_000, random.Random(7))
 
 
 def sync(count: int, system: str, write: Callable[[Path, int], None]) -> dict[str, float]:
-    """A folder into a file: wall and processor."""
+    """Sync a folder into a new file; return the texts per second, the processor time and the file size."""
     with tempfile.TemporaryDirectory() as place:
         folder, path = Path(place) / "texts", Path(place) / "file"
         write(folder, count)
@@ -189,7 +189,7 @@ def sync(count: int, system: str, write: Callable[[Path, int], None]) -> dict[st
         if system == "ragdb":
             from ragdb import RAGdb
 
-            with contextlib.redirect_stdout(io.StringIO()):  # it prints a line a file
+            with contextlib.redirect_stdout(io.StringIO()):  # it prints a line for each file
                 RAGdb(str(path)).ingest_folder(str(folder))
         else:
             with Monograph.open(path) as archive:
@@ -204,10 +204,10 @@ def sync(count: int, system: str, write: Callable[[Path, int], None]) -> dict[st
 
 
 def apart(part: str, count: int) -> dict[str, float]:
-    """What one measurement gives in a process of its own."""
+    """Return the result of a measurement in its own process."""
     command = [sys.executable, __file__, "--part", part, "--count", str(count)]
     folder = str(Path(__file__).parent)
-    # Python keeps what it compiles of our modules, as pip does of what is installed.
+    # Python stores the bytecode of our modules, as pip does for installed packages.
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder, env=env)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
@@ -219,7 +219,7 @@ def median(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def in_turns(parts: dict[str, str], count: int, rounds: int) -> dict[str, dict[str, float]]:
-    """Medians of the rounds of each part under its name: all take turns in each round."""
+    """Return the medians of each part by its name. The parts take turns in each round."""
     taken: dict[str, list[dict[str, float]]] = {}
     for _ in range(rounds):
         for name, part in parts.items():
@@ -228,7 +228,7 @@ def in_turns(parts: dict[str, str], count: int, rounds: int) -> dict[str, dict[s
 
 
 def synced(count: int) -> dict[str, float]:
-    """Bytes a chunk of a folder of texts of 300 words, synced."""
+    """Return the bytes per chunk, by table, after a sync of a folder of texts of 300 words."""
     with tempfile.TemporaryDirectory() as place:
         folder, path = Path(place) / "texts", Path(place) / "file.mono"
         plain(folder, count)
@@ -239,7 +239,7 @@ def synced(count: int) -> dict[str, float]:
 
 
 def beside_ragdb(part: str, count: int, rounds: int) -> Results:
-    """A folder into a file, by every system that is installed."""
+    """Measure the sync of a folder by Monograph and, if it is installed, by RAGdb."""
     systems = ["monograph"]
     if find_spec("ragdb"):
         systems.append("ragdb")

@@ -1,4 +1,4 @@
-"""Measurements of files as they grow: cost a passage, the graph alone, bytes by table."""
+"""Measurements of files as they grow: cost per passage, the graph alone, bytes by table."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from monograph.derive.sentences import sentence_spans
 WORDS = 80
 PART = 2_000
 AT_ONCE = 1_000
-"""Few enough texts that one process handles them; starting another takes half a second."""
+"""Texts per call: so few that no other process is started, which would take half a second."""
 DIMENSION = 384
 PER_DOCUMENT = 10
 
@@ -39,13 +39,13 @@ def memory() -> float:
 
 
 def passages(count: int) -> Iterator[str]:
-    """Texts of 80 words, one after the other, out of four question sets."""
+    """Yield texts of 80 consecutive words from four question sets."""
     every = (word for document in mixture(2 * count) for word in document.text.split())
     return (" ".join(islice(every, WORDS)) for _ in range(count))
 
 
 def growth(count: int) -> dict[str, float]:
-    """Return processor microseconds a passage, by the passages in the file."""
+    """Return processor microseconds per passage, by the number of passages in the file."""
     every = passages(count)
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as place, Monograph.open(Path(place) / "file.mono") as archive:
@@ -59,7 +59,7 @@ def growth(count: int) -> dict[str, float]:
 
 
 def graph_alone(count: int) -> dict[str, float]:
-    """Return processor microseconds a passage, without the graph and for a graph and trigrams that are built later."""
+    """Return processor microseconds per passage: without the graph, and for the graph and trigrams built later."""
     every = list(passages(count))
     with (
         tempfile.TemporaryDirectory() as place,
@@ -77,7 +77,7 @@ def graph_alone(count: int) -> dict[str, float]:
 
 
 def contents(path: Path) -> dict[str, float]:
-    """Return bytes of a file by table, with its indexes, of its log and in all."""
+    """Return the bytes of a file's tables (each with its indexes), of the whole file, and of its log."""
     log = path.with_name(f"{path.name}-wal")
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as connection:
         names = dict(connection.execute("SELECT name, tbl_name FROM sqlite_schema"))
@@ -95,7 +95,7 @@ def contents(path: Path) -> dict[str, float]:
 
 
 def bytes_of_nodes(count: int) -> dict[str, float]:
-    """Bytes a node of 80 words with a vector of 384 dimensions that was given, as a framework's store keeps it."""
+    """Return the bytes per node, by table, of nodes with 80 words and a given vector, as a framework adds them."""
     numbers = np.random.default_rng(7).normal(size=(count, DIMENSION)).astype(np.float32)
     every = passages(count)
     with tempfile.TemporaryDirectory() as place:

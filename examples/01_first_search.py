@@ -1,4 +1,4 @@
-"""A folder in, passages with their sources out."""
+"""Search a folder: passages with their sources."""
 
 import tempfile
 from pathlib import Path
@@ -15,14 +15,14 @@ with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "arc
         print(f"{hit.rank + 1}. {hit.title}: {hit.uri}, characters {hit.chunk.start} to {hit.chunk.end}")
         print(f"   found by {hit.explain()}")
 
-    # A code is found word for word, and never inside a longer one (INV-20310).
+    # A code must match exactly: INV-2031 does not match INV-20310.
     best = archive.search("INV-2031", k=1)[0]
     print("INV-2031 stands in", best.title)
 
-    # Filters on metadata.
+    # Filter by metadata.
     lost = archive.search("plate", k=5, where={"quality": "lost", "year": {"<": 1970}})
     print("lost:", [hit.chunk.document_id for hit in lost])
 
-    # The span is the proof: every hit is a piece of its document, to the character.
+    # The text of a hit is exactly its span of the document.
     document = archive.document(best.chunk.document_id)
     assert document.text[best.chunk.start : best.chunk.end] == best.chunk.text

@@ -1,4 +1,4 @@
-"""Edits cost only what changed; what is forgotten is gone from the bytes of the file."""
+"""Edit a document: only the changed chunks are embedded. Remove one, and erase its bytes from the file."""
 
 import shutil
 import tempfile
@@ -19,7 +19,7 @@ with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "arc
     print(f"the plan: {len(plan.of('changed'))} changed, {plan.cost.embeddings} to embed")
     print(f"done: {archive.files.apply(plan).embedded} embedded")
 
-    # Documents need no file: an agent's memory, say.
+    # A document need not come from a file. It can be a note of an agent, for example.
     archive.add([Document("The key to the cellar hangs behind the clock.", id="note-1", metadata={"kind": "note"})])
     print("found:", archive.search("where is the key?", k=1, where={"kind": "note"})[0].chunk.text)
 

@@ -1,4 +1,4 @@
-"""Monograph under a LlamaIndex query engine (pip install "monograph[llama-index]")."""
+"""Monograph in a LlamaIndex query engine (pip install "monograph[llama-index]")."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ from llama_index.retrievers.monograph import HybridRetriever
 from monograph import Monograph
 
 texts = Path(__file__).parent / "texts"
-Settings.llm = MockLLM(max_tokens=16)  # stands in for your model
+Settings.llm = MockLLM(max_tokens=16)  # replace it with your model
 
 with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
     archive.sync(texts)

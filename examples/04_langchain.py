@@ -12,7 +12,7 @@ from langchain_monograph import HybridRetriever
 from monograph import Monograph
 
 texts = Path(__file__).parent / "texts"
-model = FakeListChatModel(responses=["Tobias Renk (logbook/1965-winter.md)."])  # stands in for your model
+model = FakeListChatModel(responses=["Tobias Renk (logbook/1965-winter.md)."])  # replace it with your model
 
 with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "archive.mono") as archive:
     archive.sync(texts)

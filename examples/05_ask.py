@@ -1,4 +1,4 @@
-"""A question answered from a file: without a model the passages themselves, with one (--model) its answer."""
+"""Answer a question from a file: with a model (``--model``) or, without one, with the passages themselves."""
 
 import sys
 import tempfile

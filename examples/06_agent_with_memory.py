@@ -1,4 +1,4 @@
-"""An agent that looks things up and remembers them (pip install "monograph[langchain]")."""
+"""Tools of an agent that searches and keeps notes (pip install "monograph[langchain]")."""
 
 import json
 import tempfile
@@ -13,7 +13,7 @@ with tempfile.TemporaryDirectory() as folder, Monograph.open(Path(folder) / "arc
     archive.sync(texts)
     tools = {tool.name: tool for tool in MonographToolkit(monograph=archive, notes=True).get_tools()}
 
-    # What a model would call, in the order in which it would: give the tools to yours.
+    # A model would make these calls, in this order. Give the tools to your model instead.
     found = json.loads(tools["search"].invoke({"query": "Who repaired the generator in winter?", "k": 1}))
     place = found["hits"][0]["citation"]
     print(f"found in {place['title']!r}, characters {place['start']} to {place['end']}")

@@ -1,7 +1,7 @@
-"""Questions to chats, answered with their sources (pip install "monograph[llama-index,llm]").
+"""Answer questions about chats, with sources (pip install "monograph[llama-index,llm]").
 
-Invented chats about an old boat lie beside this (CC0); ``--chats`` names a folder of others, or of a question set such
-as LiHuaWorld. Without a model the answer is the passages themselves::
+The folder ``chats`` has invented chats about an old boat (CC0). ``--chats`` names another folder, or that of a question
+set such as LiHuaWorld. Without a model, the answer is the passages themselves::
 
     python examples/07_chats.py "Who repaired the engine?" --model "openai:http://localhost:11434/v1#qwen3:1.7b"
 """

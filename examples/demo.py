@@ -1,4 +1,4 @@
-"""The main job on the texts that ship here: a folder becomes one file that answers."""
+"""Store the example texts in one file, and search it."""
 
 import os
 import shlex
@@ -20,7 +20,7 @@ QUESTIONS = (
 
 
 def program() -> str:
-    """What to type for monograph here: its name where the shell finds it, else the way to it from this folder."""
+    """Return the command for monograph: its name if the shell finds it, else its path relative to this folder."""
     beside = shutil.which("monograph", path=str(Path(sys.executable).parent))
     if beside is None or beside == shutil.which("monograph"):
         return "monograph"

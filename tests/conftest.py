@@ -1,4 +1,4 @@
-"""What tests share: where the evaluation data lie, and files to work on."""
+"""Fixtures and settings that all tests share."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ OF_THE_CALLER = (
     "NO_COLOR",
     "TZ",
 )
-"""Variables of whoever runs the tests that change what commands print or may do."""
+"""Environment variables that change what commands print or may do; tests run without them."""
 
 
 def pytest_configure() -> None:
-    """Restore what tests and their children inherit from a shell: a command in the background ignores Ctrl-C."""
+    """Reset the SIGINT handler and the umask that a shell passes on: background commands ignore SIGINT."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.umask(0o022)
-    gc.disable()  # Importing all that is tested makes no garbage, and takes a third less time.
+    gc.disable()  # Imports leave no garbage, and take a third less time without the collector.
 
 
 def pytest_collection_finish() -> None:
-    """Collect garbage from now on, but not among the loaded modules: that would take a sixth of the time."""
+    """Enable garbage collection, but exclude the loaded modules: scanning them would take a sixth of the time."""
     gc.freeze()
     gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """An empty configuration folder, and an environment without the caller's own settings."""
+    """An empty configuration folder, and an environment without the caller's settings."""
     place = tmp_path_factory.mktemp("configuration")
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("XDG_CONFIG_HOME", str(place))
@@ -57,7 +57,7 @@ def configuration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(params=[None, pytest.param("only for tests", marks=pytest.mark.long)], ids=["plain", "encrypted"])
 def key(request: pytest.FixtureRequest) -> str | None:
-    """The key of a test's file: a test that takes it runs with a plain file and with an encrypted one."""
+    """Key of a test's file: None, and in the long suite also a key, so that the test runs on an encrypted file."""
     if request.param is not None:
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     chosen: str | None = request.param
@@ -66,7 +66,7 @@ def key(request: pytest.FixtureRequest) -> str | None:
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The evaluation data beside the project."""
+    """Folder of the evaluation data, next to the project."""
     if not SHARED.is_dir():
         pytest.skip(f"{SHARED} is absent: it holds the evaluation data and is no part of the package")
     return SHARED
@@ -89,6 +89,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    """A scripted model behind a socket."""
+    """A local server with a scripted model."""
     with ModelServer() as running:
         yield running

@@ -1,6 +1,6 @@
-"""Build backend: scikit-build-core, with the compiler of the package ziglang where this machine has none.
+"""Build backend: scikit-build-core, with the compiler of the package ziglang if this machine has none.
 
-See ``[build-system]`` in pyproject.toml. The names are those that PEP 517 and PEP 660 ask for.
+See ``[build-system]`` in pyproject.toml. PEP 517 and PEP 660 define the names of the functions.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def use_ziglang() -> None:
         raise SystemExit(NO_COMPILER)
     zig = f"{sys.executable} -m ziglang"
     archive = f"-DCMAKE_CXX_ARCHIVE_CREATE='{zig} ar qcs <TARGET> <OBJECTS>' -DCMAKE_CXX_ARCHIVE_FINISH="
-    # Any processor of this kind can run the result, as with other compilers.
+    # -mcpu=baseline: any processor of this architecture can run the result, as with other compilers.
     os.environ |= {
         "CXX": f"{zig} c++",
         "CXXFLAGS": f"{os.environ.get('CXXFLAGS', '')} -mcpu=baseline",
@@ -70,22 +70,22 @@ def use_ziglang() -> None:
 
 
 def get_requires_for_build_wheel(config_settings: Config = None) -> list[str]:
-    """Return the packages that a build needs: cmake, ninja, and ziglang where there is no compiler."""
+    """Return the packages that a build needs: cmake, ninja, and ziglang if there is no compiler."""
     return scikit.get_requires_for_build_wheel(config_settings) + ([] if has_compiler() else ["ziglang"])
 
 
 def get_requires_for_build_editable(config_settings: Config = None) -> list[str]:
-    """Return the same for an editable install."""
+    """Return the packages that an editable install needs."""
     return scikit.get_requires_for_build_editable(config_settings) + ([] if has_compiler() else ["ziglang"])
 
 
 def build_wheel(wheel_directory: str, config_settings: Config = None, metadata_directory: str | None = None) -> str:
-    """Build a wheel; returns its name."""
+    """Build a wheel; return its name."""
     use_ziglang()
     return scikit.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory: str, config_settings: Config = None, metadata_directory: str | None = None) -> str:
-    """Build an editable wheel; returns its name."""
+    """Build an editable wheel; return its name."""
     use_ziglang()
     return scikit.build_editable(wheel_directory, config_settings, metadata_directory)

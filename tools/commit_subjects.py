@@ -1,6 +1,6 @@
 """Check commit subjects: imperative, capitalised, at most 72 characters, no full stop.
 
-Without an argument the last 30 commits are checked; with one, the message in that file, as a commit-msg hook gives it.
+Without an argument, it checks the last 30 commits. With a file, it checks the message in it, as a commit-msg hook does.
 """
 
 import re
@@ -11,11 +11,11 @@ from pathlib import Path
 MOST = 72
 NOT_IMPERATIVE = re.compile(r"\w+(ed|ing|tion)\b")
 IMPERATIVES = {"Bring", "Embed", "Feed", "Mention", "Need", "Seed", "Speed"}
-"""Imperatives that look like none."""
+"""Imperatives that :data:`NOT_IMPERATIVE` matches by mistake."""
 
 
 def faults(subject: str) -> list[str]:
-    """Return what is wrong with a subject."""
+    """Return the faults of a subject."""
     first = subject.partition(" ")[0]
     return [
         fault
@@ -30,7 +30,7 @@ def faults(subject: str) -> list[str]:
 
 
 def main() -> int:
-    """Print the faults; return 1 if there are some."""
+    """Print the faults; return 1 if there are any."""
     if len(sys.argv) > 1:
         subjects = Path(sys.argv[1]).read_text().splitlines()[:1]
     else:

@@ -1,6 +1,6 @@
-"""Parts of the documentation that are made of the code: commands, operations and values of HTTP, modules.
+"""mkdocs hook that makes parts of the pages from the code: commands, HTTP operations and values, modules.
 
-A hook of mkdocs. A page marks the place of a part by a line such as ``*make docs lists the commands here.*``.
+A page marks the place of a part by a line such as ``*make docs lists the commands here.*``.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ PACKAGES = (
 )
 """Packages whose modules are listed."""
 COMMON = {"--help", "--json"}
-"""Options of every command, which the page explains once."""
+"""Options of every command. The page explains them once."""
 MARK = re.compile(r"^\*make docs lists the (\w+) here\.\*$", re.MULTILINE)
 
 ROLE = re.compile(r":\w+:<code>~?")
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return a page with the parts in the places of their marks."""
+    """Return a page with its marks replaced by the parts."""
     return MARK.sub(lambda mark: "\n".join(PARTS[mark[1]]()), markdown)
 
 
@@ -64,7 +64,7 @@ def _commands(group: Any, outer: Any) -> Iterator[str]:
         yield f"### {context.command_path.removeprefix('monograph ')}\n"
         yield f"```text\n{' '.join(usage)}{' COMMAND' * is_group}\n```\n"
         for paragraph in command.help.split("\n\n"):
-            # The mark of an example: see monograph.app.group.as_written.
+            # "\b" marks an example: see monograph.app.group.as_written.
             is_example = paragraph.startswith("\b\n")
             yield f"```text\n{inspect.cleandoc(paragraph[1:])}\n```\n" if is_example else f"{_plain(paragraph)}\n"
         yield from _table(["argument or option", "meaning"], rows)
@@ -168,4 +168,4 @@ def modules() -> Iterator[str]:
 
 
 PARTS = {function.__name__: function for function in (commands, statuses, operations, values, modules)}
-"""Function that makes each part, by the word in its mark."""
+"""Functions that make the parts, by the word in the mark."""

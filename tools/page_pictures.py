@@ -1,8 +1,8 @@
-"""Draw the pictures of docs/how-to/page.md from the texts that ship here, in chromium.
+"""Draw the pictures of docs/how-to/page.md from examples/texts, in chromium.
 
     PYTHONPATH=tests python tools/page_pictures.py
 
-It needs the extra ``test``, chromium, and Pillow, which makes the files small.
+It needs the extra ``test``, chromium, and Pillow, which reduces the size of the files.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUESTION = "What did Calder send to Vienna about the comet?"
 
 
 def main() -> None:
-    """Make all of them."""
+    """Draw all pictures."""
     with tempfile.TemporaryDirectory(prefix="observatory-") as folder, ModelServer() as model:
         file, texts = Path(folder) / "archive.mono", Path(folder) / "texts"
         shutil.copytree(ROOT / "examples" / "texts", texts)
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def _draw(folder: Path, file: Path) -> None:
-    """What ``--html`` writes of a name and of a question."""
+    """Write the pages that ``--html`` makes for a name and for a question."""
     app(["graph", str(file), "Obermatt", "--html", str(folder / "picture-graph.html")], standalone_mode=False)
     asked = ["search", str(file), QUESTION, "--how", "graph", "--html", str(folder / "picture-ways.html")]
     app(asked, standalone_mode=False)

@@ -1,7 +1,7 @@
 """Write the Unicode tables of the text pass as C++ source: ``python tools/unicode_tables.py FILE``.
 
-CMake runs this at each build. The tables are those of the running Python: kinds of characters come from the methods of
-``str``, forms from ``unicodedata``.
+CMake runs this at each build. The tables follow the running Python: flags come from the methods of ``str``, folded and
+composed forms from ``unicodedata``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ LAST = 0x10FFFF
 HANGUL = range(0xAC00, 0xD7A4)
 ACCENTS = range(0x300, 0x370)
 FLAGS = ("word", "lower", "upper", "title", "space", "decimal", "digit", "alpha")
-"""The bits of a character's flags, the lowest first."""
+"""Names of the bits of a character's flags, lowest bit first."""
 
 
 def flags(sign: str) -> int:
-    """What kind of character it is."""
+    """Return the flags of a character."""
     kinds = (
         sign.isalnum() or sign == "_",
         sign.islower(),
@@ -35,13 +35,13 @@ def flags(sign: str) -> int:
 
 
 def folded(sign: str) -> str:
-    """A character without case and accents: what ``monograph.store.words.terms.fold`` makes of it alone."""
+    """Return a character without case and accents, as ``monograph.store.words.terms.fold`` folds it alone."""
     bare = (one for one in unicodedata.normalize("NFKD", sign.casefold()) if ord(one) not in ACCENTS)
     return unicodedata.normalize("NFC", "".join(bare))
 
 
 def pairs() -> Iterator[tuple[int, int, int]]:
-    """(first, second, what both are written as) of all that compose, accents and Hangul aside."""
+    """Yield (first, second, composed character) of each pair that composes, except accents and Hangul."""
     for code in range(LAST + 1):
         parts = unicodedata.decomposition(chr(code)).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
@@ -51,12 +51,12 @@ def pairs() -> Iterator[tuple[int, int, int]]:
 
 
 def continues(code: int, seconds: set[int]) -> bool:
-    """Whether a character may compose with the one before it."""
+    """Return whether a character may compose with the character before it."""
     return code in seconds or 0x1161 <= code <= 0x1175 or 0x11A8 <= code <= 0x11C2
 
 
 def runs(seconds: set[int]) -> Iterator[tuple[int, int, int, int, int]]:
-    """(first, last, flags, combining class, whether it may compose) of characters of one kind in a row."""
+    """Yield (first, last, flags, combining class, whether it may compose) of each run of alike characters."""
     kinds = (
         (flags(chr(code)), unicodedata.combining(chr(code)), int(continues(code, seconds))) for code in range(LAST + 1)
     )
@@ -69,7 +69,7 @@ def runs(seconds: set[int]) -> Iterator[tuple[int, int, int, int, int]]:
 
 
 def folds() -> Iterator[tuple[int, ...]]:
-    """(character, length, what it is folded to …) of all that change."""
+    """Yield (character, length, folded characters …) of each character that folding changes."""
     for code in range(LAST + 1):
         if 0xD800 <= code < 0xE000 or code in HANGUL:
             continue
@@ -79,7 +79,7 @@ def folds() -> Iterator[tuple[int, ...]]:
 
 
 def lowers() -> Iterator[tuple[int, int]]:
-    """(character, its small form) beyond ASCII, where that is one character."""
+    """Yield (character, its lowercase form) beyond ASCII, if the form is one other character."""
     for code in range(0x80, LAST + 1):
         small = chr(code).lower()
         if small != chr(code) and len(small) == 1:
@@ -87,7 +87,7 @@ def lowers() -> Iterator[tuple[int, int]]:
 
 
 def array(name: str, what: str, rows: Sequence[Sequence[int]]) -> str:
-    """A table as C++ source: its numbers one after the other."""
+    """Return a table as C++ source: an array of all its numbers, row after row."""
     numbers = [format(number, "#x") if number > 9 else str(number) for row in rows for number in row]
     lines, line = [], ""
     for number in numbers:
@@ -100,7 +100,7 @@ def array(name: str, what: str, rows: Sequence[Sequence[int]]) -> str:
 
 
 def tables() -> str:
-    """The whole file."""
+    """Return the whole C++ file."""
     composed = list(pairs())
     seconds = {second for _, second, _ in composed}
     return "\n".join(

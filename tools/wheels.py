@@ -1,10 +1,10 @@
-"""Make the source distribution, and from it a wheel for each Python that this machine has: into ``dist/``.
+"""Build the source distribution, and from it a wheel for each Python on this machine, into ``dist/``.
 
     python tools/wheels.py [PYTHON ...]
 
-Pythons are found by name on the path and where pyenv keeps them, unless they are named. Each wheel is made of the
-source distribution alone, in a folder that git knows nothing of; on Linux auditwheel gives it the tag that its symbols
-allow; then it is installed in an environment of its own, with what it needs, and tried (packaging/smoke.py).
+Without arguments, it uses the Pythons on the path and those of pyenv. Each wheel is built from the source distribution
+alone, in a folder outside git. On Linux, auditwheel gives it the tag that its symbols allow. Then the wheel and its
+dependencies are installed in a new environment and tested (packaging/smoke.py).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ABOUT = "import json, sys; print(json.dumps([sys.implementation.name, *sys.versi
 
 
 def main(named: Sequence[str]) -> None:
-    """Make all, and say what was made."""
+    """Build all distributions, and print their names."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "build", "--sdist", "--outdir", DIST, ROOT)
     (source,) = DIST.glob("*.tar.gz")
@@ -39,7 +39,7 @@ def main(named: Sequence[str]) -> None:
 
 
 def found() -> list[Path]:
-    """A Python of each version that is here."""
+    """Return a CPython of each of ``VERSIONS`` that this machine has."""
     by_version: dict[str, Path] = {}
     named = [shutil.which(f"python{one}") for one in VERSIONS]
     kept = sorted((Path.home() / ".pyenv" / "versions").glob("3.*/bin/python"), reverse=True)
@@ -53,7 +53,7 @@ def found() -> list[Path]:
 
 
 def made(python: Path, source: Path, place: Path) -> None:
-    """Make a wheel, and try it; raises SystemExit where that fails."""
+    """Build a wheel and test it. Raises SystemExit if a step fails."""
     run(python, "-m", "venv", place / "builds")
     run(place / "builds" / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", place / "raw", source)
     (wheel,) = (place / "raw").glob("monograph-*.whl")
@@ -68,7 +68,7 @@ def made(python: Path, source: Path, place: Path) -> None:
 
 
 def run(*command: object, cwd: Path = ROOT) -> None:
-    """Run a command that must succeed."""
+    """Run a command. Raises SystemExit if it fails."""
     done = subprocess.run([str(part) for part in command], cwd=cwd, check=False)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))} ended with {done.returncode}")

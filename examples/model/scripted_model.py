@@ -1,7 +1,7 @@
-"""A scripted language model behind a real socket, in the OpenAI form: for those who have no model, and for tests.
+"""A scripted language model with an OpenAI-compatible HTTP server: for users without a model, and for tests.
 
-It is deterministic: it answers with the sentence of the passages that shares most words with the question. It counts
-calls and tokens, keeps what it was asked, streams, and can be told to fail::
+Its answers are deterministic: the sentence of the passages that shares most words with the question. It counts calls
+and tokens, records requests, streams answers, and simulates faults::
 
     python examples/model/scripted_model.py --port 8111
     monograph ask notes.mono "Who found the comet?" --model "openai:http://127.0.0.1:8111/v1#scripted"
@@ -39,7 +39,7 @@ ANSWERS = {
     "language": "好的。以下的文字没有提到任何实体，因此我无法回答这个问题。",
     "thinking": "<think>\nOkay, the user wants me to list the entities. First, I",
 }
-"""What a model says that does not do what it is asked, by the name of the fault."""
+"""Answers that do not do what the prompt asks, by name of the fault."""
 
 _PHRASE = re.compile(r"[^\W\d_][\w'’&.-]*(?:[ \n]+[^\W\d_][\w'’&-]*)*")
 _COMMON_WORDS = (
@@ -51,7 +51,7 @@ COMMON = frozenset(_COMMON_WORDS.split())
 
 @dataclass
 class Fault:
-    """What goes wrong with a request, how often, and with which: those whose prompt holds a text."""
+    """A fault of the next ``times`` requests whose prompt contains ``containing``: see :meth:`ModelServer.fail`."""
 
     what: int | str
     times: float
@@ -62,7 +62,7 @@ class Fault:
 
 @dataclass
 class Asked:
-    """One request: its path, what was posted, its bearer token, and the text of its messages."""
+    """A request: its path, its JSON body, its bearer token, and the text of its messages."""
 
     path: str
     body: dict[str, Any]
@@ -72,10 +72,10 @@ class Asked:
 
 @dataclass
 class ModelServer:
-    """A server on a free port of this machine, from ``with`` to the end of its block.
+    """A server on a port of this machine. It runs until the end of its ``with`` block.
 
-    ``calls`` counts completions that were asked for, failed ones included; ``embeddings`` counts requests for vectors;
-    ``tokens_in`` and ``tokens_out`` count what completions read and wrote, as they are reported.
+    ``calls`` counts requests for completions, including failed ones. ``embeddings`` counts requests for embeddings.
+    ``tokens_in`` and ``tokens_out`` count the tokens that completions read and wrote, as reported in replies.
     """
 
     dimension: int = 64
@@ -87,13 +87,13 @@ class ModelServer:
     most_at_once: int = 0
     asked: list[Asked] = field(default_factory=list)
     usage: bool = True
-    """Whether replies say how many tokens they took."""
+    """Whether replies contain token counts."""
     delay: float = 0.0
     """Seconds before each completion."""
     port: int = 0
-    """Where to listen; 0 for any free port."""
+    """Port to listen on; 0 for any free port."""
     script: Callable[[str], str] | None = None
-    """What it answers to a prompt, if nothing was told; :func:`answer_prompt` by default."""
+    """Function that answers prompts without an answer set by :meth:`say`; :func:`answer_prompt` by default."""
 
     def __post_init__(self) -> None:
         self._faults: list[Fault] = []
@@ -121,7 +121,7 @@ class ModelServer:
 
     @property
     def url(self) -> str:
-        """The base URL, up to and with ``/v1``."""
+        """The base URL, including ``/v1``."""
         assert self._http is not None, "use it in a with block"
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
@@ -133,41 +133,41 @@ class ModelServer:
     def fail(
         self, what: int | str, times: float = 1, containing: str = "", retry_after: str = "", message: str = ""
     ) -> None:
-        """Let the next requests fail, those first told first.
+        """Let the next requests fail. Faults that were set earlier occur first.
 
         Parameters
         ----------
         what:
-            A status; ``stall`` (no reply until the server closes), ``drip`` (a byte now and then), ``cut`` (the body
-            breaks off), ``reset`` (the connection is closed), ``huge``, ``html``, ``no choices``; of an answer that
-            streams, after half of its words, ``cut half`` (it breaks off), ``close half`` (it ends, and has not said
-            why), ``hang half`` (silence until the server closes), ``error half`` (an error is all that follows); or a
-            key of :data:`ANSWERS`: a reply in good form with that answer.
+            An HTTP status; or ``stall`` (no reply until the server closes), ``drip`` (a byte every 50 ms), ``cut`` (the
+            body breaks off), ``reset`` (the connection is closed), ``huge``, ``html``, ``no choices``. After half of
+            the words of a streamed answer: ``cut half`` (it breaks off), ``close half`` (it ends without a finish
+            reason), ``hang half`` (silence until the server closes), ``error half`` (an error follows). Or a key of
+            :data:`ANSWERS`, for a well-formed reply with that answer.
         times:
-            How often; ``float("inf")`` for ever.
+            Number of requests; ``float("inf")`` for all.
         containing:
-            Only requests whose prompt holds this text.
+            Only requests whose prompt contains this text fail.
         retry_after:
-            The header of that name, with a status.
+            Value of the header ``Retry-After``; only for a status.
         message:
-            What the body says, with a status; ``{token}`` in it is the bearer token that came.
+            Message of the error; only for a status. ``{token}`` in it is replaced by the request's bearer token.
         """
         with self._lock:
             self._faults.append(Fault(what, times, containing, retry_after, message))
 
     def say(self, answer: str, containing: str = "") -> None:
-        """Answer every prompt that holds a text with this."""
+        """Answer every prompt that contains a text with ``answer``."""
         with self._lock:
             self._answers.append((containing, answer))
 
     def heal(self) -> None:
-        """Forget faults and answers that were told."""
+        """Remove all faults and answers that were set."""
         with self._lock:
             self._faults.clear()
             self._answers.clear()
 
     def take(self, asked: Asked) -> Fault | None:
-        """Note a request, and say what is to go wrong with it."""
+        """Record a request; return its fault, if it has one."""
         with self._lock:
             self.asked.append(asked)
             self.calls += asked.path.endswith("/completions")
@@ -179,7 +179,7 @@ class ModelServer:
         return None
 
     def answer(self, asked: Asked, fault: Fault | None) -> tuple[str, str, int, int]:
-        """Text, why it ends there, tokens read and written."""
+        """Return (text, finish reason, tokens read, tokens written)."""
         text = self._said(asked, fault)
         for stop in asked.body.get("stop") or ():
             text = text.partition(stop)[0]
@@ -192,7 +192,7 @@ class ModelServer:
         return text, reason, read, written
 
     def _said(self, asked: Asked, fault: Fault | None) -> str:
-        """What was told; or a sentence."""
+        """Return the answer of the fault or of :meth:`say`; else a picture's description, or the script's answer."""
         told = next((said for containing, said in self._answers if containing in asked.prompt), None)
         if fault and fault.what in ANSWERS:
             return ANSWERS[str(fault.what)]
@@ -208,7 +208,7 @@ class ModelServer:
             self.tokens_out += written
 
     def enter(self, step: int) -> None:
-        """Count completions that are under way."""
+        """Add ``step`` to the number of running completions."""
         with self._lock:
             self._now += step
             self.most_at_once = max(self.most_at_once, self._now)
@@ -220,7 +220,7 @@ class _Server(ThreadingHTTPServer):
     owner: ModelServer
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that hang up are part of the tests."""
+        """Ignore errors: in tests, clients close connections early."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -230,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def log_message(self, *args: Any) -> None:
-        """Tests read what was asked, not a log."""
+        """Write no log: tests read the recorded requests."""
 
     def do_GET(self) -> None:
         owner = self.server.owner
@@ -306,7 +306,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _stream(
         self, made: dict[str, Any], said: str, reason: str, usage: dict[str, int] | None, fault: str = ""
     ) -> None:
-        """Server-sent events: a piece each, the end's reason, the usage if it was asked for."""
+        """Send server-sent events: one per word, then the finish reason, then the usage if it was requested."""
         made["object"] = "chat.completion.chunk"
         deltas = [{"content": word} for word in re.findall(r"\s*\S+|\s+$", said)]
         if fault.endswith(" half"):
@@ -370,7 +370,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def answer_prompt(prompt: str) -> str:
-    """What the scripted model answers."""
+    """Return the scripted model's answer."""
     if "Rewritten question:" in prompt:
         return _rewritten(prompt)
     found = re.search(r"^(=====\w{8})\n(.*?)\n\1$", prompt, re.DOTALL | re.MULTILINE)
@@ -379,7 +379,7 @@ def answer_prompt(prompt: str) -> str:
 
 
 def _from_passages(passages: str, question: str) -> str:
-    """The sentence that shares most words with a question, and where it stands; or that there is none."""
+    """Return the sentence that shares most words with a question, and its passage's number; or "I don't know."."""
     asked = telling(question)
     best, most = "I don't know.", 0
     number = "1"
@@ -396,7 +396,7 @@ def _from_passages(passages: str, question: str) -> str:
 
 
 def _rewritten(prompt: str) -> str:
-    """The last question, and in brackets the names of the questions before it."""
+    """Return the last question, and in parentheses the names in the questions before it."""
     before, _, last = prompt.rpartition("Last question: ")
     asked = [line.removeprefix("Question: ") for line in before.splitlines() if line.startswith("Question: ")]
     question = last.partition("\n")[0].strip()
@@ -405,7 +405,7 @@ def _rewritten(prompt: str) -> str:
 
 
 def names(text: str) -> list[str]:
-    """Capitalised phrases in order, each once."""
+    """Return the distinct capitalised phrases of a text, in order."""
     found: dict[str, None] = {}
     for run in _PHRASE.findall(text):
         phrase: list[str] = []
@@ -419,19 +419,19 @@ def names(text: str) -> list[str]:
 
 
 def telling(text: str) -> set[str]:
-    """The words of a text that say something."""
+    """Return the words of a text except common words."""
     return set(re.findall(r"\w+", text.lower())) - COMMON
 
 
 def nearest_sentence(prompt: str) -> str:
-    """The sentence of a prompt that shares most words with its last line."""
+    """Return the sentence of a prompt that shares most words with its last line."""
     *before, last = [line for line in prompt.splitlines() if line.strip()] or [""]
     sentences = [one for line in before for one in re.split(r"(?<=[.!?])\s+", line)] or [last]
     return max(sentences, key=lambda one: len(telling(last) & telling(one)))
 
 
 def _vector(text: str, dimension: int) -> list[float]:
-    """A vector made of hashes of words, of unit length: texts that share words are near each other."""
+    """Return a unit vector made from hashes of words: texts that share words are near each other."""
     total = [0.0] * dimension
     for word in text.lower().split():
         bits = random.Random(hashlib.sha256(word.encode("utf-8", "replace")).digest())
@@ -446,14 +446,14 @@ def _content(message: dict[str, Any]) -> str:
 
 
 def _images(message: dict[str, Any]) -> list[bytes]:
-    """The images among the parts of a message, which come in addresses of their own."""
+    """Return the images of a message, decoded from their data URLs."""
     content = message.get("content") or ""
     parts = [] if isinstance(content, str) else [part for part in content if part.get("type") == "image_url"]
     return [base64.b64decode(part["image_url"]["url"].partition(";base64,")[2]) for part in parts]
 
 
 def describe(image: bytes) -> str:
-    """What it says of a PNG or JPEG file: its format, its size in pixels if that is told at once, a hash of it."""
+    """Return the model's description of a PNG or JPEG file: for a PNG its format and size, and a hash of the file."""
     known = image.startswith(b"\x89PNG") and len(image) >= 24
     width, height = struct.unpack(">II", image[16:24]) if known else (0, 0)
     form = f"A PNG picture of {width} by {height} pixels" if known else "A picture"
@@ -469,7 +469,7 @@ def _error(message: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve until it is interrupted."""
+    """Serve until the program is interrupted."""
     parser = argparse.ArgumentParser(description="A scripted language model in the OpenAI form.")
     parser.add_argument("--port", type=int, default=8111)
     with ModelServer(port=parser.parse_args().port) as server:

@@ -1,4 +1,4 @@
-"""A shelf of three files on a Ray of this machine: it answers, loses one of its processes, and answers again."""
+"""Search a shelf of three files with Ray on this machine, kill one of its processes, and search again."""
 
 import os
 import shutil
@@ -16,17 +16,17 @@ QUESTIONS = ("Who discovered the comet?", "Was INV-2031 paid?", "Why was plate 4
 
 
 def holders() -> list[int]:
-    """The processes of Ray's that hold shards."""
+    """Return the ids of Ray's processes that hold shards."""
     found = []
     for folder in Path("/proc").iterdir():
-        with suppress(OSError):  # It has just ended.
+        with suppress(OSError):  # The process has just ended.
             if folder.name.isdecimal() and (folder / "cmdline").read_bytes().startswith(b"ray::Holder"):
                 found.append(int(folder.name))
     return sorted(found)
 
 
 def ask(shelf: Shelf) -> list[str]:
-    """Ask all questions, and show the first hit of each with how long it took."""
+    """Ask all questions, show the first hit and the time of each, and return the chunk ids of the hits."""
     found = []
     for question in QUESTIONS:
         begun = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Contexts of a file with a tree, and questions about a whole."""
+"""Contexts of a file with a tree, and questions about a whole document or file."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ SENTENCES = [
 
 @st.composite
 def found(draw: st.DrawFn) -> tuple[dict[str, str], list[Hit], list[Hit]]:
-    """Documents of sentences, hits that are chunks of them, and hits that are summaries which repeat sentences."""
+    """Draw texts by document id, hits that are chunks of these documents, and hits that are summaries of them."""
     texts = {
         f"d{number}": " ".join(draw(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=8)))
         for number in range(draw(st.integers(1, 3)))
@@ -171,7 +171,10 @@ def found(draw: st.DrawFn) -> tuple[dict[str, str], list[Hit], list[Hit]]:
 
 
 def a_mark_between_sentences() -> tuple[dict[str, str], list[Hit], list[Hit]]:
-    """A mark that ends one sentence of the text begins one of the summary: the two before it say it only together."""
+    """Return a case where ``[1]`` ends a sentence of the text but begins a sentence of the summary.
+
+    Only two adjacent sentences of the text together contain that sentence of the summary.
+    """
     text = " ".join(SENTENCES[at] for at in (6, 6, 1, 4, 3))
     chunk = Chunk("d0-c", "d0", text, 0, len(text), 0)
     said = f"{SENTENCES[4]}\n{SENTENCES[6]}"
@@ -219,7 +222,7 @@ def test_the_budget_holds_and_nothing_is_said_twice(case, budget, cut, whole, op
 
 
 def report(name: str, title: str, place: str) -> Document:
-    """A text that says at its beginning what it is about, and then tells of many nights."""
+    """Return a document whose first passage states its subject; 20 passages about 40 nights follow."""
     first = f"This is the yearly report of the harbour at {place}."
     nights = [
         f"On night {night} the {WORDS[night % 14]} and the {WORDS[(night * 5 + len(place)) % 14]} were seen at {place},"
@@ -253,7 +256,7 @@ def archive(tmp_path: Path) -> Iterator[Monograph]:
 
 
 def without_summaries(monograph: Monograph, question: str, how: str = "auto") -> Context:
-    """What is packed of what is found, and nothing else."""
+    """Return the context of the hits of a search alone, without summaries."""
     hits = monograph.search(question, 10, how)
     with monograph._file.reading() as snapshot:
         asked = reading.query_terms(snapshot, question)
@@ -348,7 +351,7 @@ def test_a_filter_holds_for_every_sentence_of_a_summary(archive: Monograph) -> N
 
 
 class Said:
-    """Says in its own words what it was given."""
+    """Summarizer whose summaries quote no text."""
 
     key, spec = "said", "tests:said"
 

@@ -26,7 +26,7 @@ _FORM = re.compile(r"[\w\u0300-\u036f]+")
 
 
 def cosines(words: list[str], others: tuple[str, ...]) -> np.ndarray:
-    """By the static embedder; a word without tokens counts as the token of what is not known."""
+    """Return cosines by the static embedder. An empty word gets the vector of the unknown token."""
     unknown = stored_vectors()[0].astype(np.float32)
     vectors = StaticEmbedder().embed([*words, *others])
     vectors[[place for place, word in enumerate(words) if not word]] = unknown / np.linalg.norm(unknown)

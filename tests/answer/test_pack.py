@@ -34,7 +34,7 @@ SENTENCES = [
 
 
 def of_document(text: str, cuts: Sequence[tuple[int, int]], name: str, rank: int) -> list[Hit]:
-    """Hits that are text[start:end] of one document."""
+    """Return one hit of a document for each (start, end) of ``cuts``, except for blank slices."""
     return [
         Hit(Chunk(f"{name}-{n}", name, text[a:b], a, b, n), 1.0, rank + n, f"Title {name}", f"/{name}.txt", {}, ())
         for n, (a, b) in enumerate(cuts)
@@ -103,7 +103,7 @@ def test_a_larger_budget_never_keeps_less(case) -> None:  # type: ignore[no-unty
 @given(found())
 @example(({}, of_document(f"{COMET} {COMET} {CLOCK} {COMET}", [(43, 279)], "d0", 0)))
 def test_every_sentence_of_the_hits_is_kept_where_the_budget_has_room(case) -> None:  # type: ignore[no-untyped-def]
-    """A sentence that the hits repeat stands where it is worth most: what it followed elsewhere, it need not follow."""
+    """A sentence that several hits contain is kept once, where its value is highest; other sentences may precede it."""
     _, hits = case
     question = weigh_terms("Who found the comet?", {"comet": 2}, 50)
     texts = [one.text for one in pack(question, hits, Packing(5000, 0.0)).citations]

@@ -98,7 +98,7 @@ def test_two_sentences_stay_where_both_are_good_and_the_gap_is_marked() -> None:
         ("Just one sentence of which nothing can be left out.", 1.0),
         ("天文台の時計は毎朝巻かれる。", 1.0),
         ("x", 1.0),
-        ("彗星は四月に発見された。図書館は九時に開く。" * 20, DEFAULT_CUT),  # It has no word of the question.
+        ("彗星は四月に発見された。図書館は九時に開く。" * 20, DEFAULT_CUT),  # The text has no word of the question.
         ("The clock is here. The comet is there. " * 20, 0.0),
     ],
 )
@@ -120,7 +120,7 @@ def test_a_summary_stays_whole() -> None:
             "".join(f"Entry {n} says that boat {n * 7} was seen near the pier.\n" for n in range(50_000)),
             "Which boat was seen in entry 31415?", {"boat": 9}, "Entry 31415 says that boat 219905 was seen", 1_400_000,
         ),
-        (  # One endless sentence comes in parts.
+        (  # A very long sentence is divided into parts.
             "word " * 3000 + "the comet was found by Ines " + "word " * 3000,
             "Who found the comet?", {"comet": 1}, "the comet was found by Ines", 4000,
         ),
@@ -194,7 +194,7 @@ def test_kind_of_the_answer_is_read_from_the_question(question: str, kind: str) 
 
 
 def brute_force_windows(embedder: HashEmbedder, question: str, text: str, windows: Windows) -> tuple[int, int, float]:
-    """MobileRAG's steps, one after the other."""
+    """Return (start, end, cosine) of the best window, by the steps of MobileRAG."""
     sentences = sentence_spans(text)
     (asked,) = embedder.embed([question], "query")
     best = (0, 0, -2.0)

@@ -1,4 +1,4 @@
-"""Commands ask, chat and context, with a model over a socket and without a model."""
+"""Commands ``ask``, ``chat`` and ``context``, with a model behind a socket and without a model."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*arguments: object, code: int = 0, said: str = "") -> tuple[str, str]:
-    """Standard output and standard error of a command, after checking its exit code."""
+    """Run a command, check its exit code, and return its standard output and standard error."""
     done = COMMANDS.run("monograph", *arguments, said=said)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

@@ -25,7 +25,7 @@ COMMANDS = Forks(f"{NO_NETWORK}\n{COMMAND_LINE}", "main()")
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    """Run a command with every socket forbidden; its standard output, after checking the exit code."""
+    """Run a command without network, check its exit code, and return its output; for code 0 or 3 only stdout."""
     done = COMMANDS.run("monograph", *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -84,7 +84,7 @@ def test_search_command_says_that_hits_are_irrelevant(file: Path) -> None:
     hits = json.loads(run("search", file, "zebra quantum", "-n", 2, "--json"))
     assert len(hits) == 2
     assert hits[0]["score"] != 0
-    assert hits[0]["origins"][0]["retriever"] == "dense"  # It names nothing to walk from.
+    assert hits[0]["origins"][0]["retriever"] == "dense"  # The query has no name from which a graph search could start.
     assert run("search", file, "payment", "-k", 1).startswith("perhaps nothing relevant: ")
     for query in ("boilers", "who services the boiler?", "INV-2024", "apple"):
         assert run("search", file, query, "-k", 1).startswith("1. ")
@@ -251,7 +251,6 @@ def test_eval_command_prints_measures(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_real_chats_are_synced_and_searched(shared: Path, tmp_path: Path) -> None:
-    """LiHuaWorld, synced and measured from the command line, every socket forbidden."""
     from monograph.evaluate.datasets import load_dataset, write_texts
 
     data = shared / "data/lihuaworld"

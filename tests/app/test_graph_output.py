@@ -1,4 +1,4 @@
-"""The graph printed in a terminal."""
+"""Graph printed in a terminal."""
 
 from __future__ import annotations
 
@@ -91,4 +91,4 @@ def test_hostile_names_are_printed_on_one_line(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert all(one.isprintable() or one == "\n" for one in out)
     assert "\\x1b[2J\\x07[red]x" in out
-    assert out.count("z") < 11_500  # a document's id is shown whole, everything else is cut
+    assert out.count("z") < 11_500  # Only the id of a document is printed in full.

@@ -43,7 +43,7 @@ def monograph(*arguments: str, **environment: str) -> str:
 
 
 def documented() -> dict[str, str]:
-    """The manual, and the docstring of each command by its name."""
+    """Return the docstring of each command, by name, and the manual under the empty name."""
     of_a_shelf = [one.callback for one in shelf_commands.app.registered_commands if one.callback is not None]
     shelf = {f"shelf {function.__name__}": function for function in of_a_shelf}
     named = {name: resolve_name(f"monograph.app.{place}") for name, place in cli.COMMANDS.items() if name != "shelf"}
@@ -51,14 +51,14 @@ def documented() -> dict[str, str]:
 
 
 def examples(text: str) -> list[list[str]]:
-    """The paragraphs of a text that show what to type, line by line, without what they share at the left."""
+    """Return the lines of each paragraph of a text that begins with ``monograph``, without common indentation."""
     paragraphs = [inspect.cleandoc(f"\n{one}").split("\n") for one in text.strip("\n").split("\n\n")]
     return [lines for lines in paragraphs if lines[0].startswith("monograph ")]
 
 
 @functools.cache
 def rendered(columns: int) -> dict[str, str]:
-    """The help of every command, where a terminal is so many columns wide."""
+    """Return the help of every command for a terminal of ``columns`` columns."""
     environment = {**os.environ, "COLUMNS": str(columns)}
     command = [sys.executable, "-c", ALL_HELP, "shelf", *documented()]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -123,7 +123,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
     ],
 )
 def test_bash_completes_commands_and_options(words: tuple[str, ...], offered: list[str]) -> None:
-    """Nothing is offered for a file: the shell then completes its name itself."""
+    """For a file, no name is offered, so that the shell completes it."""
     environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     command = ["bash", "--norc", "-c", COMPLETE, "bash", "monograph", *words]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -131,7 +131,7 @@ def test_bash_completes_commands_and_options(words: tuple[str, ...], offered: li
 
 
 def complete_in_zsh(words: str) -> str:
-    """Return what zsh is told to offer: the protocol of typer's script for it."""
+    """Return the completions that zsh gets, by the protocol of typer's script."""
     return monograph(_MONOGRAPH_COMPLETE="complete_zsh", _TYPER_COMPLETE_ARGS=words)
 
 

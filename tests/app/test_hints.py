@@ -1,4 +1,4 @@
-"""Hints of errors: the commands that they name can be typed, and the command line speaks of no Python."""
+"""Hints of errors: their commands can be typed, and on the command line they contain no Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PYTHON = re.compile(r"\barchive\.|Monograph\.|Settings\(|\w\(\)|\b[a-z_]+=(?:[\[
 
 
 def text_of(node: ast.AST) -> str | None:
-    """A text as it is written, each of its values as one word."""
+    """Return the text of a string or f-string with ``word`` in place of its values; None for other nodes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value.replace("{path}", "word").replace("{given.spec}", "word").replace("{stored.spec}", "word")
     if isinstance(node, ast.JoinedStr):
@@ -34,7 +34,7 @@ def text_of(node: ast.AST) -> str | None:
 
 
 def hints() -> Iterator[tuple[str, str]]:
-    """(place, text) of every text in the package that is the second argument of an error, or a hint by its name."""
+    """Yield (place, text) of each hint in the package: arguments of errors and findings, and variables named hint."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call):

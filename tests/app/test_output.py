@@ -1,4 +1,4 @@
-"""What commands write to a terminal and to a pipe: escaped texts, and progress."""
+"""Output of commands to a terminal and to a pipe: escaped texts, and progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from monograph.values import Progress
 from support.forks import COMMANDS, run
 
 EVIL = "\x1b]0;owned\x07\x9b2J\r\u202eevil"
-"""It would rename a window, clear the screen, go back to the start of the line and turn the direction of writing."""
+"""Control characters that rename a window, clear the screen, return to the line start and reverse the text."""
 TERMINATED = """
 import itertools, os, signal, sys
 seen = itertools.count(1)
@@ -35,7 +35,7 @@ main()
 
 @pytest.fixture(scope="module")
 def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file whose every text has control characters."""
+    """Make a file in which every text has control characters."""
     path = tmp_path_factory.mktemp("evil") / "evil.mono"
     metadata = {f"key{EVIL}": f"value{EVIL}", "section": f"section{EVIL}", "page": f"1{EVIL}"}
     text = f"Ines {EVIL} Calder found the comet. Ines Calder met Bruno{EVIL}Okafor in Draco."
@@ -110,7 +110,7 @@ def test_errors_escape_control_characters_of_arguments(arguments: tuple[str, ...
 
 @pytest.mark.long
 def test_a_terminal_gets_no_control_characters_of_documents(evil: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Styled output has sequences of its own, and none of a document's."""
+    """Styled output contains escape sequences of Monograph, but none of a document."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     for arguments in (("search", evil, "comet", "--explain"), ("show", evil), ("show", evil, f"none{EVIL}")):
         done = COMMANDS.run("monograph", *arguments)

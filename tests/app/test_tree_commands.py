@@ -15,7 +15,7 @@ from support.trees import text_of
 
 @pytest.fixture
 def synced(tmp_path: Path, folder: Path) -> Path:
-    """A file of eighty notes, without a tree."""
+    """Make a file of 80 notes, without a tree."""
     for number in range(80):
         (folder / f"{number}.txt").write_text(text_of(number))
     run("sync", tmp_path / "x.mono", folder)

@@ -1,4 +1,4 @@
-"""Wrong usage of the command line: what is understood all the same, suggestions, and exit codes."""
+"""Wrong usage of the command line: accepted variants, suggestions and exit codes."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_missing_things_end_with_exit_code_1(notes: Path, tmp_path: Path) -> Non
     ids=" ".join,
 )
 def test_a_closed_pipe_ends_a_command_quietly(arguments: tuple[str, ...], notes: Path) -> None:
-    """The reader has gone before the first line, as ``head`` goes after it."""
+    """The pipe is closed before the command writes its first line."""
     command, *others = arguments
     reader, writer = os.pipe()
     os.close(reader)

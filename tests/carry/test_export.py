@@ -1,4 +1,4 @@
-"""What is exported is all there is, and taken in again it is the same file."""
+"""Exports contain everything, and importing an export gives the same file."""
 
 from __future__ import annotations
 

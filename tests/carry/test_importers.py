@@ -1,4 +1,4 @@
-"""What other stores hold goes over as it is; what is no such store is an error that says so."""
+"""Imports from Chroma, LightRAG, GraphRAG and RAGdb, and errors for other files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def taken(tmp_path: Path, kind: str, source: Path, **options: Any) -> tuple[Mono
 
 
 class Chroma:
-    """A folder of Chroma's, made by it."""
+    """A folder that Chroma wrote."""
 
     def __init__(self, folder: Path) -> None:
         chromadb = pytest.importorskip("chromadb", reason="the extra chroma is not installed")
@@ -37,7 +37,7 @@ class Chroma:
         self.vectors = np.eye(3, 4, dtype=np.float32) + np.float32(0.25)
 
     def fill(self, name: str = "notes") -> Chroma:
-        # With the function that Chroma gives by itself, which is never asked: the vectors are given.
+        # The collection has Chroma's default embedding function, which is not called because the vectors are given.
         self.client.create_collection(name).add(
             ids=list(TEXTS),
             documents=list(TEXTS.values()),
@@ -201,7 +201,7 @@ def test_importing_from_graphrag_keeps_documents(tmp_path: Path) -> None:
 RAGDB = """CREATE TABLE documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT UNIQUE NOT NULL, file_hash TEXT, media_type TEXT NOT NULL,
     mime_type TEXT, content TEXT NOT NULL, vector BLOB, metadata TEXT, preview TEXT, updated_at TEXT NOT NULL)"""
-"""As RAGdb 1.0.6 makes it."""
+"""Table of documents of RAGdb 1.0.6."""
 
 
 def ragdb(path: Path, *rows: tuple[Any, ...]) -> Path:

@@ -61,7 +61,7 @@ def test_an_instant_is_the_same_in_iso_and_in_a_mail(moment: datetime) -> None:
     second = (moment.replace(microsecond=0) - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     wanted = TimeSpan(second, second) if FIRST <= second <= LAST else None
     assert span.parse(moment.isoformat()) == wanted
-    if moment.year >= 1000:  # RFC 2822 has years of four digits, and those of two are of this century.
+    if moment.year >= 1000:  # RFC 2822 has years of four digits; years of two digits are in this century.
         assert span.parse(format_datetime(moment)) == wanted
 
 
@@ -160,7 +160,7 @@ def diary(monograph: Monograph) -> Monograph:
     ("where", "wanted"),
     [
         ({"since": "2026-03-01"}, {"mar", "apr"}),
-        ({"since": "2026-03-20"}, {"mar", "apr"}),  # Of March no day is known: it may be later.
+        ({"since": "2026-03-20"}, {"mar", "apr"}),  # "2026-03" has no day, so it may be later.
         ({"as_of": "2026-03"}, {"jan", "mar"}),
         ({"since": "2026-02", "as_of": "2026-04-02"}, {"mar", "apr"}),
         ({"since": 2026, "as_of": "2026-04-02T09:59:59Z"}, {"jan", "mar"}),

@@ -133,7 +133,7 @@ def test_hits_of_the_requested_period_come_first(monograph: Monograph, graph: bo
     assert found[0].origins[-1].retriever == "time" and "time #" in found[0].explain()
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     within = monograph.within({"as_of": "2026-02"})
-    assert within.search("lamp last month", 1)[0].chunk.document_id == "jan"  # Its newest document is of February.
+    assert within.search("lamp last month", 1)[0].chunk.document_id == "jan"  # The newest document is of February.
 
 
 def test_searches_without_a_date_are_unchanged(monograph: Monograph, tmp_path: object) -> None:

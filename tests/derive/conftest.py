@@ -1,4 +1,4 @@
-"""Servers that tests of derivation share."""
+"""Fixtures for tests of derivation: model and vector servers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support.vector_server import VectorServer
 
 @pytest.fixture
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Short waits before retries, and no keys in the environment."""
+    """Shorten the waits before retries, and remove API keys from the environment."""
     monkeypatch.setattr("monograph.derive.server.FIRST_WAIT", 0.01)
     for name in ("MONOGRAPH_API_KEY", "MONOGRAPH_EMBEDDER_API_KEY", "MONOGRAPH_RERANKER_API_KEY"):
         monkeypatch.delenv(name, raising=False)

@@ -44,8 +44,8 @@ def test_chunks_cover_the_text(text: str, data: st.DataObject) -> None:
     assert [(chunk.start, chunk.end) for chunk in chunks] == sorted((chunk.start, chunk.end) for chunk in chunks)
     assert len({chunk.id for chunk in chunks}) == len(chunks)
     assert chunks == cut(document, SMALL)
-    # Sentences are counted one by one, without the blanks between them; joined, a token may fall differently at a seam,
-    # by one at most for each.
+    # Chunks are cut by the token counts of single sentences, without the blanks between them. The joined text may have
+    # one more token at each seam.
     for chunk in chunks:
         seams = len(list(sentences(chunk.text, (), SMALL.chunk_tokens)))
         (tokens,) = count_tokens([" ".join(chunk.text.split())])
@@ -141,7 +141,7 @@ def test_edits_of_a_book_change_few_chunks(shared: Path) -> None:
 @settings(max_examples=examples(300))
 @given(multilingual.TEXTS)
 def test_sentences_cover_the_text_without_gaps(text: str) -> None:
-    """Sentencex is asked for sentences: their lengths give its boundaries."""
+    """The lengths of sentencex's sentences give the boundaries that it reports."""
     if not any("\ud800" <= sign <= "\udfff" for sign in text):
         boundaries = [(one["start_index"], one["end_index"]) for one in sentencex.get_sentence_boundaries("en", text)]
         ends = [0]
@@ -151,7 +151,7 @@ def test_sentences_cover_the_text_without_gaps(text: str) -> None:
 
 
 def test_chunk_ids_are_pinned() -> None:
-    """Files hold them: the same parts give the same id on every machine and in every version."""
+    """Files store the ids, so the same parts must give the same id on every machine and in every version."""
     strange = "".join(map(chr, range(0x180))) + "\u2028\ud800\U0001f989"
     assert content_id("chunk", "d", strange, -1, 1 << 70) == "461f3b1164370e89a3c184a8ccdfc953"
     assert content_id("a", True, None, 1.5, ("b", ["c"]), {"z": 1, "a": "é"}) == "4241bfc805f16d23b67987d5704f9c67"

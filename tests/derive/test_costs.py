@@ -74,7 +74,7 @@ def test_costs_equal_what_servers_count(tmp_path: Path) -> None:
             assert spent.keys() == {"extract", "summarize", "answer", "rewrite", "types", "embed", "rerank"}
             assert {one.day for one in archive.costs()} <= {datetime.now(UTC).date().isoformat(), BEGAN}
 
-            # What is remembered is not asked for, and costs nothing.
+            # Values in the memo need no call and cost nothing.
             archive.remove(["d0", "d1"])
             calls = server.calls
             archive.add(documents())
@@ -102,7 +102,7 @@ def test_costs_before_a_failure_are_recorded(tmp_path: Path) -> None:
             server.fail(500, times=float("inf"))
             with pytest.raises(ModelUnavailable):
                 archive.ask("Who wrote from Porto?")
-            answered = server.calls - 1  # The last one failed; the first broke off when its reader went.
+            answered = server.calls - 1  # The last call failed. The first, a stream, ends early.
             pieces.close()
             assert sum(one.calls for one in by_purpose(archive).values()) == answered - 1
 

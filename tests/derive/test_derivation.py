@@ -1,4 +1,4 @@
-"""Derived values are made once, stored as they come, and kept when a model fails."""
+"""Derived values are computed once, stored as they arrive, and kept when a model fails."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def upper(log: list[str], *, fails_at: str = "", at_once: int = 3, is_quick: bool = False) -> Derivation[str]:
-    """A derivation that makes one value at a time, logs what it makes, and fails at one input."""
+    """Return a derivation of upper-case texts: one value at a time, logged in ``log``, with a failure at one input."""
 
     def make(wanted: Mapping[bytes, str]) -> Iterator[Sequence[Packed]]:
         for key, text in wanted.items():

@@ -1,4 +1,4 @@
-"""Descriptions of pictures by a model over a socket."""
+"""Descriptions of pictures by a model behind a socket."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RED, BLUE = png("red"), png("blue")
 
 
 def fill(folder: Path) -> Path:
-    """A letter with two pictures and an icon, slides with one of them again, a photograph, a text."""
+    """Make a letter with two pictures and an icon, slides with one of the pictures, a photograph and a text."""
     folder.mkdir()
     letter = docx.Document()
     letter.add_heading("Inventory", 1)
@@ -84,7 +84,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def archive(server: ModelServer, tmp_path: Path) -> Iterator[Monograph]:
-    """A file whose pictures the server describes."""
+    """Yield a file whose describer is the server."""
     with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as opened:
         yield opened
 
@@ -98,7 +98,7 @@ def texts(archive: Monograph) -> dict[str, str]:
 
 
 def chunks(archive: Monograph) -> list[tuple[str, str, str]]:
-    """(uri, citation, text) of every chunk that describes."""
+    """Return (uri, citation, text) of every chunk that is a description."""
     found = []
     for one in archive.documents():
         for chunk in archive.chunks(one.id):
@@ -114,7 +114,7 @@ def test_descriptions_are_inserted_at_their_pictures(papers: Path, archive: Mono
     assert plan.cost.model_tokens > 3_000
     report = archive.sync(papers)
     assert (report.described, report.added, report.problems) == (3, 4, ())
-    assert server.calls == 3  # The red one stands in two files, and twice in one.
+    assert server.calls == 3  # The red picture is in two files, and twice in one of them.
     (entry,) = archive.costs()
     assert (entry.purpose, entry.calls, entry.tokens_in, entry.tokens_out) == (
         "describe", 3, server.tokens_in, server.tokens_out,
@@ -151,7 +151,7 @@ def test_described_pictures_are_not_paid_for_again(papers: Path, server: ModelSe
         archive.sync(papers)
     shutil.copy(papers / "letter.docx", papers / "copy.docx")
     (papers / "photo.jpg").rename(papers / "picture.jpg")
-    # The file knows by whom its pictures are described; who opens it says whom it may ask.
+    # The file stores the spec of its describer; the caller decides which addresses are trusted.
     with Monograph.open(tmp_path / "a.mono", trusted=[server.url]) as archive:
         report = archive.sync(papers)
         assert (report.added, report.removed, report.described, report.problems) == (2, 1, 0, ())
@@ -179,7 +179,7 @@ def test_describer_added_later_reads_only_files_with_pictures(papers: Path, tmp_
         assert chunks(archive) == []
         before = texts(archive)
     with ModelServer() as server:
-        # One that comes later reads again what may hold pictures, and the text of no other file.
+        # A describer that is added later reads again only files that may contain pictures.
         with Monograph.open(tmp_path / "a.mono") as archive:
             unaware = archive.files.plan(papers)
         with Monograph.open(tmp_path / "a.mono", describer=describer_of(server)) as archive:
@@ -233,7 +233,7 @@ def test_failing_describer_does_not_stop_a_sync(papers: Path, server: ModelServe
 
 
 class Broken:
-    """A describer of somebody's own, which raises what it likes."""
+    """A custom describer that raises ZeroDivisionError."""
 
     key = spec = "broken"
 
@@ -312,7 +312,7 @@ def test_description_of_a_scanned_page_cites_the_page(archive: Monograph, folder
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     pages = [Pillow.new("RGB", (310, 440), colour) for colour in ("white", "red")]
     pages[0].save(folder / "scan.pdf", save_all=True, append_images=pages[1:], resolution=75)
-    pages = [page.copy() for page in pages]  # What wrote the one leaves its settings on them.
+    pages = [page.copy() for page in pages]  # Saving the PDF leaves its settings on the images.
     pages[0].save(folder / "fax.tiff", save_all=True, append_images=pages[1:])
     report = archive.sync(folder)
     assert (report.described, report.problems) == (4, ())
@@ -322,7 +322,7 @@ def test_description_of_a_scanned_page_cites_the_page(archive: Monograph, folder
 
 
 def with_words(path: Path, pictures: list[bytes]) -> None:
-    """A PDF of a page a picture, each with the words that say which below it, as if it were printed."""
+    """Write a PDF with one picture on each page, and the words "Words of page N" near the bottom of page N."""
     pypdfium2 = pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     raw = pypdfium2.raw
     made = pypdfium2.PdfDocument.new()
@@ -396,7 +396,7 @@ MARKS = [f"[picture {n:032x}]" for n in range(4)]
     st.data(),
 )
 def test_offsets_follow_inserted_descriptions(pieces: list[str], answers: list[str | None], data: Any) -> None:
-    """Whatever stood at an offset outside of a mark stands at its new place, and places are in order."""
+    """The character at an offset outside of a mark is at its new offset, and places are in ascending order."""
     once = [one for n, one in enumerate(pieces) if one not in MARKS or pieces.index(one) == n]
     text = "\n\n".join(once)
     free = [

@@ -50,7 +50,7 @@ def test_onnx_vectors_have_unit_length_and_meaning(shared: Path) -> None:
     vectors = embedder.embed(texts)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(5), abs=1e-4)
     assert vectors[0] @ vectors[2] > vectors[0] @ vectors[1] + 0.3
-    # Activations are quantised by batch, so a text's neighbours move its vector a little.
+    # Activations are quantised per batch, so the other texts of a batch change a vector slightly.
     alone = np.concatenate([embedder.embed([text]) for text in texts])
     assert (alone * vectors).sum(axis=1).min() > 0.95
     assert load_embedder(embedder.spec).key == embedder.key
@@ -80,7 +80,7 @@ def test_onnx_embedder_is_stored_in_a_file(shared: Path, tmp_path: Path) -> None
     (text / "b.txt").write_text("Interest rates rose again in spring.")
     with Monograph.open(tmp_path / "x.mono", load_embedder(f"onnx:{folder}")) as monograph:
         monograph.sync(text)
-    with Monograph.open(tmp_path / "x.mono", trusted=[str(folder)]) as monograph:  # made again from its spec
+    with Monograph.open(tmp_path / "x.mono", trusted=[str(folder)]) as monograph:  # loads the embedder from its spec
         assert "Cats" in monograph.search("a happy kitten", 1, how="dense")[0].chunk.text
 
 
@@ -143,7 +143,7 @@ def test_sentence_transformers_vectors_equal_the_model(tmp_path: Path) -> None:
 
 
 def test_onnx_pooling_is_applied(shared: Path, tmp_path: Path) -> None:
-    """What the folder of an export says of its token outputs is done, and is part of the key where it is unusual."""
+    """The pooling that a model folder configures is applied. If it is not the mean, it is part of the key."""
     from monograph.derive.embed.onnx import OnnxEmbedder, OnnxSettings
 
     folder = minilm(shared)

@@ -1,4 +1,4 @@
-"""Work of derivation, proportional to the length of a text."""
+"""Work of derivation grows in proportion to the length of a text."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from support.nasty_texts import NASTY, STAGES, of_length
 from support.properties import examples
 
 DIVIDED = ("sentences", "chunks", "small chunks")
-"""Stages that divide what asks for too much work: below some length it grows with the square."""
+"""Stages that divide a text that needs too much work. For short texts their work grows with the square."""
 
 
 def steps(work: Callable[[], object]) -> int:
-    """Count the calls and returns of functions, those in C among them."""
+    """Count the calls and returns of functions, including functions in C."""
     number = itertools.count()
 
     def count(frame: object, event: str, argument: object) -> None:
         next(number)
 
-    gc.disable()  # Its callbacks would be counted, too.
+    gc.disable()  # Calls by the garbage collector would be counted too.
     sys.setprofile(count)
     try:
         work()
@@ -41,10 +41,10 @@ def steps(work: Callable[[], object]) -> int:
 
 
 def assert_linear(stage: str, name: str) -> None:
-    """Twice the length takes twice as many steps; with the square it would take four times as many."""
+    """Check that a text of twice the length takes about twice as many steps; quadratic work would take four times."""
     length = 16_384 if stage in DIVIDED else 8_192
     once, twice = (steps(STAGES[stage](of_length(NASTY[name], size))) for size in (length, 2 * length))
-    assert twice < 2.5 * once, (stage, name)  # A text may be divided once more.
+    assert twice < 2.5 * once, (stage, name)  # The longer text may be divided one time more.
 
 
 @pytest.mark.parametrize("name", ["fences", "quotes of all kinds", "Han with stops", "emoji"])
@@ -61,7 +61,7 @@ def test_nasty_texts_take_linear_steps(stage: str) -> None:
 
 
 def test_sentencex_gets_linear_work() -> None:
-    """Work of compiled code cannot be counted, but is known beforehand; `benchmarks/linear.py` measures its time."""
+    """The estimated work of sentencex, which is compiled, is bounded; ``benchmarks/linear.py`` measures its time."""
     for name, unit in NASTY.items():
         text = of_length(unit, 8_192)
         given = [text[first:last] for first, last in stretches(text)]
@@ -74,12 +74,12 @@ def blocks_of(text: str) -> list[str]:
 
 @pytest.mark.long
 def test_real_texts_are_segmented_by_sentencex(shared: Path) -> None:
-    # Its sentences are then sentencex's own, and chunks are cut as ever.
+    # No block is divided, so that the sentences are those of sentencex.
     seen = 0
     for corpus in sorted((shared / "data").glob("*/corpus.jsonl.gz")):
         with gzip.open(corpus, "rt", encoding="utf-8") as lines_of_json:
             texts = [json.loads(line)["text"] for line in lines_of_json]
-        # Many texts as one paragraph: no paragraph of a book is as long.
+        # Many texts as one paragraph, longer than any paragraph of a book.
         lines = "\n".join(line for text in texts for line in text.splitlines() if line.strip())[:1_000_000]
         for text in (*texts, lines, lines.replace("\n", " ")):
             assert all(list(stretches(block)) == [(0, len(block))] for block in blocks_of(text) if block)

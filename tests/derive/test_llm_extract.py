@@ -47,7 +47,7 @@ def names(extraction: Extraction) -> list[str]:
 
 
 class Scripted:
-    """A model that says the same to everything. Counts what it is asked."""
+    """A model that gives the same answer to every prompt. It records the prompts."""
 
     def __init__(self, answer: str) -> None:
         self.key = "scripted"
@@ -59,8 +59,8 @@ class Scripted:
         return Completion(self.answer, 100, 20)
 
 
-# What models of 1 to 8 billion parameters answer, by form: every one says Ada (a person), London (a place) and, unless
-# it is cut off or has no relations, that she lived there, at 0.8 if it gives a strength.
+# Answers of models of 1 to 8 billion parameters, by form. Every answer names Ada (a person) and London (a place).
+# Unless it is cut off or has no relations, it says that she lived there; if it gives a strength, that is 0.8.
 ADA, LONDON = ("Ada Lovelace", "person"), ("London", "place")
 ANSWERS_READ = {
     "as asked":
@@ -166,7 +166,7 @@ def test_output_of_small_models_is_parsed(form: str) -> None:
     found = ground(parse(written), text)
     assert [(mention.name, mention.kind) for mention in found.mentions] == [ADA, LONDON]
     assert [text[mention.start : mention.end] for mention in found.mentions] == ["Ada Lovelace", "London"]
-    if "She lived in London." in written and form != "triples":  # Its arrows are not read.
+    if "She lived in London." in written and form != "triples":  # The arrows of "triples" are not parsed.
         (relation,) = found.relations
         assert (relation.source, relation.target) == ("Ada Lovelace", "London")
         assert relation.description == "She lived in London."
@@ -208,7 +208,7 @@ def test_name_absent_from_the_text_is_dropped() -> None:
         "relation | Charles Babbage | Ada Lovelace | wrote to her | | 4"
     )
     found = ground(parse(written), TEXT)
-    assert names(found) == ["Ada Lovelace", "Charles Babbage"]  # the end of a relation that the text names
+    assert names(found) == ["Ada Lovelace", "Charles Babbage"]  # Babbage is only in a relation, and in the text.
     assert [(one.source, one.target, one.strength) for one in found.relations] == [
         ("Charles Babbage", "Ada Lovelace", 0.4)
     ]
@@ -456,7 +456,7 @@ def test_dead_server_is_given_up(server: ModelServer) -> None:
     server.fail(500, times=float("inf"))
     model = OpenAICompatible(server.url, "tiny", retries=0)
     found = list(LLMExtractor(model, CapitalExtractor(), workers=1).extract(chunks))
-    assert MAX_SILENT <= server.calls <= MAX_SILENT + 1  # one more was under way
+    assert MAX_SILENT <= server.calls <= MAX_SILENT + 1  # One more call may have been in progress.
     assert all(one.failure for one in found)
     assert "not asked" in found[-1].failure
     assert [names(one) for one in found] == [[f"Town{number}"] for number in range(40)]
@@ -510,7 +510,7 @@ def test_llm_extractor_key_depends_on_its_options() -> None:
     hashed = content_id(PROMPT)[:8]
     assert made().key == made(workers=9).key == f"llm/scripted/{hashed}/500/{CapitalExtractor().key}"
     assert made(max_tokens=501).key != made().key
-    # Later patterns do not make a model be asked again.
+    # The key has a fixed pattern version, so that new patterns cause no new model calls.
     patterns = LLMExtractor(Scripted(""), load_extractor("pattern"))
     assert patterns.key == f"llm/scripted/{hashed}/{MAX_TOKENS}/pattern/2"
     assert made().spec == "llm/500:scripted else tests:capitals"

@@ -28,7 +28,7 @@ TABLE = np.random.default_rng(7).standard_normal((31, 12)).astype(np.float32)
 
 
 def folder(place: Path, arrays: dict[str, np.ndarray], name: str = "") -> Path:
-    """A folder of a model, its files below it where a name is given."""
+    """Write the files of a model into a folder, or into its subfolder ``name``, and return the folder."""
     inner = place / name
     inner.mkdir(parents=True, exist_ok=True)
     tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(WORDS)}, "[UNK]"))
@@ -40,7 +40,7 @@ def folder(place: Path, arrays: dict[str, np.ndarray], name: str = "") -> Path:
 
 
 def expected(texts: list[str], table: np.ndarray, weights: np.ndarray | None, mapping: np.ndarray | None) -> np.ndarray:
-    """Means of rows, one text at a time, in double precision."""
+    """Return the normalised mean of the rows of each text, in double precision."""
     result = np.zeros((len(texts), table.shape[1]))
     for place, text in enumerate(texts):
         ids = [WORDS.index(word) for word in text.split() if word in WORDS[1:]]
@@ -88,7 +88,6 @@ def test_bfloat16_and_other_tensor_names_are_read(tmp_path: Path) -> None:
 
 
 def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
-    """The default embedder's table, written as model2vec writes one, gives the default embedder's vectors."""
     save_file({"embeddings": np.asarray(stored_vectors())}, tmp_path / "model.safetensors")
     source = wordllama_file("tokenizers", "l2_supercat_tokenizer_config.json")
     (tmp_path / "tokenizer.json").write_bytes(source.read_bytes())
@@ -99,7 +98,7 @@ def test_model2vec_reads_the_wordllama_table(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Cats purr when they are content.")
     with Monograph.open(tmp_path / "x.mono", embedder) as archive:
         archive.sync(tmp_path / "a.txt")
-    with Monograph.open(tmp_path / "x.mono", trusted=[str(tmp_path)]) as archive:  # made again by its folder
+    with Monograph.open(tmp_path / "x.mono", trusted=[str(tmp_path)]) as archive:  # loads the embedder from its folder
         assert "Cats" in archive.search("content cats", 1, how="dense")[0].text
 
 

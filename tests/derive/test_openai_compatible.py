@@ -125,7 +125,7 @@ def test_unreachable_server_is_reported() -> None:
 
 
 def test_other_parameter_name_of_the_token_limit_is_used(server: ModelServer) -> None:
-    """Newer models of OpenAI's refuse ``max_tokens`` and name what they want instead."""
+    """Newer models of OpenAI refuse ``max_tokens``, and their error names the other parameter."""
     refusal = "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
     model = OpenAICompatible(server.url, "tiny")
     server.fail(400, message=refusal)
@@ -189,14 +189,14 @@ FORMS = {
 
 
 def pieces_of_the_key(text: str) -> list[str]:
-    """Six characters of the key, or of its base64, that stand in a text one after the other."""
+    """Return the runs of six characters of the key, or of its base64, that a text contains."""
     forms = (KEY, *(base64.b64encode(b" " * before + KEY.encode()).decode()[4:] for before in range(3)))
     pieces = {form[at : at + 6] for form in forms for at in range(len(form) - 5)}
     return [piece for piece in pieces if piece in text or piece in unquote(text) or piece in html.unescape(text)]
 
 
 def printed(error: BaseException) -> str:
-    """All that is printed of an error, but for lines of source."""
+    """Return the printed traceback and repr of an error, without lines of source."""
     said = "".join(traceback.format_exception(error)) + repr(error)
     return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("    "))
 
@@ -278,7 +278,7 @@ def test_key_is_redacted_anywhere_in_a_reply(reply: bytes, capfd: pytest.Capture
         thread.start()
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
         for streamed in (False, True):
-            model = OpenAICompatible(url, "tiny", KEY, retries=0)  # With a connection of its own.
+            model = OpenAICompatible(url, "tiny", KEY, retries=0)  # A new model opens a new connection.
             with pytest.raises(ModelUnavailable) as caught:
                 list(model.stream("x", 5)) if streamed else model.complete("x", 5)
             assert not pieces_of_the_key(printed(caught.value))

@@ -1,4 +1,4 @@
-"""The pattern extractor: golden texts, single cases and properties of any text."""
+"""Pattern extractor: golden texts, single cases and properties of any text."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ TEXTS = st.lists(PIECES, max_size=60).map("".join) | st.text(max_size=200)
 
 
 def rows(text: str) -> list[tuple[str, str, int, int]]:
-    """What stands in a golden file."""
+    """Return (name, kind, start, end) of each mention, as golden files store them."""
     return [(one.name, one.kind, one.start, one.end) for one in mentions(text)]
 
 
 def write_golden() -> None:
-    """Extract every golden text anew: ``PYTHONPATH=tests python -c "from derive import test_pattern_extract as t; t.write_golden()"``.
+    """Extract every golden text again. Check the differences before you commit them.
 
-    Read the difference before it is kept.
+    ``PYTHONPATH=tests python -c "from derive import test_pattern_extract as t; t.write_golden()"``
     """
     for path in sorted(GOLDEN.glob("*.json")):
         text = json.loads(path.read_text("utf-8"))["text"]
@@ -44,7 +44,7 @@ def write_golden() -> None:
 
 
 def found(text: str) -> set[str]:
-    """Names and their kinds, as ``name/kind``."""
+    """Return the mentions of a text as ``name/kind``."""
     return {f"{one.name}/{one.kind}" for one in mentions(text)}
 
 
@@ -95,7 +95,7 @@ def test_golden_texts_exist() -> None:
         ("他在NASA工作。", {"NASA/name"}),
         ("王小明说好。王小明来。", {"王小明/person"}),
         ("New\u200bYork is here.", {"New\u200bYork/name"}),
-        # A number at the head of a sentence names nothing.
+        # A number at the start of a sentence is no name.
         ("Eleven people took turns. Twelve left.", {"people took turns/term"}),
         ("- Eleven eggs\n- Four hens\n- Twenty-one ducks", set()),
         ("NINE lives. Dozens came! Hundreds: gone.", set()),
@@ -105,12 +105,12 @@ def test_golden_texts_exist() -> None:
         ("Onze personnes sont dans la maison. Vingt-et-un non.", set()),
         ("Dodici persone sono nella casa con gli altri. Ventotto no.", set()),
         ("Двенадцать человек были в доме и не знали.", set()),
-        # A number within a sentence, as a part of a name, or defined as something, it names.
+        # A number is a name within a sentence, as a part of a name, or if the sentence defines it.
         ("She met Eleven at 7-Eleven.", {"Eleven/name"}),
         ("Twelve Angry Men is a film.", {"Twelve Angry Men/work"}),
         ("Seven is a film.", {"Seven/work"}),
         ("Elfriede Zehnder lives here. Tenby does not.", {"Elfriede Zehnder/name", "Tenby/name"}),
-        # German nouns have capitals, too.
+        # German common nouns have capitals too.
         ("Die Stadt Steinwiek und der Fluss Orle sind nicht weit.", {"Steinwiek/name", "Orle/name"}),
         ("Windhafen wurde an der Küste und nicht im Land gegründet.", {"Windhafen/name", "Küste/term", "Land/term"}),
         ("Die Komödie Goldener Steg kam mit dem Regisseur Fritz Lang.", {"Goldener Steg/name", "Fritz Lang/name"}),
@@ -209,7 +209,7 @@ HUNDRED_KILOBYTES = {
 
 @pytest.mark.parametrize("name", HUNDRED_KILOBYTES)
 def test_long_text_is_extracted(name: str) -> None:
-    # An expression whose work grows with the square of the text does not come to an end here.
+    # A regular expression with quadratic work would not finish here.
     text, count = HUNDRED_KILOBYTES[name]
     found = mentions(text)
     assert len(found) <= MOST_MENTIONS

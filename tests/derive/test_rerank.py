@@ -37,7 +37,7 @@ from support.vector_server import VectorServer, documents_of
 WAYS = ("auto", "graph", "graph:faithful=true", "lexical", "tfidf", "dense", "hybrid", "hybrid:alpha=0.3", "tree")
 CROSS_ENCODER = DATA / "cross-encoder"
 ALONE = 1e7
-"""A weight beside which nothing else counts."""
+"""A weight so large that only the reranker decides the order."""
 QUESTION = "Where does Ann Mercer keep the bees of Otto Ruhl?"
 PEOPLE = ("Ann Mercer", "Otto Ruhl", "Ines Okafor", "Tobias Renk", "Anna Lind")
 PLACES = ("Riga", "Bergen", "Trieste", "Oslo", "Graz", "Worms", "Kuppe")
@@ -54,7 +54,7 @@ def documents(count: int = 60) -> list[Document]:
 
 
 class Counting:
-    """A scorer that remembers what it was asked."""
+    """A reranker from a function of texts. It records every text that it scores."""
 
     def __init__(self, score: Callable[[str], float], key: str = "mine", weight: float = ALONE) -> None:
         self._score = score
@@ -87,7 +87,7 @@ def archive(path: Path, tmp_path: Path) -> Iterator[Monograph]:
 
 
 def without(hits: list[Hit]) -> list[tuple[Any, ...]]:
-    """Hits without what the reranker gave."""
+    """Return the values of hits without the origins that the reranker added."""
     return [
         (
             hit.text, hit.score, hit.rank, hit.title, hit.path, hit.relevance, hit.note,
@@ -102,20 +102,20 @@ def given_score(hit: Hit) -> float:
     return found
 
 
-# RAGdb's score reads so many more candidates where more hits are asked for.
+# tfidf with k = 3 is left out: with a reranker it reads more candidates, because it needs FIRST hits.
 @pytest.mark.parametrize(("how", "k"), [(how, k) for how in WAYS for k in (3, 50) if (how, k) != ("tfidf", 3)])
 def test_constant_reranker_changes_nothing(archive: Monograph, how: str, k: int) -> None:
     plain = archive.search(QUESTION, k, how)
     asked = archive.search(QUESTION, k, how, reranker=ScoringFunction(lambda _, texts: [0.5] * len(texts), "flat"))
     assert without(asked) == without(plain)
     assert [given_score(hit) for hit in asked[:FIRST]] == [0.5] * min(len(asked), FIRST)
-    # Off by default, and where it is told to be: equal to the bit, remembered scores or not.
+    # Without a reranker, and with reranker="", hits are identical even if scores are stored.
     assert archive.search(QUESTION, k, how) == archive.search(QUESTION, k, how, reranker="") == plain
 
 
 @pytest.mark.parametrize("how", WAYS)
 def test_first_hits_follow_the_reranker(archive: Monograph, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Without the order of coverage, which comes after, along the graph as elsewhere.
+    # A graph search would reorder the hits by coverage after the reranker.
     monkeypatch.setattr(evidence, "COVERAGE", 0.0)
     plain = archive.search(QUESTION, 100, how)
     scorer = Counting(year)
@@ -125,7 +125,7 @@ def test_first_hits_follow_the_reranker(archive: Monograph, how: str, monkeypatc
     assert [given_score(hit) for hit in first] == sorted((year(hit.text) for hit in plain[:FIRST]), reverse=True)
     assert {hit.text for hit in first} == {hit.text for hit in plain[:FIRST]}
     assert [hit.text for hit in found[FIRST:]] == [hit.text for hit in plain[FIRST:]]
-    # What the places are worth stays, and so does what each hit was found by.
+    # Each rank keeps its score, and each hit keeps its origins.
     assert [hit.score for hit in found] == pytest.approx([hit.score for hit in plain])
     assert [hit.relevance for hit in found] == sorted((hit.relevance for hit in found), reverse=True)
     assert [hit.rank for hit in found] == list(range(len(found)))
@@ -143,7 +143,7 @@ def test_first_hits_follow_the_reranker(archive: Monograph, how: str, monkeypatc
 def test_fused_rank_counts_search_and_reranker(
     archive: Monograph, how: str, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An oracle: standard scores of both, added."""
+    """The oracle is the sum of the standardised scores of search and reranker."""
     monkeypatch.setattr(evidence, "COVERAGE", 0.0)
     plain = archive.search(QUESTION, FIRST, how)
     found = archive.search(QUESTION, FIRST, how, reranker=Counting(year, weight=weight).reranker)
@@ -156,7 +156,7 @@ def test_fused_rank_counts_search_and_reranker(
 
 
 def test_coverage_order_is_applied_after_reranking(archive: Monograph, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two that say the same do not come one after the other where another adds more, whatever the reranker says."""
+    """A hit that adds words of the question comes before a near-duplicate that the reranker prefers."""
     archive.add(
         [
             Document("Cora Vance repaired the pump of the mill.", id="a", title="A"),
@@ -191,7 +191,7 @@ def test_reranker_scores_are_cached(archive: Monograph) -> None:
     assert asked == FIRST == len(set(scorer.texts))
     assert archive.search(QUESTION, 5, reranker=scorer.reranker) == first
     assert len(scorer.texts) == asked
-    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # the file remembers
+    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # The scores are stored in the file.
         assert again.search(QUESTION, 5) == first
         assert again.context(QUESTION, k=5).hits == tuple(first)
         assert again.ask(QUESTION, k=5).text
@@ -201,13 +201,13 @@ def test_reranker_scores_are_cached(archive: Monograph) -> None:
         again.search("Who writes of Bergen?", 5, reranker=Counting(year, "other").reranker)
         again.compact()
     assert archive.check() == []
-    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # and forgets with what is unused
+    with Monograph.open(archive.path, reranker=scorer.reranker) as again:  # `compact` has deleted the scores.
         again.search(QUESTION, 5)
     assert len(scorer.texts) == 2 * asked + FIRST
 
 
 def test_reading_with_cached_scores_does_not_change_the_file(archive: Monograph) -> None:
-    """Nothing that is cached of the file is read again, and what is only read is not written."""
+    """New scores leave the generation unchanged, so that caches stay valid. A read-only file is not written."""
     with Monograph.open(archive.path, read_only=True) as reader:
         before = archive.path.read_bytes()
         scorer = Counting(year)
@@ -234,14 +234,14 @@ def test_caching_scores_does_not_wait_for_a_writer(archive: Monograph) -> None:
     archive.search(QUESTION, 5, reranker=scorer.reranker)
     assert other.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (0,)
     other.execute("ROLLBACK")
-    archive.search(QUESTION, 5, reranker=scorer.reranker)  # what was left is written with the next
+    archive.search(QUESTION, 5, reranker=scorer.reranker)  # The next search stores the pending scores.
     assert other.execute("SELECT count(*) FROM memo WHERE kind = 'score'").fetchone() == (FIRST,)
     other.close()
     assert len(scorer.texts) == FIRST
 
 
 def test_strategy_may_search_within_a_search(archive: Monograph) -> None:
-    """A way of one's own may search while it reads; what is new is written when it is done."""
+    """A custom search mode may search inside a search. New scores are stored after the outer search."""
     scorer = Counting(year)
 
     class Own:
@@ -260,7 +260,7 @@ def test_strategy_may_search_within_a_search(archive: Monograph) -> None:
 def test_reranker_spec_survives_pickling_of_a_file(archive: Monograph) -> None:
     with Monograph.open(archive.path, reranker="embedder:static") as named:
         hits = named.search(QUESTION, 5)
-        if named.path.read_bytes()[:15] == b"SQLite format 3":  # an encrypted one is not pickled
+        if named.path.read_bytes()[:15] == b"SQLite format 3":  # Encrypted files cannot be pickled.
             with pickle.loads(pickle.dumps(named)) as again:
                 assert again.search(QUESTION, 5) == hits
         assert given_score(hits[0])
@@ -284,7 +284,7 @@ def test_damaged_cached_score_raises_until_repaired(archive: Monograph, value: b
 
 
 class Broken:
-    """A reranker of somebody's own, which raises what it likes."""
+    """A custom reranker that raises ValueError."""
 
     key = spec = "broken"
 
@@ -355,7 +355,7 @@ def test_hits_are_valid_for_any_scores(archive: Monograph, scores: list[float], 
 
 
 def cross_encoder(place: Path, model: str = "model") -> Path:
-    """A folder of a cross-encoder that counts shared words."""
+    """Write a folder of a cross-encoder that counts shared words, and return it."""
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -509,7 +509,7 @@ def test_commands_use_a_reranker(
     assert asked == FIRST
     assert "rerank #1" in run("search", archive.path, QUESTION, "--explain", "--reranker", spec)
     monkeypatch.setenv("MONOGRAPH_RERANKER", spec)
-    assert len(vectors.documents) == FIRST  # the file remembers
+    assert len(vectors.documents) == FIRST  # The scores are stored in the file.
     questions = tmp_path / "q.jsonl"
     questions.write_text(json.dumps({"question": "Where are maps?", "evidence_ids": ["d6"]}) + "\n")
     for number, command in enumerate(

@@ -1,4 +1,4 @@
-"""Embedders behind a server with OpenAI's interface, over real sockets."""
+"""Embedders behind a server with OpenAI's API, over real sockets."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_served_vectors_are_normalised_and_in_order(texts: list[str], most: int,
         expected = HashEmbedder(16).embed([text if text.strip() else "" for text in texts])
         assert made.dtype == np.float32
         assert made == pytest.approx(expected, abs=1e-6)
-        # Each text once, none of blanks, and no request larger than it may be.
+        # Each text is sent once, blank texts are not sent, and no request exceeds the limits.
         sent = [one.body["input"] for one in vectors.asked if one.body["input"] != ["a"]]
         told = sorted(text for some in sent for text in some)
         assert told == sorted({text for text in texts if text.strip()} - {"a"}) or "a" in texts
@@ -179,7 +179,7 @@ def test_served_embedder_spec_and_key_identify_the_model(vectors: VectorServer) 
     plain = load_embedder(spec(vectors))
     assert plain.key == "openai-embeddings/hash"
     other = OpenAIEmbedder("http://127.0.0.1:9/v1", "hash", ServedSettings(batch_size=2))
-    assert other.key == plain.key  # the server may move, and batches change nothing
+    assert other.key == plain.key  # The address and the batch size are not part of the key.
     prefixed = load_embedder(spec(vectors, query_prefix="q: "))
     assert prefixed.key != plain.key
     assert load_embedder(prefixed.spec).key == prefixed.key
@@ -217,7 +217,7 @@ def test_embedding_price_equals_requests_and_is_paid_once(vectors: VectorServer,
         assert vectors.asked == []
         archive.files.apply(plan)
         assert plan.cost is not None
-        # The word by which the length of vectors was learnt came first.
+        # The first request, with the word "a", finds the dimension of the vectors.
         assert vectors.texts[0] == "a"
         assert len(vectors.texts) - 1 == len(set(vectors.texts)) - 1 == plan.cost.embeddings > 3
         paid = len(vectors.asked)
@@ -226,7 +226,7 @@ def test_embedding_price_equals_requests_and_is_paid_once(vectors: VectorServer,
         archive.remove([str(notes / "bees.md")])
         archive.sync(notes)
         assert len(vectors.asked) == paid
-    with Monograph.open(path, trusted=[vectors.url]) as archive:  # made again by its name
+    with Monograph.open(path, trusted=[vectors.url]) as archive:  # loads the embedder from its spec
         assert archive.embedder.dimension == 16
         assert len(vectors.asked) == paid
         assert "comet" in archive.search("who found the comet?", 1)[0].text
@@ -292,13 +292,13 @@ def test_reembed_costs_its_planned_price(vectors: VectorServer, notes: Path, tmp
         assert vectors.asked == []
         archive.vectors.rebuild(embedder)
         sent = set(vectors.texts) - {"a"}
-        # Of summaries there may be fewer.
+        # The number of summaries is an upper bound.
         assert cost.embeddings <= len(sent) <= cost.embeddings + cost.summaries
         assert len(vectors.texts) - vectors.texts.count("a") == len(sent)
         assert archive.vectors.price(embedder).embeddings == 0
         (notes / "new.md").write_text("# New\n\nA new lamp was bought in Oslo.\n")
         vectors.asked.clear()
-        plan = archive.files.plan(notes, price=True)  # where it would stand in the tree is not asked for
+        plan = archive.files.plan(notes, price=True)  # The plan does not embed new texts to place them in the tree.
         assert plan.cost is not None and plan.cost.summaries > 0
         assert vectors.asked == []
         assert archive.check() == []

@@ -42,7 +42,7 @@ def chunks(*texts: str) -> list[Chunk]:
 
 
 def saved(folder: Path, *components: str, patterns: Sequence[object] | None = None) -> Path:
-    """A pipeline in a folder: a blank one with rules, and what else it is told to have."""
+    """Save a blank pipeline with entity rules and the given components, and return its folder."""
     pipeline = spacy.blank("en")
     pipeline.add_pipe("entity_ruler").add_patterns(PATTERNS if patterns is None else patterns)
     for name in components:
@@ -53,7 +53,7 @@ def saved(folder: Path, *components: str, patterns: Sequence[object] | None = No
 
 @spacy.Language.component("tests_parser")  # type: ignore[untyped-decorator]
 def parse(document: Any) -> Any:
-    """Parses by a list: every noun is a subject of its own, and what stands before it belongs to it."""
+    """Parse by the table NOUNS: every noun is a subject, and the listed words before it modify it."""
     head = None
     for token in reversed(list(document)):
         pos, dep = NOUNS.get(token.text, ("", ""))
@@ -138,7 +138,7 @@ def test_unusable_pipelines_are_refused(tmp_path: Path) -> None:
 
 
 def test_missing_spacy_names_its_extra() -> None:
-    """Where the package is not there, the extra is named; and importing the module needs no spaCy."""
+    """Without the package, the error names the extra, and importing the loader needs no spaCy."""
     code = (
         "import sys; sys.modules['spacy'] = None\n"
         "from monograph.derive.loading import load_extractor\n"

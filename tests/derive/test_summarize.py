@@ -196,7 +196,7 @@ def test_rebuild_after_a_kill_pays_only_for_missing_summaries(tmp_path: Path, la
     answered, reached, killed = itertools.count(1), threading.Event(), threading.Event()
 
     def answer_some(prompt: str) -> str:
-        """Answer the first of a layer, and the next only once the one who asked is killed."""
+        """Answer the first prompts of a layer at once, and later prompts after the process that sent them is killed."""
         most = 300 // 12 // 2 if layer == 1 else 1
         if (layer == 1 or "tells of the" not in prompt) and next(answered) > most:
             reached.set()
@@ -226,7 +226,7 @@ def test_rebuild_after_a_kill_pays_only_for_missing_summaries(tmp_path: Path, la
             assert monograph.stats().chunks == 300
         subprocess.run(command, check=True)
         prompts = [asked.prompt for asked in server.asked]
-        # What was asked twice was under way at the kill: no more than the calls at once and what one write holds.
+        # Prompts sent twice were not stored at the kill: at most the concurrent calls, and the values of one write.
         assert len(prompts) - len(set(prompts)) <= 2 * 4 + 1
         assert len(prompts) > before
         with Monograph.open(path, HashEmbedder(16)) as monograph:
@@ -235,4 +235,4 @@ def test_rebuild_after_a_kill_pays_only_for_missing_summaries(tmp_path: Path, la
             assert len(set(prompts)) <= sum(layers) <= over_chunks
             calls = server.calls
             monograph.tree.rebuild()
-            assert server.calls == calls  # All of it is remembered.
+            assert server.calls == calls  # All summaries are in the memo.

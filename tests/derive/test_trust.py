@@ -49,7 +49,7 @@ OFFLINE_COMMANDS = Forks(COMMAND_LINE, NO_NETWORK)
 
 
 class User:
-    """Somebody at a command line, with a home of their own."""
+    """A user of the command line with a separate home directory."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -83,7 +83,7 @@ def diary(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def received(tmp_path: Path, server: ModelServer) -> Iterator[Path]:
-    """A file whose extractor and summarizer are a stranger's server, which has been asked by nobody since."""
+    """Yield a file of another user, with a server as extractor and summarizer. Calls recorded so far are cleared."""
     path = tmp_path / "received.mono"
     spec = f"llm:openai:{server.url}#x"
     with Monograph.open(path, extractor=load_extractor(spec), summarizer=load_summarizer(spec)) as archive:
@@ -94,7 +94,7 @@ def received(tmp_path: Path, server: ModelServer) -> Iterator[Path]:
 
 
 def name_model(path: Path, kind: str, spec: str) -> None:
-    """Write the spec of another model into a file, as its sender may have done."""
+    """Write the spec of another model into a file, as its sender can do."""
     with connected(path) as rows:
         (own,) = rows.execute("SELECT value FROM settings WHERE name = ?", (kind,)).fetchone()
         stored = json.dumps({**json.loads(own), "spec": spec})
@@ -288,7 +288,7 @@ def test_downloads_from_a_hub_need_trust(diary: Path, user: User, tmp_path: Path
         assert "--trust" in said
     user.run("search", path, "Ann", "--how", "lexical", offline=True)
     assert "all is well" in user.run("check", path, offline=True)
-    # Another embedder is the way out, and needs nothing of the one that is there.
+    # A change to another embedder does not need the current one.
     user.run("reembed", path, "static", offline=True)
     assert "Riga" in user.run("search", path, "Where does Ann Mercer live?", offline=True)
 
@@ -314,7 +314,7 @@ def test_folder_named_by_a_received_file_is_not_opened(
                 archive.add([Document("Bob Jones lives in Bonn.")])
             with pytest.raises(ModelUntrusted) if kind == "embedder" else nullcontext():
                 archive.search("Ann", 1, how="dense")
-    # A trusted folder, which holds no model here, is opened.
+    # A trusted folder is opened; here it contains no model.
     named = address if address.startswith("spacy:") else "./evil/"
     with Monograph.open(path, trusted=[named]) as archive, pytest.raises((ModelUnavailable, MissingExtra)):
         archive.add([Document("Bob Jones lives in Bonn.")])
@@ -356,13 +356,13 @@ HOSTILE = st.one_of(
 
 
 class Asked(BaseException):
-    """Leave was asked for."""
+    """Raised when permission is requested."""
 
 
 @given(HOSTILE)
 @settings(max_examples=examples(300))
 def test_no_spec_calls_a_server_without_permission(spec: str) -> None:
-    """Whatever a file names, what is made of it asks for leave, fails as one of ours, or asks nobody."""
+    """For any spec, a model requests permission, raises an error of Monograph, or calls no server."""
 
     def told(address: str) -> None:
         assert address in addresses(spec)
@@ -422,7 +422,7 @@ def test_read_only_file_without_id_is_trusted_for_this_call(tmp_path: Path, user
         rows.execute("INSERT OR REPLACE INTO settings VALUES ('summarizer', ?)", (json.dumps(stored),))
     with Monograph.open(path, read_only=True) as archive:
         assert archive.stats().addresses == ("http://127.0.0.1:9/v1",)
-    # Served for reading only, until its standard input ends.
+    # The server is read-only, and ends when its standard input ends.
     assert "trusted this time" in user.run("mcp", path, "--trust")
     assert not (user.home / "config").exists()
 

@@ -1,4 +1,4 @@
-"""Examples in README and docs, executed and compared with the output they document."""
+"""Examples in README and docs, executed and compared with the documented output."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SERVED = {
     "llama-index": ("llama_index.llms.openai_like import OpenAILike", "served_llm", "ServedLLM as OpenAILike"),
     "langchain": ("langchain_openai import ChatOpenAI", "served_chat", "ServedChat as ChatOpenAI"),
 }
-"""The frameworks' own clients of such servers, which are not installed, and what asks in their place."""
+"""Imports of the frameworks' model clients, which are not installed, and the modules and classes that replace them."""
 COMPONENTS = {
     "llama-index": ("llama_index.core", "llama_index.vector_stores.monograph"),
     "langchain": ("langchain_core", "langchain_monograph"),
@@ -53,7 +53,7 @@ COMPONENTS = {
 
 
 OURS = re.compile(r"llama_index\.\w+\.monograph|langchain_monograph")
-"""The modules of components."""
+"""Pattern of the modules of our components."""
 
 
 def blocks(page: Path, kind: str) -> list[str]:
@@ -82,7 +82,7 @@ def run(scripts: Forks, script: Path) -> None:
 
 @pytest.fixture(autouse=True)
 def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept of a shelf on this machine is kept in a folder of the test's."""
+    """Give the page about shelves a temporary home folder, for the files that a shelf stores on this machine."""
     if "page" in request.fixturenames and request.getfixturevalue("page").name == "shelf.md":
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
@@ -100,13 +100,13 @@ NEEDS = {
     "import mcp": "mcp",
     "from mcp": "mcp",
 }
-"""What a page needs, by a part of its code."""
+"""Module that a page needs, by a part of its code."""
 SINGLE = [one for one in pages_with("python") if not is_component(one)]
 
 
 @pytest.mark.parametrize("page", parameters_of(SINGLE, "searching.md"), ids=lambda page: page.name)
 def test_python_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
-    """One after the other in one namespace, in a folder that holds nothing but examples/texts."""
+    """The examples run in order in one namespace, in a folder with only examples/texts."""
     code = "\n".join(blocks(page, "python"))
     for part, module in NEEDS.items():
         if part in code:
@@ -119,7 +119,6 @@ def test_python_examples_of_a_page_run(page: Path, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("kind", COMPONENTS)
 def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) -> None:
-    """With a scripted model in the place of the one that they name."""
     framework, package = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     pages = [page for page in pages_with("python") if page.parent.name == kind]
@@ -128,7 +127,7 @@ def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) ->
         address = ("127.0.0.1", int(server.url.rpartition(":")[2].partition("/")[0]))
         other = f'event in ("socket.connect", "socket.sendto") and arguments[1] != {address}'
         modules = f"{framework}, {package}, monograph.derive.openai_compatible"
-        # What they import takes longest.
+        # Imports take longest, so the pages share them.
         with Forks(OFFLINE.format(modules=modules, forbidden=other), SCRIPT) as scripts:
             for page in pages:
                 script = place(tmp_path / page.stem) / "page.py"
@@ -141,7 +140,7 @@ def test_component_pages_run_with_a_scripted_model(kind: str, tmp_path: Path) ->
 
 
 def own_parameters(component: type) -> set[str]:
-    """What a component is made with, as far as we say it: of its own constructors, or its fields."""
+    """Return the parameters of a component's constructors in our modules, or else its fields there."""
     ours = [base for base in component.__mro__ if OURS.match(base.__module__)]
     made = [vars(base)["__init__"] for base in ours if "__init__" in vars(base)]
     fields = [name for base in ours for name in inspect.get_annotations(base) if not name.startswith("_")]
@@ -150,7 +149,7 @@ def own_parameters(component: type) -> set[str]:
 
 
 def documented_parameters(component: type, *, inherited: bool) -> set[str]:
-    """Parameters that the docstring of a class describes, and attributes that have a docstring; if inherited, also those of its bases."""
+    """Return the parameters that a docstring describes, and documented attributes (``inherited``: of bases too)."""
     names: set[str] = set()
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-+$|\Z)", inspect.getdoc(component) or "", re.MULTILINE | re.DOTALL
@@ -169,7 +168,7 @@ def documented_parameters(component: type, *, inherited: bool) -> set[str]:
 
 
 def parameters_on(page: str, component: type) -> set[str]:
-    """Parameters of a component that a page describes by the docstrings of the component and of its bases."""
+    """Return a component's parameters that a page describes by the docstrings of the component and of its bases."""
     names: set[str] = set()
     for path, options in re.findall(r"^::: (\S+)\n((?: {4}.*\n?)*)", page, re.MULTILINE):
         shown = [base for base in component.__mro__ if base.__name__ == path.rpartition(".")[2]]
@@ -180,7 +179,7 @@ def parameters_on(page: str, component: type) -> set[str]:
 
 @pytest.mark.parametrize("kind", COMPONENTS)
 def test_component_pages_name_every_parameter(kind: str) -> None:
-    """The docstring of each public component stands on a page, and describes every parameter."""
+    """The docstring of each public component is on a page, and describes every parameter."""
     framework, _ = COMPONENTS[kind]
     pytest.importorskip(framework, reason=f"the extra {kind} is not installed")
     overview = (REFERENCE / f"{kind}.md").read_text()
@@ -199,7 +198,7 @@ def test_component_pages_name_every_parameter(kind: str) -> None:
 
 
 def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """What a line in a terminal does. Only one of several programs needs a shell."""
+    """Run a command line as a terminal does. A line with only ``monograph`` needs no shell."""
     words = shlex.split(command)
     if words[0] == "monograph" and "|" not in words:
         return COMMANDS.run(*words, cwd=folder)
@@ -209,7 +208,7 @@ def typed(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("page", parameters_of(pages_with("console"), "README.md"), ids=lambda page: page.name)
 def test_commands_of_a_page_print_the_documented_output(page: Path, tmp_path: Path) -> None:
-    """Each block starts afresh."""
+    """Each block starts in a new folder."""
     if any("MONOGRAPH_KEY=" in block for block in blocks(page, "console")):
         pytest.importorskip("sqlcipher3", reason="the extra encrypt is not installed")
     for number, block in enumerate(blocks(page, "console")):
@@ -217,7 +216,7 @@ def test_commands_of_a_page_print_the_documented_output(page: Path, tmp_path: Pa
 
 
 def check_output(block: str, folder: Path) -> None:
-    """Type the commands of a block, and compare what they print. ``…`` stands for anything."""
+    """Run the commands of a block, and compare their output. ``…`` matches any text."""
     for part in block.split("$ ")[1:]:
         command, _, expected = part.partition("\n")
         done = typed(command, folder)
@@ -229,7 +228,7 @@ def check_output(block: str, folder: Path) -> None:
 
 @pytest.mark.long
 def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
-    """All its commands and examples in one folder, with a scripted model in the place of the one that it names."""
+    """All its commands and examples run in one folder, with a scripted model instead of the named one."""
     pytest.importorskip("llama_index.core", reason="the extra llama-index is not installed")
     pytest.importorskip("langchain_core", reason="the extra langchain is not installed")
     with ModelServer() as server:
@@ -245,7 +244,7 @@ def test_the_tutorial_works_from_top_to_bottom(tmp_path: Path) -> None:
 
 
 def test_command_line_page_documents_every_command() -> None:
-    """And every option as ``--help`` explains it."""
+    """It documents every option of ``sync`` too, in the order of ``--help``."""
     texts = sections(built("reference/command-line.md"))
     listed = {}
     for group in ((), ("shelf",)):
@@ -264,7 +263,7 @@ def test_command_line_page_documents_every_command() -> None:
 
 
 def test_calls_that_pages_and_errors_name_exist(tmp_path: Path) -> None:
-    """Also outside of the examples: in prose, tables and the next step of an error."""
+    """Prose, tables and hints of errors are checked too, not only examples."""
     modules = [*(ROOT / "src").rglob("*.py"), *(ROOT / "integrations").rglob("*.py")]
     texts = [(page.name, page.read_text()) for page in PAGES]
     texts += [(one.name, text) for one in modules for text in re.findall(r'"[^"\n]*"', one.read_text())]

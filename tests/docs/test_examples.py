@@ -19,7 +19,7 @@ from support.paths import EXAMPLES
 
 TEXTS = EXAMPLES / "texts"
 SCRIPTS = sorted(path.name for path in EXAMPLES.glob("*.py"))
-# Making a socket is no call yet: urllib3 makes one at import to see whether the machine knows IPv6.
+# Creation of sockets is allowed: urllib3 creates one at import to check for IPv6.
 OFFLINE = """
 import os, runpy, sys
 FORBIDDEN = {"socket." + name for name in (
@@ -36,7 +36,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def copy_examples(place: Path) -> tuple[Path, Path]:
-    """Return a copy of the examples alone, under a name with a blank in it, and an empty folder."""
+    """Return a copy of the examples, in a path with a space, and an empty folder."""
     empty = place / "somewhere else"
     empty.mkdir()
     ignored = shutil.ignore_patterns("__pycache__")
@@ -45,7 +45,7 @@ def copy_examples(place: Path) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[str]]:
-    """Return the lines that an example prints. Each is run once, and may change no file of the examples."""
+    """Function that runs an example once, asserts that it changes no example file, and returns its printed lines."""
 
     def files(folder: Path) -> dict[Path, bytes]:
         return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}

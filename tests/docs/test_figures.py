@@ -1,4 +1,4 @@
-"""Figures that pages quote are those of the benchmarks."""
+"""Figures on pages equal the results of the benchmarks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ README = (ROOT / "README.md").read_text()
 
 
 def measured(name: str) -> Any:
-    """Return what a benchmark wrote."""
+    """Return the stored results of a benchmark."""
     return json.loads((ROOT / "docs" / "benchmarks" / f"{name}.json").read_text())
 
 
 def row(beginning: str) -> str:
-    """Return the row of the README's table that begins so."""
+    """Return the table row of the README whose first cell begins with ``beginning``."""
     (found,) = [line for line in README.splitlines() if line.startswith(f"| {beginning}")]
     return found
 

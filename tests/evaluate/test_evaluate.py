@@ -1,4 +1,4 @@
-"""Metrics by hand and by brute force, question sets, and an evaluation of LihuaWorld."""
+"""Metrics compared with values by hand and by brute force, question sets, and an evaluation of LihuaWorld."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def write(folder: Path) -> Path:
 
 
 def documents(folder: Path, uri: str) -> list[Document]:
-    """What a sync stores: ``uri`` says what a path below the folder becomes."""
+    """Return the documents of a sync, with their uris in the format ``uri``."""
     with Monograph.open(folder.parent / "x.mono") as monograph:
         monograph.sync(folder)
         stored = monograph.documents()
@@ -59,7 +59,7 @@ def meant(name: str, some: list[Document]) -> set[str]:
 
 @pytest.mark.parametrize("uri", ["{root}/{path}", "{path}", "texts/{path}"])
 def test_evidence_is_named_as_people_name_it(uri: str, folder: Path) -> None:
-    """Whether documents are known by absolute paths or by such as begin at the folder that is synced."""
+    """The uris are absolute, relative to the synced folder, or begin with the name of another folder."""
     some = documents(write(folder), uri)
     boiler = next(one.id for one in some if one.uri.endswith("boiler.md"))
     for name in (

@@ -1,4 +1,4 @@
-"""Neighbourhoods, homonyms, merges and their undoing, exports."""
+"""Neighbourhoods, homonyms, merges, undone merges and exports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOSTILE = [
 
 @pytest.fixture
 def people(tmp_path: Path) -> Iterator[Monograph]:
-    """Persons, a company and a town, by several names."""
+    """Yield a file with several spellings of persons, an organization and a town."""
     with open_people(tmp_path / "a.mono") as monograph:
         monograph.add(NAMES)
         yield monograph
@@ -40,14 +40,14 @@ def people(tmp_path: Path) -> Iterator[Monograph]:
 
 @pytest.fixture(scope="module")
 def station(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monograph]:
-    """The texts of the examples."""
+    """Yield a file of the example texts."""
     with Monograph.open(tmp_path_factory.mktemp("station") / "station.mono") as monograph:
         monograph.sync(TEXTS)
         yield monograph
 
 
 def named(monograph: Monograph) -> dict[str, list[tuple[str, set[int]]]]:
-    """(key of the entity, sentences) of every name of every chunk, by the chunk's id, read without any of the code."""
+    """Return (key of the entity, sentences) of each name in a chunk, by chunk id, read directly from the tables."""
     with monograph._file.database.read() as connection:
         ids = dict(connection.execute("SELECT chunk, id FROM chunks"))
         heads = dict(
@@ -71,7 +71,7 @@ def key(entity: Entity) -> str:
 
 
 def test_links_are_what_one_sentence_names(station: Monograph) -> None:
-    """Weights and chunks of links, by brute force; no sentence here is crowded and no name a homonym."""
+    """Weights and chunks of links equal brute force. These texts have no crowded sentence and no homonym."""
     held = named(station)
     count = {
         name: sum(name in {one for one, _ in some} for some in held.values())
@@ -136,7 +136,7 @@ def test_entities_on_paths_are_those_of_the_graph(station: Monograph) -> None:
 
 
 def check_shape(found: Neighbourhood, most: int) -> None:
-    """What holds of every neighbourhood."""
+    """Check the invariants of a neighbourhood of at most ``most`` entities and chunks."""
     ids = [one.id for one in found.entities]
     assert len(set(ids)) == len(ids) <= most + len(found.centre)
     assert tuple(ids[: len(found.centre)]) == found.centre
@@ -183,7 +183,7 @@ def test_chunks_say_where_they_come_from_and_the_most_telling_come_first(station
 
 
 def views(monograph: Monograph, names: Sequence[str]) -> list[object]:
-    """What is seen of some names; errors by what they say."""
+    """Return entities, merges and the neighbourhoods of names, with a message for each unknown name."""
     seen: list[object] = [monograph.graph.entities(30), monograph.graph.merges()]
     for name in names:
         try:
@@ -212,7 +212,7 @@ def test_neighbourhoods_do_not_depend_on_the_order_of_documents(shared: Path, tm
 
 
 def encyclopaedia(shared: Path) -> list[Document]:
-    """Short articles, those about Gimme Shelter and Ed Wood first."""
+    """Return 600 short articles. Those about Gimme Shelter and Ed Wood come first."""
     from monograph.evaluate.datasets import load_dataset
 
     documents = list(load_dataset(shared / "data/hotpotqa").documents)
@@ -286,7 +286,7 @@ def open_capitals(path: Path) -> Monograph:
 
 @pytest.fixture
 def capitals(tmp_path: Path) -> Iterator[Monograph]:
-    """An empty file that takes capitalised words for names."""
+    """Yield an empty file whose extractor takes capitalised words as names."""
     with open_capitals(tmp_path / "a.mono") as monograph:
         yield monograph
 
@@ -368,7 +368,7 @@ def test_a_part_of_a_name_is_enough_where_it_is_the_only_one(capitals: Monograph
     for asked, name in (("Way", "A Long Way Home"), ("wolfg", "Wolfgang"), ("fgan", "Wolfgang"), ("wolf", "Wolf")):
         assert capitals.graph.neighbourhood(asked).entities[0].name == name
     with pytest.raises(NotFound):
-        capitals.graph.neighbourhood("x")  # One letter is no name.
+        capitals.graph.neighbourhood("x")  # A single letter is no name.
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
@@ -392,7 +392,7 @@ def test_empty_file_has_no_entities(monograph: Monograph) -> None:
 
 
 class Relating:
-    """A model that reads ``A | verb | B`` and says it of A and B, as strongly as the verb is long."""
+    """An extractor that reads a relation from each line ``A | verb | B``, with strength (length of the verb) / 10."""
 
     key = "tests/relating"
     spec = "tests:relating"
@@ -477,7 +477,7 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
         assert graph_of(monograph) == apart
         monograph.graph.rebuild()
         assert graph_of(monograph) == apart
-        monograph.graph.keep_apart(other, name)  # The same, said again.
+        monograph.graph.keep_apart(other, name)  # The same pair in reverse order.
         assert graph_of(monograph) == apart
     with open_people(tmp_path / "a.mono") as monograph, open_people(tmp_path / "b.mono") as fresh:
         assert head(monograph, name) != head(monograph, other)
@@ -494,7 +494,7 @@ def test_names_set_apart_are_joined_again_on_request(tmp_path: Path, name: str, 
 
 
 def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None:
-    """B. Lane shortens Bert Lane, which shortens Bert Francis Lane: each pair can be parted, and stays so."""
+    """B. Lane shortens Bert Lane, which shortens Bert Francis Lane. Each pair can be kept apart, and stays apart."""
     documents = [Document(f"{one} wrote a letter.", id=one) for one in ("B. Lane", "Bert Lane", "Bert Francis Lane")]
     pairs = list(combinations((one.id for one in documents), 2))
     for place, (name, other) in enumerate(pairs):

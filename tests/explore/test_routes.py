@@ -48,7 +48,7 @@ def test_routes_are_the_shortest_by_their_lightest_link(
 
 
 def test_routes_over_many_equal_ways_are_found_at_once() -> None:
-    """Heavy links lead to every way but the last link: 20 to the power of 9 ways that are as good."""
+    """All links except the last are heavy, so that 20 to the power of 9 routes have the same lightest link."""
     layers = [["start"], *([f"{layer}-{n}" for n in range(20)] for layer in range(9)), ["end"]]
     links = tuple(
         Link(min(one, other), max(one, other), 1 if other == "end" else 9, ("c",))

@@ -1,4 +1,4 @@
-"""Random inputs for all that reads what others wrote. Run by ``make fuzz``, or ``python -m fuzz`` in ``tests``."""
+"""Random inputs for all code that reads foreign data. Run by ``make fuzz``, or ``python -m fuzz`` in ``tests``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from random import Random
 from typing import TypeAlias
 
 Case: TypeAlias = tuple[str, Callable[[], object]]
-"""A description, and work that must return or raise MonographError."""
+"""Description, and a function that must return or raise MonographError."""
 Draw: TypeAlias = Callable[[Random], Case]
-"""Draws a case; each part of the fuzz is a module whose ``cases(folder)`` is a context of such a function."""
+"""Function that draws a case. Each part is a module whose context manager ``cases(folder)`` yields one."""

@@ -1,10 +1,10 @@
-"""Random inputs: each case is answered, or refused with a MonographError, in its time.
+"""Random inputs: each case must return, or raise MonographError, within 20 seconds.
 
-Another exception, a case of more than 20 seconds, memory above the limit, or a signal that ends the process is a fault.
-A part runs in a process of its own. Its cases hang on the seed and their number alone, so that each can be repeated::
+Any other exception, memory above the limit, or a signal that ends the process is a fault. Each part runs in its own
+process. A case depends only on the seed and its number, so that it can be repeated::
 
     cd tests
-    python -m fuzz 60                             all parts, which share so many seconds
+    python -m fuzz 60                             all parts, in 60 seconds together
     python -m fuzz 10 blobs                       one part
     python -m fuzz blobs --seed 7 --case 123      one case
     python -m fuzz blobs --seed 7 --cases 50      the first cases, however long they take
@@ -30,7 +30,7 @@ from monograph.errors import MonographError
 from monograph.read.child import limit_memory
 
 PLACE = Path(__file__).resolve().parents[1]
-"""The folder of this package."""
+"""Folder that contains this package."""
 PARTS = {
     "readers": 0.4,
     "blobs": 0.25,
@@ -44,21 +44,21 @@ PARTS = {
     "ignored": 0.05,
     "cut": 0.1,
 }
-"""The share of the time by part, which is a module of this package."""
+"""Relative share of the time for each part, a module of this package."""
 MOST_SECONDS = 20.0
-"""For one case, on a machine that has other things to do."""
+"""Limit for one case, with a margin for a busy machine."""
 MOST_MEMORY = 3 << 30
-"""Bytes of address space, of which the libraries take a third."""
+"""Limit of the address space in bytes; libraries take a third of it."""
 SLACK = 60.0
-"""Seconds for the set-up of a part and its last case."""
+"""Additional seconds for the set-up of a part and its last case."""
 
 
 def run(part: str, seed: int, seconds: float, numbers: Iterable[int], folder: Path) -> None:
-    """Run cases of a part in this process, until the time is over; ``folder / "last"`` names the one that runs."""
+    """Run cases of a part in this process, until the time is over; ``folder / "last"`` describes the current one."""
     warnings.simplefilter("ignore")
     faulthandler.enable()
     context = import_module(f"fuzz.{part}").cases(folder)
-    if part != "readers":  # These have processes of their own, with limits.
+    if part != "readers":  # Readers run in processes with their own limits.
         limit_memory(MOST_MEMORY)
     last, end = folder / "last", time.monotonic() + seconds
     answered = refused = 0
@@ -81,7 +81,7 @@ def run(part: str, seed: int, seconds: float, numbers: Iterable[int], folder: Pa
 
 
 def start(part: str, options: list[str], seconds: float) -> bool:
-    """A part in a process of its own; whether it came to a good end."""
+    """Run a part in a new process; return whether it succeeded."""
     with tempfile.TemporaryDirectory(prefix=f"fuzz-{part}-") as place:
         command = [sys.executable, "-m", "fuzz", part, *options, "--folder", place]
         code = subprocess.run(command, cwd=PLACE, timeout=seconds + SLACK, check=False).returncode
@@ -92,7 +92,7 @@ def start(part: str, options: list[str], seconds: float) -> bool:
 
 
 def main() -> int:
-    """Fuzz, and say what came of it."""
+    """Run the given parts; return 0 if there was no fault, else 1."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="+", help="seconds for all parts, and names of parts; all without a name")
     parser.add_argument("--seed", type=int, default=int(time.time()))

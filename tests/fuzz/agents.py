@@ -1,4 +1,4 @@
-"""Calls of all kinds by MCP's own client: each tool answers by its schema, or says in words what is wrong."""
+"""Random calls by MCP's client: each tool returns a result that fits its schema, or an error text."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from monograph_mcp import make_server
 from support.bad_inputs import shown, text, tree
 
 CRASH = re.compile(r"Error executing tool \w*\Z")
-"""What the library says where a tool raised something else than an error of its own."""
+"""Error text of the library for an unexpected exception in a tool."""
 
 
 @contextmanager
 def cases(folder: Path) -> Iterator[Draw]:
-    """Draw calls, each in a session of its own."""
+    """Draw calls, each in a new session."""
     with meetings(folder / "agents.mono") as opened:
         yield partial(_draw, opened)
 
@@ -39,7 +39,7 @@ def _ask(opened: Monograph, name: str, arguments: dict[str, Any], wrong: bool) -
             return await client.call_tool(name, arguments)
 
     try:
-        # The client writes neither what JSON and UTF-8 do not have, nor what is nested too deep.
+        # The client cannot write values that JSON or UTF-8 cannot represent, or that are nested too deep.
         said = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
         said.encode()
     except (ValueError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Files whose rows were changed, with checksums that are right: what reads them may refuse, and no more."""
+"""Files with changed rows and mostly correct checksums: operations may only return or raise MonographError."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from support.raw_sql import connected
 NAMES = ("Anna Calder", "Tobias Renk", "Ines Okafor", "Mrs Grubb", "Vienna", "Salzburg", "Riga", "INV-2024")
 SAID = "Anna Calder met Ines Okafor [1]."
 SHADOWS = ("words_", "trigrams_", "sqlite_", "vocabulary")
-"""Tables that SQLite alone reads; what is wrong with them is said by SQLite."""
+"""Prefixes of tables that only SQLite reads, so that SQLite reports their faults."""
 
 
 def base(folder: Path) -> Path:
-    """A file with something in every table: sources, a tree, cluster graphs, an answer, failures, names that are kept apart."""
+    """Create a file with rows in all tables: sources, tree, cluster graphs, answer, failures, names kept apart."""
     path = folder / "base.mono"
     texts = folder / "texts"
     texts.mkdir()
@@ -58,7 +58,7 @@ def base(folder: Path) -> Path:
         made.graph.keep_apart("Anna Calder", "Ines Okafor")
         made.ask("whom did Anna Calder meet?")
     with closing(connected(path)) as connection:
-        # So many centroids that they have a graph are more than a small file has.
+        # A small file has too few centroids for a graph, so this builds one.
         for space, body in connection.execute("SELECT space, body FROM centroids").fetchall():
             graph = kernel.graph_insert(body, None, m=4, ef=20, alpha=1.0)
             connection.execute("UPDATE centroids SET graph = ? WHERE space = ?", (graph, space))
@@ -69,7 +69,7 @@ def base(folder: Path) -> Path:
 
 @contextmanager
 def cases(folder: Path) -> Iterator[Draw]:
-    """Draw changed copies; all that may be asked of each."""
+    """Draw changed copies, and operations on them."""
     path = base(folder)
 
     def draw(chosen: random.Random) -> Case:
@@ -83,7 +83,7 @@ def cases(folder: Path) -> Iterator[Draw]:
 
 
 def strike(path: Path, chosen: random.Random) -> list[str]:
-    """Change some values; what was done."""
+    """Change some values; return descriptions of the changes."""
     done: list[str] = []
     with closing(connected(path)) as connection:
         connection.create_function("casefold", 1, lambda one: one)
@@ -117,7 +117,7 @@ def _strike_row(connection: sqlite3.Connection, table: str, chosen: random.Rando
         marks = ",".join("?" * len(row))
         connection.execute(f"INSERT INTO {table} VALUES ({marks})", made)
         return f"added {_short(made)} to {table}"
-    # Where there are bytes, they are what is worth it.
+    # Prefer blobs: they are the most valuable targets.
     blobs = [place for place, value in enumerate(row) if isinstance(value, bytes) and len(value) > 8]
     place = chosen.choice(blobs) if blobs and chosen.random() < 0.7 else chosen.randrange(len(row))
     other = chosen.choice(rows)[place] if kind == 2 else _other(row[place], chosen)
@@ -130,7 +130,7 @@ def _short(row: Any) -> str:
 
 
 def _other(value: Any, chosen: random.Random) -> Any:
-    """Another value in the place of one, mostly of its kind."""
+    """Return a replacement of a value, mostly of the same type."""
     if chosen.random() < 0.1:
         drawn = chosen.choice((None, number(chosen), text(chosen), chosen.randbytes(chosen.randrange(40))))
         return drawn if not isinstance(drawn, int) or abs(drawn) < 2**63 else float(2**63)
@@ -151,7 +151,7 @@ def _other(value: Any, chosen: random.Random) -> Any:
 
 
 def seal(connection: sqlite3.Connection) -> None:
-    """Make every checksum right for what stands there now."""
+    """Recompute all checksums from the current rows."""
     for part, body in _all(connection, "SELECT part, body FROM parts"):
         connection.execute("UPDATE parts SET body = ? WHERE part = ?", (_sealed_body(body), part))
     for cluster, graph in _all(connection, "SELECT cluster, graph FROM cluster_graphs"):
@@ -198,7 +198,7 @@ def _sealed_graph(graph: Any) -> Any:
 
 
 def ask(path: Path, chosen: random.Random, folder: Path) -> None:
-    """Some of what reads the file, then of what writes it, then a repair and what reads it again; each may refuse."""
+    """Run random reads and writes, repair the file, and run others; raise the last MonographError, if any."""
     refused: MonographError | None = None
     for repaired in (False, True):
         try:
@@ -217,7 +217,7 @@ def ask(path: Path, chosen: random.Random, folder: Path) -> None:
 
 
 def reading(opened: Monograph) -> list[Callable[[], object]]:
-    """What only reads."""
+    """Return the operations that only read."""
     ways = ("auto", "dense", "lexical", "tfidf", "hybrid", "graph", "graph:faithful=true", "tree", "tree:detail=0.5")
     searches: list[Callable[[], object]] = [
         partial(opened.search, "whom did Anna Calder meet in Vienna, and INV-2024?", 8, how, where)
@@ -247,7 +247,7 @@ def reading(opened: Monograph) -> list[Callable[[], object]]:
 
 
 def writing(opened: Monograph, folder: Path) -> list[Callable[[], object]]:
-    """What changes the file."""
+    """Return the operations that change the file."""
     return [
         partial(opened.add, [Document("Anna Calder came back to Riga with Mrs Grubb.", id="new")]),
         partial(opened.remove, ["d5"]),

@@ -1,4 +1,4 @@
-"""Numbers at and beyond the bounds of every parameter of the HTTP API: each answer takes at most a second of work."""
+"""Numbers at and beyond the limits of each parameter of the HTTP API: each reply takes less than 1 s of CPU time."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from support.api_server import OPERATIONS, Client, Operation, serving
 from support.paths import EXAMPLES
 
 SECONDS = 1.0
-"""Of the time of processors, which hangs on no other program."""
+"""Limit of CPU time, which does not depend on other programs."""
 NUMBERS = (0, -1, 2**63, 1, 2**31, -(2**63), 100, 10**30)
 STREAMS = ("/changes", "/job/events")
-"""They end when the server does."""
+"""Event streams, which end only when the server ends."""
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def cases(folder: Path) -> Iterator[Draw]:
         told = {"id": document, "q": "Who found the comet?", "name": "Anna Calder", "other": "Tobias Renk"}
         with serving({"archive": archive}) as client:
             routes = [one for one in OPERATIONS if one.method == "GET" and one.path not in STREAMS]
-            for route in routes:  # The first answer loads what is loaded once.
+            for route in routes:  # The first request loads data that later ones reuse.
                 client.get(route.path, **{name: told[name] for name in route.parameters if name in told})
 
             def draw(chosen: random.Random) -> Case:

@@ -1,4 +1,4 @@
-"""Exports and other stores whose bytes or values were changed: what takes them in may refuse them, or a part of them."""
+"""Exports and other stores with changed bytes or values: an import may refuse them, or a part of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RAGDB = """CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT, content TE
 
 
 def base(folder: Path) -> dict[str, Path]:
-    """A store of each kind that needs nothing else to be read."""
+    """Create a store of each format that can be read without another package."""
     vector = np.array([3.0, 4.0, 0.0, 0.0], dtype=np.float32)
     some = [
         Document(
@@ -51,7 +51,7 @@ def base(folder: Path) -> dict[str, Path]:
 
 @contextmanager
 def cases(folder: Path) -> Iterator[Draw]:
-    """Draw changed copies, which are taken into a new file."""
+    """Draw changed copies, which are imported into a new file."""
     stores = base(folder)
 
     def draw(chosen: random.Random) -> Case:
@@ -67,7 +67,7 @@ def cases(folder: Path) -> Iterator[Draw]:
 
 
 def taken(folder: Path, place: Path, kind: str) -> None:
-    """What came in is whole, whatever was refused."""
+    """Import a store into a new file, and assert that the file has no faults, also if the import raises."""
     for name in folder.glob("new.mono*"):
         name.unlink()
     with Monograph.open(folder / "new.mono", HashEmbedder(4)) as made:
@@ -78,7 +78,7 @@ def taken(folder: Path, place: Path, kind: str) -> None:
 
 
 def change(path: Path, chosen: random.Random) -> str:
-    """Change a file, by a value where it holds JSON, else by its bytes; what was done."""
+    """Change the bytes, or in JSON mostly a value, of a file; return a description of the change."""
     data = path.read_bytes()
     if path.suffix in (".json", ".jsonl") and chosen.random() < 0.7:
         lines = [data] if path.suffix == ".json" else data.splitlines()
@@ -99,7 +99,7 @@ def change(path: Path, chosen: random.Random) -> str:
 
 
 def replace(value: Any, chosen: random.Random) -> str:
-    """Put something else into the place of a value, however deep."""
+    """Replace a random value at any depth; return a description of the change."""
     while True:
         key = chosen.choice(list(value) if isinstance(value, dict) else range(len(value)))
         below = value[key]

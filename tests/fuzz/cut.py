@@ -1,4 +1,4 @@
-"""A file, or the index of its log, cut off under load: threads that search and write get errors, and the process goes on."""
+"""File, or index of its log, truncated under load: threads that read and write get errors, the process continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEXT = "Report {0} of keeper {0} at the lighthouse in Riga. "
 
 @contextmanager
 def cases(folder: Path) -> Iterator[Draw]:
-    """Draw how much of a copy is cut off, and after how many searches and writes."""
+    """Draw the file to truncate, the share of it that remains, and the number of operations before."""
     golden = folder / "golden.mono"
     with Monograph.open(golden) as opened:
         opened.add(Document(TEXT.format(at) * 60, id=f"d{at}") for at in range(60))
@@ -46,7 +46,7 @@ def _cut(golden: Path, folder: Path, suffix: str, share: float, after: int) -> N
                     if next(counted) == after:
                         place = path.with_name(path.name + suffix)
                         os.truncate(place, int(place.stat().st_size * share))
-            except MonographError:  # What SQLite could not read is zeros to it: a row without an id is refused as such.
+            except MonographError:  # SQLite takes unreadable data for zeros; a row without an id is refused.
                 pass
             except BaseException as error:
                 faults.append(error)

@@ -1,4 +1,4 @@
-"""Filters of every kind, as the library, the command line, LlamaIndex and LangChain are given them."""
+"""Random filters, given to the library, the command line, LlamaIndex and LangChain."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def cases(folder: Path) -> Iterator[Draw]:
 
 
 def _filter(chosen: random.Random, depth: int = 0) -> Any:
-    """A filter, mostly one that could be meant; now and then any JSON, or one nested far too deep."""
+    """Draw a filter, mostly a plausible one, rarely any JSON or one that is nested too deep."""
     kind = chosen.randrange(24)
     if depth == 0 and kind == 0:
         return tree(chosen)
@@ -110,7 +110,7 @@ def _operand(chosen: random.Random) -> Any:
 
 
 def _nodes_filter(chosen: random.Random, depth: int = 0) -> Any:
-    """As LlamaIndex writes filters."""
+    """Draw a filter in LlamaIndex's format."""
     if depth == 0 and chosen.random() < 0.1:
         return altered(_nodes_filter(chosen, 1), chosen)
     some = [
@@ -141,7 +141,7 @@ def _command_line(path: Path, drawn: Any, chosen: random.Random) -> None:
 
 
 def _of_frameworks(opened: Monograph) -> list[partial[None]]:
-    """Those that are installed."""
+    """Return the functions that search through the installed frameworks."""
     ways: list[partial[None]] = []
     try:
         from llama_index.vector_stores.monograph import EcoVectorStore as Nodes

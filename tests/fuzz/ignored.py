@@ -1,4 +1,4 @@
-"""Hostile ignore files: lines of wildcards, and names that nearly fit them."""
+"""Hostile ignore files: lines of wildcards, and names that nearly match them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECES = ("*", "**", "?", "a", "b", "/", "**/", "[ab]", "[!a]", "[", "]", "\\", 
 
 @contextmanager
 def cases(folder: Path) -> Iterator[Draw]:
-    """Draw files of three lines."""
+    """Draw ignore files of three lines."""
     yield _draw
 
 

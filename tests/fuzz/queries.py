@@ -1,4 +1,4 @@
-"""Questions and arguments of any kind: every way to search, in its form as a text too, names, places, numbers."""
+"""Random questions and arguments: search modes (also as text with parameters), names, paths and numbers."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _query(chosen: random.Random) -> str:
 
 
 def _how(chosen: random.Random) -> Any:
-    """A way to search: its name, its name with parameters, or something else."""
+    """Draw a search mode: its name, its name with parameters, or something else."""
     name = chosen.choice(strategies())
     kind = chosen.randrange(8)
     if kind < 4:
@@ -90,9 +90,10 @@ def _k(chosen: random.Random) -> Any:
 
 
 def _calls(opened: Monograph) -> list[Draw]:
-    """What else takes texts and numbers, each with its arguments.
+    """Return draws of calls of the other methods that take texts and numbers.
 
-    t is a text, x one that the file does not have, X several of these, n a number, h a way to search, T turns of a talk.
+    Types of arguments: t text, x text that is not in the file, X several of these, n number, h search mode, b Boolean,
+    T turns of a conversation.
     """
     works: list[tuple[Callable[..., object], str, str]] = [
         (opened.context, "t", "budget:n k:n how:h"),

@@ -1,4 +1,4 @@
-"""Mutations of real files, read in a process of their own: the reader may refuse, and may be killed, but never hang."""
+"""Mutations of real files, read in a separate process: the reader may refuse or be killed, but must not hang."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from support.paths import SHARED
 from support.reading import root_at
 
 MOST_SECONDS = 15
-"""For a reader."""
+"""Time limit of a reader."""
 SLOW = ("scan-no-text", ".png", ".jpg")
-"""Recognising words takes seconds an image: these are left to the tests of recognition."""
+"""Parts of names of files that are skipped: text recognition takes seconds an image, and has its own tests."""
 
 
 def made(folder: Path) -> list[Path]:
-    """Samples of the formats that no sample on disk has."""
+    """Write samples of the formats that the shared folder lacks."""
     rows: list[list[str | float]] = [["Ship", "Men", "Day"]]
     rows += [[f"Ship {n}", float(n), "a day"] for n in range(40)]
     message = EmailMessage()
@@ -70,7 +70,7 @@ def cases(folder: Path) -> Iterator[Draw]:
         def draw(chosen: random.Random) -> Case:
             sample = chosen.choice(samples)
             data = sample.read_bytes()
-            # Bytes changed in a compressed part are found by its check sum: within the parts they reach the parser.
+            # ZIP checksums reveal changes of compressed parts. Only changes before compression reach the parser.
             within = data[:2] == b"PK" and chosen.random() < 0.7
             path = folder / "changed" / sample.name
             return sample.name, partial(_read, crew, path, _inside(data, chosen) if within else changed(data, chosen))
@@ -89,7 +89,7 @@ def _inside(data: bytes, chosen: random.Random) -> bytes:
 
 
 def _read(crew: ReaderPool, path: Path, data: bytes) -> None:
-    """Read a file. Raise AssertionError if the reader hangs, or returns a document that is none."""
+    """Write and read a file; assert that the reader does not hang, and returns valid documents."""
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(data)
     error = None

@@ -1,4 +1,4 @@
-"""Lines of all kinds to ``monograph mcp``, a process of its own: it answers each request, and goes on after anything else."""
+"""Random lines to a ``monograph mcp`` process: it answers each request, and continues after any other line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from monograph.errors import InputError
 from support.bad_inputs import altered, changed, number, text, tree, written
 
 SECONDS = 15.0
-"""For an answer."""
+"""Time limit of an answer."""
 PROGRAM = "import sys; from monograph.app.cli import main; sys.exit(main())"
 LIMITED = "from monograph.read.child import limit_memory; limit_memory(3 << 30); " + PROGRAM
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "chance", "version": "1"}}
@@ -44,13 +44,13 @@ METHODS = (
     "ping", "initialize", "notifications/initialized", "notifications/cancelled", "completion/complete", "logging/setLevel",
     "resources/subscribe", "tools/none", "", "rpc.discover",
 )  # fmt: skip
-"""But for ``prompts/get``: the library logs a traceback for each prompt that there is not."""
+"""Methods without ``prompts/get``, for which the library logs a traceback if the prompt does not exist."""
 DEEP = re.compile(r"""(?:\[|\{"\w+": ){100}""")
-"""Requests that need no answer: the library reads none that is nested more than 200 deep."""
+"""Requests that need no answer: the library does not read JSON that is nested more than 200 deep."""
 
 
 class Served:
-    """A file that is served, and what it says."""
+    """Process that serves a file, with its answers and log."""
 
     def __init__(self, path: Path, log: Path) -> None:
         self._log = log.open("wb")
@@ -63,7 +63,6 @@ class Served:
         self.send(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
 
     def send(self, line: bytes) -> None:
-        """Write a line."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + b"\n")
         self._process.stdin.flush()
@@ -97,7 +96,7 @@ class Served:
         return found
 
     def faults(self) -> str:
-        """What it has logged since this was last asked."""
+        """Return the log since the last call."""
         with self._said.open("rb") as log:
             log.seek(self._seen)
             said = log.read()
@@ -105,7 +104,7 @@ class Served:
         return said.decode("utf-8", "replace")
 
     def close(self) -> None:
-        """End it as a client does: it goes by itself, and well."""
+        """Close the input, as a client does, and assert that the process then exits with code 0."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
@@ -116,7 +115,7 @@ class Served:
 
 
 def meetings(path: Path) -> Monograph:
-    """A new file in which some people meet; the caller closes it."""
+    """Create a file about meetings of people; the caller closes it."""
     names = ("Anna Calder", "Tobias Renk", "Mrs Grubb")
     opened = Monograph.open(path, summarizer=load_summarizer("extractive"))
     opened.add(
@@ -156,7 +155,7 @@ def _send(served: Served, line: bytes, name: Any, at: int) -> None:
 
 
 def _line(chosen: random.Random, at: int) -> tuple[bytes, Any]:
-    """A line, and the id of what must be answered, where it is a request that can be told from none."""
+    """Draw a line, and the id of the request that must be answered, or None."""
     name = chosen.choice((f"case/{at}", at))
     call = chosen.choice(CALLS)
     kind = chosen.randrange(12)
@@ -190,7 +189,7 @@ def _line(chosen: random.Random, at: int) -> tuple[bytes, Any]:
 
 
 def argument(value: Any, chosen: random.Random) -> Any:
-    """Another value of the kind, or of any."""
+    """Draw a value, mostly of the same type."""
     if chosen.random() < 0.2:
         return tree(chosen)
     if isinstance(value, int):
@@ -199,7 +198,7 @@ def argument(value: Any, chosen: random.Random) -> Any:
 
 
 def _told(request: dict[str, Any], name: Any) -> tuple[bytes, Any]:
-    """A request as a line; one whose text or numbers JSON does not have is none to the library that reads it."""
+    """Return a request as a line, and its id, or None if the library that reads it takes it for invalid JSON."""
     said = written(request)
     try:
         json.loads(said, parse_constant=_refuse)

@@ -1,4 +1,4 @@
-"""NUL, control characters and half pairs in every string of a document: refused, or filtered and printed as they should be."""
+"""NUL, control characters and lone surrogates in strings of a document: refused, or filtered and printed correctly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COMMANDS = (
     ["stats"],
 )
 MOST = 12
-"""Documents that the file holds at once."""
+"""Maximum number of documents in the file."""
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def cases(folder: Path) -> Iterator[Draw]:
 
 
 def drawn(chosen: random.Random) -> str:
-    """A string, mostly an ordinary one with something in it that should not be there."""
+    """Draw a string, mostly an ordinary one with a control character or escape sequence inserted."""
     kind = chosen.randrange(5)
     if kind == 0:
         return text(chosen)[:200]
@@ -91,7 +91,7 @@ def _strings(metadata: dict[str, Any]) -> list[str]:
 
 
 def _agree(opened: Monograph, view: View, where: dict[str, Any]) -> None:
-    """A view holds the documents of which every chunk meets its filter, as Python compares."""
+    """Assert that a view has the documents whose chunks all match its filter, as evaluated in Python."""
     condition = filters.parse(where)
     met: dict[str, bool] = {}
     for hit in opened.fetch():
@@ -103,7 +103,7 @@ def _agree(opened: Monograph, view: View, where: dict[str, Any]) -> None:
 
 
 def _print(opened: Monograph, chosen: random.Random) -> None:
-    """No command writes a character that a terminal obeys."""
+    """Assert that a command prints no control character except newlines."""
     command, *rest = chosen.choice(COMMANDS)
     try:
         output = invoke([command, str(opened.path), *rest])
@@ -122,7 +122,7 @@ def _tell(opened: Monograph, chosen: random.Random) -> None:
 
 
 def _name(opened: Monograph, chosen: random.Random) -> None:
-    """A name that is not a document's removes and shows none."""
+    """Assert that an unknown name neither returns nor removes a document."""
     name = drawn(chosen)
     held = {one.id for one in opened.documents()}
     if name in held or any(name == one.uri for one in opened.documents()):

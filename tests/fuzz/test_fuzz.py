@@ -1,4 +1,4 @@
-"""The first cases of every part of ``make fuzz``, by a seed that does not change, each part in a process of its own."""
+"""First cases of the parts of ``make fuzz``, with a fixed seed, each part in a new process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands as they are typed, of texts that no shell would let through."""
+"""Commands with arguments that no shell would pass on."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from monograph.errors import InputError
 
 
 def typed(said: str) -> str:
-    """A text as an argument of a command can be: bytes without zeros, and not too long."""
+    """Return a text as a possible argument of a command: without NUL, and at most 100,000 bytes."""
     return said.replace("\x00", " ").encode("utf-8", "surrogatepass")[:100_000].decode("utf-8", "surrogateescape")
 
 
 def invoke(arguments: list[str]) -> str:
-    """Run a command, and return its output. Raises InputError if it refuses, and what it raised if that is no exit."""
+    """Run a command and return its output. Raise InputError for an exit code, and other exceptions as they are."""
     result = CliRunner().invoke(app, arguments)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

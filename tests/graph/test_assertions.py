@@ -1,4 +1,4 @@
-"""Assertions of callers: storing, reading, removing and forgetting."""
+"""Assertions of callers: storage, reading, removal and forgetting."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def archive(tmp_path: Path) -> Iterator[Monograph]:
 
 
 def plain(told: Assertions) -> tuple[dict[str, Any], list[Any]]:
-    """What was told as plain values; relations in an order of their own."""
+    """Return assertions as plain values, with sorted relations."""
     nodes = {
         name: (
             one.name,
@@ -69,7 +69,7 @@ def said(origin: str) -> tuple[str, ...]:
 
 @dataclass
 class Oracle:
-    """What each origin says, in the order in which it said it, as dicts."""
+    """Assertions by origin, in dicts ordered by the time of the latest assertion."""
 
     nodes: dict[tuple[str, str], AssertedNode | None] = field(default_factory=dict)
     relations: dict[tuple[tuple[str, str, str], str], AssertedRelation] = field(default_factory=dict)
@@ -233,7 +233,7 @@ def test_refused_assertions_leave_nothing(
 
 
 def towns(path: Path) -> Monograph:
-    """Chunks that name one thing each, so that nothing but what is told joins them."""
+    """Return a file of chunks with one name each, so that only assertions link them."""
     archive = Monograph.open(path, HashEmbedder(), CapitalExtractor())
     archive.add([Document(f"{name} stands alone.", id=name.lower()) for name in ("Oslo", "Turin", "Lima", "Quito")])
     return archive
@@ -279,7 +279,7 @@ QUESTION = "What happened to the company of the man whose firm dredged Oslo Harb
 
 
 def harbour(path: Path) -> Monograph:
-    """A question's second passage names nothing that the first one does."""
+    """Return a file in which the second passage for QUESTION shares no name with the first."""
     archive = Monograph.open(path)
     archive.add(
         [
@@ -309,7 +309,7 @@ def test_graph_search_follows_assertions(tmp_path: Path) -> None:
         hits = archive.search(QUESTION, 40, "graph")
         assert hits[1].title == "Kestrel Works"
         assert [hit.chunk.id for hit in hits] == list(dict.fromkeys(hit.chunk.id for hit in hits))
-        # Told the other way round it leads there too; what is joined to very many leads nowhere by that.
+        # A relation in the opposite direction works too. An entity with very many relations is not followed.
         archive.graph.remove(["k"])
         archive.graph.add((), [AssertedRelation("Kestrel Works", "OWNED_BY", "Bernhard Hallen", {}, ("works",))])
         assert way() == "question → Oslo Harbour → Bernhard Hallen → Kestrel Works"
@@ -397,7 +397,7 @@ def test_assertions_of_two_copies_are_kept_once(archive: Monograph, tmp_path: Pa
     with Monograph.open(tmp_path / "copy.mono") as copy:
         assert plain(copy.graph.assertions()) == before
         told = copy.graph.assertions()
-        copy.graph.add(told.nodes.values(), told.relations)  # What is read can be told.
+        copy.graph.add(told.nodes.values(), told.relations)  # Assertions that were read can be added again.
         assert plain(copy.graph.assertions()) == before
 
 
@@ -424,7 +424,7 @@ def test_assertions_are_exported_and_imported(tmp_path: Path) -> None:
         again.files.take_over("jsonl", out)
         assert plain(again.graph.assertions()) == before
         assert again.check() == []
-    # What documents say that are not taken in is not told.
+    # Origins that the file does not contain are dropped.
     lines = (out / "assertions.jsonl").read_text().splitlines()
     (out / "assertions.jsonl").write_text("\n".join(line.replace('"c1"', '"elsewhere"') for line in lines))
     with Monograph.open(tmp_path / "part.mono", HashEmbedder(), CapitalExtractor()) as part:

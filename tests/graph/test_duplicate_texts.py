@@ -1,4 +1,4 @@
-"""Copies of a text in the graph: counted once, ranked last."""
+"""Copies of a text in the graph: counted once, and ranked last."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_copies_rank_after_distinct_texts(tmp_path_factory: pytest.TempPathFacto
         hits = monograph.search(QUESTION, len(copies), how="graph")
         found = [hit.text for hit in hits]
         distinct = list(dict.fromkeys(found))
-        # All fit into what is put in order.
+        # Copies are ranked last only if all chunks fit into the 40 that a search orders (`evidence.COVERED`).
         assert len(copies) > 40 or found[: len(distinct)] == distinct
         assert sorted(found) == sorted(copy.text for copy in copies)
         assert all(one.score >= other.score for one, other in zip(hits, hits[1:], strict=False))

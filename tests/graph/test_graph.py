@@ -1,4 +1,4 @@
-"""Entity-chunk graph: changes, resolution of names and search."""
+"""Graph of entities and chunks: changes, resolution of names and search."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_pending_resolution_survives_forgetting_a_name(tmp_path: Path) -> None:
         before = graph_of(monograph)["names"]
         monograph.remove(["long"])
         after = graph_of(monograph)["names"]
-    # As a writer leaves it that was killed with the name gone, and nothing resolved yet.
+    # State after a writer was killed: the name is removed, but its forms are not resolved yet.
     with closing(connected(path)) as connection:
         connection.execute("INSERT INTO unresolved SELECT name FROM names WHERE key = 'john smith'")
         connection.execute(
@@ -142,7 +142,7 @@ def test_forms_of_one_name_become_one_entity(monograph: Monograph) -> None:
     assert names["curtis bernhard"] == ("curtis bernhardt", "spelling")
     assert names["solar panels"] == ("solar panel", "plural")
     assert names["worms"] == (None, None)
-    # The other form alone stands for itself again.
+    # A form that is left alone is its own head again.
     monograph.remove(["d4", "d3"])
     assert {key: head for key, _, _, head, _ in graph_of(monograph)["names"]}["curtis bernhard"] is None
 
@@ -235,7 +235,7 @@ def test_relations_whose_end_is_not_named_are_dropped() -> None:
 
 
 def short_forms(text: str, cannot_link: Collection[tuple[str, str]] = ()) -> set[str]:
-    """The keys of a document's names, as its graph has them."""
+    """Return the keys of the names and persons in the graph of a text."""
     part = document_part("", [text], [Extraction(tuple(pattern_mentions(text)))], cannot_link)
     return {one.key for one in part.chunks[0].names if one.kind in ("name", "person")}
 

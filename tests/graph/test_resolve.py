@@ -1,4 +1,4 @@
-"""Resolution of names: which become one, and which stay apart."""
+"""Resolution of names: which names are joined, and which stay apart."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support.properties import examples
 
 
 def group_of(names: Sequence[str], subjects: Sequence[str] = (), things: Sequence[str] = ()) -> list[Candidate]:
-    """Candidates of some names: persons if they have a capital, but for ``things``; with no embedding."""
+    """Return candidates without embeddings. Names with a capital are persons, except ``things``."""
     return [
         Candidate(row, key_of(name), name in subjects, name != name.lower() and name not in things, b"")
         for row, name in enumerate(names)
@@ -24,7 +24,7 @@ def group_of(names: Sequence[str], subjects: Sequence[str] = (), things: Sequenc
 
 
 def joined(group: Sequence[Candidate], apart: Sequence[tuple[str, str]] = ()) -> dict[str, tuple[str, str]]:
-    """{key: (key of its head, reason)}, over all signatures."""
+    """Return {key: (key of its head, reason)} for the candidates of all signatures."""
     keys = {one.name: one.key for one in group}
     signatures = {signature(one.key) for one in group}
     found = [
@@ -93,15 +93,15 @@ def test_only_persons_leave_out_a_middle_name() -> None:
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
-        # Two that it may shorten: it is neither.
+        # A name that may shorten two names is joined with neither.
         (["J. Smith", "John Smith", "Jane Smith"], {}),
         (["Arthur Lane", "Arthur Francis Lane", "Arthur Paul Lane"], {}),
-        # Both are forms of the third.
+        # Two names are forms of the third.
         (
             ["J. Smith", "John Smith", "John Paul Smith"],
             {"j smith": ("john paul smith", "initials"), "john smith": ("john paul smith", "middle name")},
         ),
-        # The head's own head.
+        # The head of a name has another head.
         (
             ["solar energy panels", "solar energy panel", "solar enargy panel"],
             {"solar energy panel": ("solar enargy panel", "spelling"), "solar energy panels": ("solar enargy panel", "plural")},

@@ -1,7 +1,7 @@
-"""The wheel in environments of their own: with one framework, and with none (``make alone``).
+"""Tests of the wheel in separate environments: with one framework, and with none (``make alone``).
 
-Each environment holds what its extra asks for and no other framework; in it the tests that need nothing else are run,
-and none of ours may be skipped. A framework's own suite skips what a model does not claim to be able to do.
+Each environment has the packages of its extra and no other framework. It runs the tests that need nothing else, and
+none of ours may be skipped. A framework's own suite may skip tests of capabilities that a model does not claim.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACE = ROOT / "build" / "alone"
 FRAMEWORKS = {"langchain": "langchain-core", "llama-index": "llama-index-core", "mcp": "mcp"}
-"""What is installed of a framework, by the extra that asks for it."""
+"""Package of each framework, by the extra that requires it."""
 
 INSTALLED = "from importlib.metadata import distributions; print(*{one.name for one in distributions()})"
 SUITE = "/site-packages/langchain_tests/"
@@ -27,7 +27,7 @@ RUNNER = ("hypothesis", "pytest", "pytest-asyncio", "pytest-timeout", "pytest-xd
 
 @dataclass(frozen=True)
 class Environment:
-    """What is installed, and which tests are run with it besides those of missing extras."""
+    """Extra and other packages to install, and tests to run besides those of missing extras."""
 
     extra: str
     tests: tuple[str, ...]
@@ -39,7 +39,7 @@ class Environment:
 
     @property
     def asked(self) -> list[str]:
-        """Tests, and the pages that show this extra's components."""
+        """Tests to run, including those of this extra's component pages."""
         pages = f"tests/docs/test_docs.py::test_component_pages_run_with_a_scripted_model[{self.extra}]"
         return ["tests/packaging/test_extras.py", *self.tests, *([pages] if self.extra else [])]
 
@@ -54,7 +54,7 @@ LLAMA_INDEX = Environment("llama-index", ("tests/integrations/llama_index",), ("
 
 
 def run(command: Sequence[object], what: str) -> str:
-    """What a command prints; it must succeed."""
+    """Return the output of a command; exit if it fails."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode != 0:
         raise SystemExit(f"{what} failed:\n{done.stdout}\n{done.stderr}")
@@ -66,7 +66,7 @@ def pip(*arguments: object) -> None:
 
 
 def tried(environment: Environment, wheel: Path) -> str:
-    """One line of what came of an environment."""
+    """Test the wheel in a new environment; return one line about the result."""
     place = PLACE / environment.name
     venv.create(place, symlinks=True)
     python = place / "bin" / "python"
@@ -84,7 +84,7 @@ def tried(environment: Environment, wheel: Path) -> str:
 
 
 def main() -> None:
-    """Build one wheel and try it everywhere, two environments at once."""
+    """Build the wheel and test it in all environments, two at a time."""
     shutil.rmtree(PLACE, ignore_errors=True)
     pip("wheel", "--quiet", "--no-deps", "--wheel-dir", PLACE / "wheel", ROOT)
     (wheel,) = (PLACE / "wheel").glob("monograph-*.whl")

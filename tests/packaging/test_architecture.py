@@ -41,11 +41,11 @@ LEAVES = FLOORS[-1]
 ALLOWED_SIDEWAYS = {
     ("app", "evaluate"),  # the command line has an eval command
     ("app", "shelf"),  # the command line has shelf commands, and takes a shelf where it takes a file
-    ("write", "sync"),  # what changed in folders is handed to what stores it
+    ("write", "sync"),  # a write detects renamed files and stores the followed folders
     ("explore", "search"),
     ("answer", "search"),
     ("tree", "derive"),  # a check compares the keys of summaries
-    ("carry", "explore"),  # entities are exported as they are shown
+    ("carry", "explore"),  # an export contains entities as explore returns them
 }
 FRAMEWORKS = ("llama_index", "langchain", "langchain_core", "langchain_classic", "mcp")
 HEAVY = (
@@ -77,7 +77,7 @@ HEAVY = (
     "yaml",
 )
 SERVING = ("fastapi", "pydantic", "sse_starlette", "starlette", "uvicorn")
-"""What only the server may import at the top of a module."""
+"""Modules that only the server may import at the top of a module."""
 PUBLIC = {
     "monograph",
     "monograph.errors",
@@ -99,7 +99,7 @@ def floor_of(part: str) -> int:
 
 
 def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
-    """(module, whether at the top of the file) of every import; ``from a import b`` counts as a.b."""
+    """Yield (module, whether at the top of the file) of every import; ``from a import b`` counts as a.b."""
     top = {id(node) for node in getattr(tree, "body", [])}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -109,7 +109,7 @@ def imports(tree: ast.AST) -> Iterator[tuple[str, bool]]:
 
 
 def modules_of(root: Path) -> dict[str, Path]:
-    """Every module of the package, by name."""
+    """Return the path of every module of the package, by name."""
     return {
         path.relative_to(root / "src").with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
         for path in sorted((root / "src" / "monograph").rglob("*.py"))
@@ -117,7 +117,7 @@ def modules_of(root: Path) -> dict[str, Path]:
 
 
 def faults(root: Path) -> list[str]:
-    """Every breach of the rules in a tree."""
+    """Return all violations of the rules in a source tree."""
     found: list[str] = []
     for name, path in modules_of(root).items():
         found.extend(f"{name}: {fault}" for fault in _faults_of(path, name))
@@ -162,7 +162,7 @@ def _may(own: str, other: str) -> bool:
 
 
 def circles(modules: dict[str, Path]) -> list[str]:
-    """Modules that import each other, directly or round a corner, wherever in a module the import stands."""
+    """Return all import cycles, direct or indirect, wherever in a module the import is."""
     graph = {
         name: {
             target
@@ -288,7 +288,7 @@ def test_names_of_tests_are_unique_and_no_questions() -> None:
 
 
 def test_no_test_module_is_imported() -> None:
-    """Neither by another nor by a program that a test runs, whose text it holds."""
+    """The programs that tests hold as text import none either."""
     names = "|".join(path.stem for path in TESTS.rglob("test_*.py"))
     line = re.compile(rf"^\s*(?:from|import)\b.*\b(?:{names})\b", re.MULTILINE)
     assert [path.name for path in TESTS.rglob("*.py") if line.search(path.read_text())] == []

@@ -43,7 +43,7 @@ def is_there(module: str) -> bool:
 
 
 def test_error_without_the_framework_names_the_extra() -> None:
-    # A module of a package as well: the package is imported first.
+    # Modules of packages too: Python imports the package first.
     names = [*PACKAGES, "langchain_monograph.retrievers", "llama_index.vector_stores.monograph.store"]
     done = subprocess.run([sys.executable, "-c", HIDDEN, *names], capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()

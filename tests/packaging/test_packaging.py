@@ -53,7 +53,7 @@ def test_missing_compiled_module_is_reported_in_one_line() -> None:
 
 @pytest.mark.long
 def test_alias_distribution_contains_no_modules(tmp_path: Path) -> None:
-    """One of them: they are alike but for what they are called."""
+    """The test builds one of them: they differ only in their ``project`` table."""
     told = [{**tomllib.loads(path.read_text()), "project": None} for path in NAMES]
     assert all(one == told[0] for one in told)
     wheel = build_wheel(NAMES[0].parent, tmp_path)

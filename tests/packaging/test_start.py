@@ -1,4 +1,4 @@
-"""What is imported, and what is not, when a program starts."""
+"""Modules that a program imports, and does not import, when it starts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER_PARTS = {"rich", "wordllama", "torch", "safetensors", "monograph.shelf", "
 
 
 def modules_after(program: str) -> set[str]:
-    """The modules that Python has when a program has run in a process of its own."""
+    """Return the loaded modules after a program has run in a new process."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(program=program)], capture_output=True, text=True, check=True
     )

@@ -1,4 +1,4 @@
-"""Wheel built on a machine without a compiler: its files, its work, and its types."""
+"""Wheel built on a machine without a compiler: its files, its use, and its types."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import pytest
 from support.paths import ROOT
 from support.wheels import build_wheel
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # A wheel is compiled.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]  # These tests compile a wheel.
 
 SPACE = ROOT / "integrations" / "llama_index" / "llama_index"
 
 
 @pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """The environment of a machine that has a shell and Python, and no compiler."""
+    """Environment variables of a machine with a shell and Python, but without a compiler."""
     folder = tmp_path_factory.mktemp("bare")
     for name in ("sh", "env"):
         (folder / name).symlink_to(shutil.which(name) or f"/bin/{name}")
@@ -44,7 +44,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, bare: dict[str, str], worker
             return built
         ignored = (".git", ".venv", "build", "dist", "__pycache__", "*.so", ".*_cache", ".hypothesis")
         source = shutil.copytree(ROOT, folder / "source", ignore=shutil.ignore_patterns(*ignored))
-        # -O1 takes half the time.
+        # -O1 halves the compile time.
         return build_wheel(source, folder, "-C", "cmake.define.CMAKE_CXX_FLAGS_RELEASE=-O1", env=bare)
 
 
@@ -104,12 +104,12 @@ def test_wheel_contains_nothing_else(names: list[str]) -> None:
 
 @pytest.fixture
 def environment(wheel: Path, tmp_path: Path) -> Path:
-    """An environment with the wheel; what it needs is taken from this one."""
+    """Virtual environment with the wheel, which uses the dependencies of the current environment."""
     place = tmp_path / "environment"
     venv.create(place)
     packages = next(place.glob("lib/python*/site-packages"))
     zipfile.ZipFile(wheel).extractall(packages)
-    # Every folder of packages: a file that lies in one of them and names another is not read there.
+    # All package folders are listed, because Python does not read .pth files in folders added by a .pth file.
     needed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
     (packages / "needed.pth").write_text("\n".join(needed))
     return place
@@ -123,7 +123,7 @@ def test_wheel_works_without_a_compiler(environment: Path, bare: dict[str, str],
 
 
 def test_build_without_a_compiler_fails_with_one_line(bare: dict[str, str]) -> None:
-    """Where the package ``ziglang`` is absent too: one line, and no traceback."""
+    """The package ``ziglang`` is absent too. The line is no traceback."""
     code = "import sys; sys.modules['ziglang'] = None; import build_backend; build_backend.use_ziglang()"
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True, check=False, env=bare)
@@ -169,7 +169,6 @@ with Monograph.open("x.mono") as archive:
 
 
 def test_programs_see_the_types_of_the_wheel(environment: Path, tmp_path: Path) -> None:
-    """In an environment of its own; what the wheel needs is taken from this one."""
     for package in ("mypy", "mcp", "llama_index.core", "langchain_core"):
         pytest.importorskip(package, reason=f"{package} is not installed")
     program = tmp_path / "program.py"

@@ -1,1 +1,1 @@
-"""The soak: killed writers, a crowd at one file, damaged files. Run by ``make soak``; see ``docs/explanation/reliability.md``."""
+"""Soak test: killed writers, a crowd on one file, damaged files. See ``docs/explanation/reliability.md``."""

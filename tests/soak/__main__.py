@@ -1,4 +1,4 @@
-"""The soak as a program: ``python -m soak`` in ``tests`` runs all its parts, ``python -m soak kills`` one."""
+"""Soak test as a program: ``python -m soak`` in ``tests`` runs all parts, ``python -m soak kills`` one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "TOKENIZERS_PARALLELISM"):
-    os.environ[_name] = "false" if _name.startswith("TOKENIZERS") else "1"  # A process with threads is not forked.
+    os.environ[_name] = "false" if _name.startswith("TOKENIZERS") else "1"  # Only processes without threads may fork.
 
 import argparse
 import shutil
@@ -27,16 +27,16 @@ from soak.process import Work, run_parallel
 from soak.record import Fault, Tally, replace_record
 from soak.state import unlike_fresh_build
 
-encryption.ROUNDS = 1  # The soak does not test what a key costs.
+encryption.ROUNDS = 1  # The cost of deriving keys is not tested here.
 PARTS = ("kills", "crowd", "damage")
 MOST_FAULTS = 20
-"""After which a part ends."""
+"""A part ends after this many faults."""
 FILES_OF_A_PROCESS = 20
-"""Damaged files that one process looks at."""
+"""Number of damaged files that one process checks."""
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
-    """Return the options of a run; amounts that are not given are the usual ones, or a tenth of them."""
+    """Return the options of a run; omitted amounts have their default, or with ``--tenth`` a tenth of it."""
     parser = argparse.ArgumentParser(prog="python -m soak", description="Kills, a crowd, and damaged files.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all by default")
     parser.add_argument("--tenth", action="store_true", help="a tenth of everything")
@@ -88,7 +88,7 @@ def main(arguments: list[str]) -> int:
 
 
 def warm_up() -> None:
-    """Run a short life in this process: what every child needs is then imported, and no file is open."""
+    """Run a short life in this process, so that children find all modules imported; no file stays open."""
     with tempfile.TemporaryDirectory() as folder:
         life = commands.Life(Path(folder) / "x.mono", Random(0))
         for make in (commands.create, commands.add, commands.sync, commands.put, commands.resummarize):
@@ -104,7 +104,7 @@ def warm_up() -> None:
 def run_part(part: str, folder: Path, options: argparse.Namespace, console: Console) -> Tally:
     """Run a part with a progress bar."""
     columns = TextColumn("{task.description:8}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    # No thread of its own: it would be forked.
+    # The progress bar must not start a thread, because this process forks.
     with Progress(*columns, console=console, auto_refresh=False) as progress:
         works: list[Work]
         if part == "crowd":

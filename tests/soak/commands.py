@@ -1,4 +1,4 @@
-"""The writing commands, each of which may be killed and run again, and the state of the file when one has ended."""
+"""Writing commands, which may be killed and run again, and the state of the file after each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from soak.process import Tell
 from soak.state import State, contents, differences
 
 MOST_OWN = 30
-"""Documents added by id, above which more are removed than added."""
+"""Number of documents added by id, above which more are removed than added."""
 
 
 def _no_faults(ended: bool) -> list[str]:
@@ -49,11 +49,11 @@ def _no_faults(ended: bool) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A writing command that may be run again, and the state of the file when it has ended.
+    """Writing command that may be run again, and the state of the file after it.
 
-    One that ``erases`` leaves no trace of removed texts in the bytes of the file. ``other_faults`` returns the faults of
-    another file that it writes; it is given whether the command has ended. ``gone_midway`` names documents that may be
-    absent while it runs. ``alone`` replaces ``work`` where nobody may have the file open.
+    If ``erases``, no removed text remains in the bytes of the file. ``gone_midway`` has documents that may be absent
+    while the command runs. ``other_faults`` takes whether the command has ended, and returns the faults of another file
+    that it writes. ``alone`` replaces ``work`` for commands during which the file must not be open.
     """
 
     name: str
@@ -76,9 +76,9 @@ class Command:
 
 @dataclass(slots=True)
 class Life:
-    """A file and its folder, their expected state, and the random choices of what happens to them.
+    """File and its folder, their expected state, and the random generator for commands on them.
 
-    Where others write into the file, too, all names begin with ``name``, and only ``captains`` are kept apart.
+    If other processes write into the file too, all names begin with ``name``, and only ``captains`` are kept apart.
     """
 
     path: Path
@@ -104,12 +104,12 @@ class Life:
         return self.path.with_name(f"{self.name}copy.mono")
 
     def new_name(self, prefix: str) -> str:
-        """Return a name that nothing has yet."""
+        """Return an unused name."""
         self.number += 1
         return f"{self.name}{prefix}{self.number}"
 
     def draft(self) -> int:
-        """Return a random draft."""
+        """Return a random draft number."""
         return self.chosen.randrange(self.drafts)
 
     def sample(self, names: Iterable[str], most: int) -> list[str]:
@@ -119,7 +119,7 @@ class Life:
 
 
 def plant_fault(path: Path) -> None:
-    """Remove a document behind everyone's back, so that no table contradicts another: the soak must find it."""
+    """Remove a document that the expected state has. The tables stay consistent, but the soak must report it."""
 
     def work(_: Tell) -> None:
         with open_file(path) as monograph:
@@ -130,7 +130,6 @@ def plant_fault(path: Path) -> None:
 
 
 def create(life: Life) -> Command:
-    """Create the file."""
     return Command("first add", lambda monograph, _: monograph.add([everybody()]), State())
 
 
@@ -158,7 +157,7 @@ def _write(folder: Path, drafts: Mapping[str, int]) -> None:
 
 
 def watch(life: Life) -> Command:
-    """Watch a folder whose files change before and meanwhile."""
+    """Watch a folder whose files change before and during the watch."""
     folder, before = life.folder, _change_files(life)
     later = {f"{life.new_name('s')}.txt": life.draft()}
     after = replace(before, files=before.files | later)
@@ -193,7 +192,7 @@ def watch(life: Life) -> Command:
 
 
 def retry(life: Life) -> Command:
-    """Refuse a file that is too large, then read it with a higher limit."""
+    """Sync with a limit that a new file exceeds, then read the file with the default limit."""
     name, draft, folder = f"{life.new_name('s')}.txt", life.draft(), life.folder
     _write(folder, {name: draft})
     narrow = Limits(max_bytes=max(1, (folder / name).stat().st_size - 1))
@@ -207,7 +206,7 @@ def retry(life: Life) -> Command:
 
 
 def move(life: Life) -> Command:
-    """Move a folder, and record its new place."""
+    """Move a folder, and record its new path."""
     old = life.folder
     life.moved += 1
     new = life.folder
@@ -270,7 +269,7 @@ def put(life: Life) -> Command:
 
 
 def remove_chunks(life: Life) -> Command:
-    """Remove a passage of a document; the document goes with its last one."""
+    """Remove a passage of a document; removal of the last one removes the document."""
     known = life.state.parts
     if not known:
         return put(life)
@@ -294,24 +293,22 @@ def remove(life: Life, *, forget: bool = False) -> Command:
         if left:
             return monograph.remove(left, forget=forget)
         if forget:
-            monograph.compact()  # Erases what a killed forget has left.
+            monograph.compact()  # Erases what a killed forget left behind.
         return None
 
     return Command("remove --forget" if forget else "remove", work, after, erases=forget)
 
 
 def forget(life: Life) -> Command:
-    """Forget some documents."""
     return remove(life, forget=True)
 
 
 def compact(life: Life) -> Command:
-    """Drop what nothing uses."""
     return Command("compact", lambda monograph, _: monograph.compact(), life.state, erases=True)
 
 
 def _rebuild(life: Life, name: str, field: str, models: Mapping[str, Any], part: str) -> Command:
-    """Rebuild a part of the archive with a random model; ``field`` is that of its key in the state."""
+    """Rebuild a part of the archive with a random model; ``field`` of the state has the model's key."""
     model = life.chosen.choice(sorted(models))
     changed: dict[str, Any] = {field: model}
     after = replace(life.state, **changed)
@@ -340,7 +337,7 @@ def resummarize_alike(life: Life) -> Command:
 
 
 def build(life: Life) -> Command:
-    """Take the graph and trigrams from half of the documents, then build the graph."""
+    """Remove the graph and trigrams of half of the documents, then build the graph."""
     first = life.chosen.randrange(2)
 
     def work(monograph: Monograph, _: Tell) -> None:
@@ -386,7 +383,7 @@ def keep_apart(life: Life) -> Command:
 
 
 def repair(life: Life) -> Command:
-    """Repair a sound file."""
+    """Run a repair of a file without faults."""
 
     def work(monograph: Monograph, _: Tell) -> None:
         assert monograph.check(repair=True) == []
@@ -395,10 +392,10 @@ def repair(life: Life) -> Command:
 
 
 def backup(life: Life) -> Command:
-    """Copy the file over an older copy."""
+    """Back up the file. If the command is killed and run again, it overwrites its own copy."""
     copy, texts = life.copy, life.state.texts()
     for file in (*copy.parent.glob(f"{copy.name}*"), *copy.parent.glob(f".{copy.name}*")):
-        file.unlink()  # An older copy, with what a kill left next to it.
+        file.unlink()  # The copy of an earlier backup, and files that a kill left.
 
     def faults(ended: bool) -> list[str]:
         if not copy.exists():
@@ -440,4 +437,4 @@ if find_spec("sqlcipher3"):
 CROWD_COMMANDS: tuple[Callable[[Life], Command], ...] = (
     *(add,) * 4, *(sync,) * 2, *(put,) * 2, remove_chunks, remove, forget, compact, resummarize_alike, keep_apart, backup,
 )  # fmt: skip
-"""The commands of one writer among others, the frequent ones several times."""
+"""Commands of the crowd's writers; frequent ones are listed several times."""

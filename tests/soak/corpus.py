@@ -1,4 +1,4 @@
-"""Texts that the soak writes, each with a unique word and the names of people and ships, and the models of its files."""
+"""Texts that the soak writes, each with a unique word and names of people and ships, and models of its files."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ KEY = "only for the soak"
 
 
 def initials(captain: str) -> str:
-    """Return a shorter form of a captain's name, which the graph takes for the same person."""
+    """Return a shorter form of a captain's name, which the graph merges with the full name."""
     return f"{captain[0]}. {captain.rsplit(maxsplit=1)[-1]}"
 
 
 def text_of(key: str, draft: int = 0) -> str:
-    """Return the text of a key and draft, with a word that no other has: one to twelve sentences, rarely sixty."""
+    """Return the text of a key and draft, with a unique word; it has one to twelve more sentences, rarely sixty."""
     chosen = random.Random(f"{key}/{draft}")
     count = chosen.choice((1, 2, 3, 5, 8, 12)) if chosen.random() < 0.97 else 60
     word = "zq" + hashlib.sha256(f"{key}/{draft}".encode()).hexdigest()[:12]
@@ -55,7 +55,6 @@ def everybody() -> Document:
 
 
 def document(key: str, draft: int = 0) -> Document:
-    """Return a text as a document."""
     return Document(text_of(key, draft), id=key, metadata={"draft": draft})
 
 
@@ -65,7 +64,7 @@ def passages(key: str, parts: Sequence[int]) -> Document:
 
 
 def open_file(path: Path) -> Monograph:
-    """Open a file with the models that it was built with; a new one with the first of each, and without a tree."""
+    """Open a file with the models that it was built with; a new file has the first of each, and no tree."""
     key = KEY if path.exists() and encryption.may_be_encrypted(path) else None
     monograph = Monograph.open(path, settings=SETTINGS, key=key)
     stats = monograph.stats()

@@ -1,6 +1,7 @@
-"""A crowd: readers and writers, each a process of its own, use one file at the same time.
+"""Crowd: processes that read and processes that write use one file at the same time.
 
-Nobody is refused anything, nothing acknowledged is lost, no read is torn, and in the end the file equals a fresh build.
+No operation may fail, no acknowledged write may be lost, no read may return a half-written document, and the final file
+must equal a fresh build.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ def meet(folder: Path, seed: int, seconds: float, plant: bool, tell: Tell) -> Ta
     Parameters
     ----------
     folder:
-        Where the file lies.
+        Folder of the file.
     seed:
-        The random choices hang on it, except for the order of processes.
+        Determines all random choices, but not the order in which processes run.
     plant:
         Whether a fault is planted at the end, to show that it is found.
     tell:
-        Called after everything that one of them did.
+        Called after each operation of a reader or writer.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -95,7 +96,7 @@ def meet(folder: Path, seed: int, seconds: float, plant: bool, tell: Tell) -> Ta
 
 
 def _write(path: Path, number: int, seed: str, end: float, tell: Tell) -> tuple[State, Path]:
-    """Write documents of its own, look after each command whether the file holds them; return them and the folder."""
+    """Write documents, check after each command that the file has them; return the expected state and the folder."""
     life = Life(path, Random(seed), State(summarizer=min(SUMMARIZERS)), f"w{number}-", (CAPTAINS[number],), DRAFTS)
     with open_file(path) as monograph:
         while time.monotonic() < end:
@@ -118,7 +119,7 @@ def _write(path: Path, number: int, seed: str, end: float, tell: Tell) -> tuple[
 
 
 def _require_own_texts(monograph: Monograph, life: Life) -> None:
-    """Raise AssertionError if a file holds other documents of a writer than it should."""
+    """Assert that a file has exactly the expected documents of a writer."""
     own = stored_texts(monograph, life.name)
     expected = {key: text for key, text in life.state.texts().items() if key.startswith(life.name)}
     lost = sorted(key for key in own.keys() | expected.keys() if own.get(key) != expected.get(key))
@@ -139,7 +140,7 @@ def _read(path: Path, seed: str, end: float, tell: Tell) -> None:
 
 
 def _look(monograph: Monograph, what: str, chosen: Random) -> str:
-    """Read something, and return what is wrong with it."""
+    """Read a part of a file, and return its fault, or an empty string."""
     if what == "entities":
         known = monograph.graph.entities(20)
         monograph.graph.neighbourhood(chosen.choice(CAPTAINS))

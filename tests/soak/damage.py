@@ -1,6 +1,6 @@
-"""Damaged files: every operation answers, or says in a MonographError what is wrong.
+"""Damaged files: every operation returns, or raises a MonographError.
 
-All answers are what was stored, and nothing is lost in silence.
+All returned texts must be those that were stored, and every loss must be reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from soak.state import QUESTIONS, SEARCH_MODES
 
 @dataclass(slots=True)
 class Seen:
-    """What a file answered: the texts and passages of documents by id, and the errors and faults that it reported."""
+    """Results from a file: the texts and passages of documents by id, and the reported errors and faults."""
 
     texts: dict[str, str] = field(default_factory=dict)
     passages: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -35,7 +35,7 @@ class Seen:
 
 
 def _ask(path: Path, known: Texts, tell: Tell) -> None:
-    """Read, search and check a file, repair it, and do so again; send the name of each step and what was seen."""
+    """Read, search and check a file, repair it, and do so again; send the name of each step and the results."""
     tell("open")
     with open_file(path) as monograph:
         tell(_look(monograph, known, tell))
@@ -97,13 +97,13 @@ def run(folder: Path, known: list[Original], seed: int, numbers: Sequence[int], 
     Parameters
     ----------
     folder:
-        Where the files lie; they are deleted unless there is a fault.
+        Folder of the damaged files. Files without a fault are deleted.
     known:
         Files to damage.
     seed, numbers:
-        All random choices hang on them.
+        Determine all random choices.
     plant:
-        Whether a fault is planted in place of damage, to show that it is found.
+        Whether a fault is planted instead of damage, to show that it is found.
     tell:
         Called after every file.
     """
@@ -135,7 +135,7 @@ def run(folder: Path, known: list[Original], seed: int, numbers: Sequence[int], 
 
 
 def faults_of(path: Path, damaged: Damaged, outcome: Outcome) -> Iterator[str]:
-    """Yield what may not happen to a damaged file: errors of other types, wrong texts, silent losses."""
+    """Yield the faults in the handling of a damaged file: errors of other types, wrong texts, unreported losses."""
     if outcome.how not in ("done", "refused"):
         step = next((message for message in reversed(outcome.messages) if isinstance(message, str)), "nothing")
         yield f"at {step}: {outcome}"

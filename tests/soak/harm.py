@@ -1,4 +1,4 @@
-"""Damaged files: bytes are changed, pages lost, the end cut off, or the log belongs to another file."""
+"""Damage to files: changed bytes, lost pages, a cut-off end, or the log of another file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A file before it is damaged: its bytes by suffix (nothing, ``-wal``, ``-shm``), and its texts after each commit."""
+    """File before it is damaged: its bytes by suffix (empty, ``-wal``, ``-shm``), and its texts after each commit."""
 
     name: str
     data: Mapping[str, bytes]
@@ -32,7 +32,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A damaged file: what was done to it; ``foreign`` are the texts of the file that its log belongs to."""
+    """Damaged file. ``what`` describes the damage; ``foreign`` has the texts of the other file that its log is from."""
 
     original: Original
     what: str
@@ -41,7 +41,7 @@ class Damaged:
 
 
 def originals(folder: Path) -> list[Original]:
-    """Write files that are closed, open with a log, and encrypted."""
+    """Return a closed file, an open file with a log, and an encrypted file."""
     folder.mkdir(parents=True)
     kinds = ["closed", "with a log", *(["encrypted"] if find_spec("sqlcipher3") else [])]
     found = [process.run(partial(_original, folder / f"{kind}.mono", kind)).result() for kind in kinds]
@@ -92,7 +92,7 @@ def flip(data: bytearray, chosen: Random) -> None:
 
 
 def misspell(data: bytearray, chosen: Random) -> None:
-    """Change a letter of some text, if the bytes show any."""
+    """Change a letter of a text, or any bytes if no text is readable."""
     words = list(re.finditer(rb"[A-Za-z]{4,} [a-z]{2,} [A-Za-z]{2,}", data))
     if words:
         data[chosen.randrange(*chosen.choice(words).span())] ^= 1 << chosen.randrange(5)
@@ -101,7 +101,7 @@ def misspell(data: bytearray, chosen: Random) -> None:
 
 
 def flip_near(data: bytearray, chosen: Random) -> None:
-    """Change bytes that lie together."""
+    """Change adjacent bytes."""
     place = chosen.randrange(len(data))
     for offset in range(chosen.randrange(2, 200)):
         data[(place + offset) % len(data)] = chosen.randrange(256)
@@ -115,7 +115,7 @@ def zero(data: bytearray, chosen: Random) -> None:
 
 
 def noise(data: bytearray, chosen: Random) -> None:
-    """Fill a page with noise."""
+    """Fill a page with random bytes."""
     start = chosen.randrange(0, len(data), PAGE_SIZE)
     data[start : start + PAGE_SIZE] = chosen.randbytes(len(data[start : start + PAGE_SIZE]))
 
@@ -131,7 +131,7 @@ def exchange(data: bytearray, chosen: Random) -> None:
 
 
 def cut(data: bytearray, chosen: Random) -> None:
-    """Cut off the end, at any byte or between pages."""
+    """Cut off the end, at any byte or at a page boundary."""
     end = chosen.randrange(len(data))
     del data[end // PAGE_SIZE * PAGE_SIZE if chosen.random() < 0.5 else end :]
 
@@ -144,7 +144,6 @@ def header(data: bytearray, chosen: Random) -> None:
 
 
 def grow(data: bytearray, chosen: Random) -> None:
-    """Append bytes."""
     data += chosen.randbytes(chosen.choice((1, 100, PAGE_SIZE, 3 * PAGE_SIZE)))
 
 

@@ -1,7 +1,7 @@
-"""Kills: one file lives through many writing commands, most of them killed without warning.
+"""Kills: many writing commands run on one file, and most are killed by SIGKILL.
 
-After each kill it is opened again: it is sound, all acknowledged documents are there word for word, and no document is
-half there. The same command, run again, ends, and the file equals a fresh build.
+After each kill the file is opened again: it must be consistent, with all acknowledged documents unchanged and no
+document half stored. The same command, run again, must end, and the file must then equal a fresh build.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MARKER = re.compile(rb"zq[0-9a-f]{12}")
 
 
 class Moments:
-    """Random moments to kill commands at, drawn from how long each took and how often it committed before."""
+    """Random moments to kill commands, drawn from the duration and number of commits of earlier runs."""
 
     def __init__(self, chosen: Random) -> None:
         self.chosen = chosen
@@ -36,7 +36,7 @@ class Moments:
         self.commits: dict[str, int] = {}
 
     def run(self, command: Command, path: Path) -> Outcome:
-        """Run a command and perhaps kill it: half of the kills come at any moment, half just before or after a commit."""
+        """Run a command and perhaps kill it: half of the kills at a random time, half just before or after a commit."""
         seconds, commits = self.seconds.get(command.name, 0.3), self.commits.get(command.name, 3)
         kill_after = self.chosen.uniform(0, 1.05 * seconds)
         commit, moment = self.chosen.randrange(1, max(1, commits) + 1), self.chosen.choice(("before", "after"))
@@ -67,9 +67,9 @@ def live(folder: Path, seed: int, number: int, kills: int, plant: bool, tell: Te
     Parameters
     ----------
     folder:
-        Where its files lie; they are deleted unless there is a fault.
+        Folder of the file, which is deleted unless there is a fault.
     seed, number:
-        The random choices hang on them, except for the moments of kills, which hang on the clock as well.
+        Determine the random choices. The moments of kills also depend on the clock.
     plant:
         Whether a fault is planted after every kill, to show that it is found.
     tell:
@@ -108,7 +108,7 @@ def live(folder: Path, seed: int, number: int, kills: int, plant: bool, tell: Te
 
 
 def _commands(life: Life) -> Iterator[Command]:
-    """Yield commands that write first texts, then every command in ever another order."""
+    """Yield commands that write the first texts, then endlessly all commands in random order."""
     yield commands.create(life)
     yield commands.add(life)
     yield commands.sync(life)
@@ -118,7 +118,7 @@ def _commands(life: Life) -> Iterator[Command]:
 
 
 def _look_after(life: Life, command: Command, acknowledged: set[str], killed: bool, _: Tell) -> tuple[int, list[str]]:
-    """Return how many faults the next write repaired, and which others there are; end a killed command."""
+    """Run a killed command again; return how many faults the next write repaired, and the other faults."""
     repaired, faults = 0, list[str]()
     if killed:
         if life.path.exists():
@@ -133,7 +133,7 @@ def _look_after(life: Life, command: Command, acknowledged: set[str], killed: bo
 
 
 def look_after_kill(path: Path, state: State, command: Command, acknowledged: set[str]) -> tuple[int, list[str]]:
-    """Return how many faults the next write repairs in a file whose writer was killed, and which others there are."""
+    """Return how many faults the next write repairs in a file whose writer was killed, and the other faults."""
     before, after = state.texts(), command.after.texts()
     with open_file(path) as monograph:
         texts = stored_texts(monograph)
@@ -154,7 +154,7 @@ def look_after_kill(path: Path, state: State, command: Command, acknowledged: se
 
 
 def half_stored(monograph: Monograph) -> list[str]:
-    """Return documents of which a part is in no chunk."""
+    """Return a fault for each document with text that is in no chunk."""
     faults = []
     for listed in monograph.documents():
         text, end = monograph.document(listed.id).text, 0
@@ -168,7 +168,7 @@ def half_stored(monograph: Monograph) -> list[str]:
 
 
 def wrong_searches(monograph: Monograph) -> list[str]:
-    """Return searches that find nothing, or what no document says."""
+    """Return a fault for each search without hits, and for each hit whose text is not in its document."""
     faults = []
     refused = set() if monograph.settings.graph else {"graph", "tfidf"}  # Until the graph is built.
     for how in search_modes(monograph):

@@ -1,4 +1,4 @@
-"""Work in a forked process: it may end, be killed, crash or hang, and its caller learns which."""
+"""Work in a forked process, with an outcome that says whether it ended, was killed, crashed or hung."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from monograph.errors import MonographError
 
 Tell: TypeAlias = Callable[[Any], None]
 Work: TypeAlias = Callable[[Tell], Any]
-"""A function that is given a callback, with which it sends messages to the process that started it."""
+"""Function of a callback that sends messages to the parent process."""
 MEMORY = 6 << 30
-"""Bytes of address space that the work may have."""
+"""Limit of the work's address space in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How work ended, and the messages it sent before.
+    """How work ended, and the messages that it sent.
 
-    ``how`` is ``done`` (``value`` is what it returned), ``refused`` (a MonographError: ``value`` is its text), ``raised``
-    (any other error: ``value`` is its traceback), ``killed`` (at the time its caller chose), ``crashed`` or ``hung``.
+    ``how`` is ``done`` (``value`` is the result), ``refused`` (a MonographError; ``value`` is its text), ``raised``
+    (another error; ``value`` is its traceback), ``killed`` (at the time the caller chose), ``crashed`` or ``hung``.
     """
 
     how: str
@@ -78,7 +78,7 @@ class Running:
         return kind, value
 
     def wait(self, seconds: float, kill_after: float | None = None) -> Outcome:
-        """Wait for its end; after ``seconds`` it counts as hung, and after ``kill_after`` it is killed."""
+        """Wait for the end of the work; kill it after ``kill_after`` seconds, or as hung after ``seconds``."""
         end = self._began + (seconds if kill_after is None else min(seconds, kill_after))
         while self._pipe.poll(max(0.0, end - time.monotonic())):
             if self.receive() is None:
@@ -86,10 +86,10 @@ class Running:
         return self.end("hung" if kill_after is None or kill_after > seconds else "killed")
 
     def end(self, cut: str = "") -> Outcome:
-        """Return how it ended; with ``cut`` it is killed first, and ended so unless it had sent its result."""
+        """Return the outcome. With ``cut``, kill the work first; ``cut`` is its outcome unless it has sent a result."""
         if cut:
             try:
-                os.killpg(self._child, signal.SIGKILL)  # With the readers that it started.
+                os.killpg(self._child, signal.SIGKILL)  # Includes the reader processes that it started.
             except ProcessLookupError:
                 os.kill(self._child, signal.SIGKILL)  # It has no process group of its own yet.
         _, status = os.waitpid(self._child, 0)
@@ -120,7 +120,7 @@ def _run(work: Work, pipe: Connection) -> NoReturn:
 
 
 def run(work: Work, seconds: float = 120, kill_after: float | None = None) -> Outcome:
-    """Run work in a process of its own and wait for its end, as :meth:`Running.wait`."""
+    """Run work in a new process and wait for its end, as :meth:`Running.wait`."""
     return Running(work).wait(seconds, kill_after)
 
 

@@ -16,7 +16,7 @@ _NO_FAULT = "**No fault was found.**"
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Where something went wrong, what, and the arguments of the command that repeats it."""
+    """Fault, with its place, its description, and the arguments of the command that repeats it."""
 
     where: str
     what: str
@@ -25,7 +25,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Tally:
-    """How often each thing was done, by its name and then by how it ended, and the faults of a part of the soak."""
+    """Counts of a part of the soak, by the name and then the outcome of operations, and its faults."""
 
     part: str
     done: dict[str, Counter[str]] = field(default_factory=dict)
@@ -33,21 +33,19 @@ class Tally:
     seconds: float = 0.0
 
     def count(self, what: str, how: str, times: int = 1) -> None:
-        """Count what was done."""
         self.done.setdefault(what, Counter())[how] += times
 
     def include(self, other: Tally) -> None:
-        """Add another tally to this one."""
         for what, hows in other.done.items():
             self.done.setdefault(what, Counter()).update(hows)
         self.faults += other.faults
 
     def total(self, how: str) -> int:
-        """Return how often anything ended so."""
+        """Return the count of an outcome over all operations."""
         return sum(hows[how] for hows in self.done.values())
 
     def table(self) -> Iterator[str]:
-        """Yield a Markdown table: a row for each thing that was done, a column for each end, and a row of sums."""
+        """Yield a Markdown table: a row for each operation, a column for each outcome, and a row of sums."""
         hows = sorted({how for counts in self.done.values() for how, count in counts.items() if count})
         yield f"| {self.part} | {' | '.join(hows)} |"
         yield f"| --- | {' | '.join('---:' for _ in hows)} |"
@@ -61,7 +59,7 @@ def replace_record(page: str, tallies: list[Tally], seed: int) -> str:
     Raises
     ------
     ValueError
-        If the page lacks the marks.
+        If the page lacks the markers.
     """
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)

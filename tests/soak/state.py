@@ -1,4 +1,4 @@
-"""The expected state of a file, its actual contents, and the comparison with a fresh build of the same documents."""
+"""Expected state of a file, its actual contents, and the comparison with a fresh build of the same documents."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from support.trees import tree_of
 
 QUESTIONS = ("who took lamps to Harwich on the Grey Heron?", "where did A. Lindholm sleep badly?")
 SEARCH_MODES = ("lexical", "tfidf", "dense", "hybrid", "graph")
-"""The ways to search any file."""
+"""Search modes that every file has."""
 MOST_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a file should hold: drafts by file name and by document id, passages, names kept apart, and keys of models.
+    """Expected state of a file: drafts by file name and by document id, passages, names kept apart, and keys of models.
 
     ``summarizer`` is empty if the file has no tree.
     """
@@ -62,12 +62,12 @@ class State:
 
 
 def search_modes(monograph: Monograph) -> tuple[str, ...]:
-    """Return the ways to search a file; ``tree`` only if it has one."""
+    """Return the search modes of a file; ``tree`` only if it has one."""
     return SEARCH_MODES if monograph.stats().tree is None else (*SEARCH_MODES, "tree")
 
 
 def contents(monograph: Monograph) -> dict[str, list[Any]]:
-    """Return all that a file holds and answers, without row numbers and without what depends on its history."""
+    """Return the contents and hits of a file, without row numbers and other values that depend on its history."""
     documents = [monograph.document(listed.id) for listed in monograph.documents()]
     hits = sorted(monograph.fetch(vectors=True), key=lambda hit: hit.chunk.id)
     chunks = [hit.chunk for hit in hits]
@@ -91,7 +91,7 @@ def contents(monograph: Monograph) -> dict[str, list[Any]]:
 def unlike_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> list[str]:
     """Return the differences between a file and a fresh build of its state.
 
-    The planes that place texts in the tree and the names kept apart are no function of the documents: they are copied.
+    The planes that place texts in the tree, and the names kept apart, do not depend on the documents, and are copied.
     """
     with open_file(path) as monograph:
         with monograph._file.database.read() as connection:
@@ -119,7 +119,6 @@ def unlike_fresh_build(path: Path, state: State, folders: Sequence[Path]) -> lis
 
 
 def differences(stored: dict[str, list[Any]], fresh: dict[str, list[Any]]) -> list[str]:
-    """Return where two contents differ."""
     found = []
     for name, here in stored.items():
         there = fresh[name]

@@ -1,4 +1,4 @@
-"""The soak, very small, and that it finds what is planted: it would be worth nothing if it found nothing."""
+"""Small runs of the soak, and the faults that it must find."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def life(tmp_path: Path) -> commands.Life:
 
 
 def faults_of(life: commands.Life) -> str:
-    """Return what the soak says of a file that should be unchanged."""
+    """Return the faults that the soak finds in a file that should be unchanged."""
 
     def work(_: Tell) -> list[str]:
         with open_file(life.path) as monograph:

@@ -13,7 +13,7 @@ QUESTION = "Who found the comet?"
 
 
 class Whole:
-    """A model that says one thing, in one piece; ``asked`` keeps (prompt, most tokens, thread) of every call."""
+    """Model with a fixed reply, which cannot stream; ``asked`` has (prompt, max_tokens, thread id) of each call."""
 
     key = "whole"
 
@@ -28,7 +28,7 @@ class Whole:
 
 
 def answers_in_pieces(model: StreamingModel, path: Path) -> None:
-    """Assert that a model that says ``Ines Okafor [1].`` answers a question of a new file whole and in pieces."""
+    """Assert that a model that replies ``Ines Okafor [1].`` streams this answer in pieces, with its citation."""
     assert isinstance(model, StreamingModel)
     with Monograph.open(path, model=model) as monograph:
         monograph.add([Document(COMET, id="log")])

@@ -1,4 +1,4 @@
-"""A server of files on a real socket, and its client."""
+"""HTTP server of Monograph files on a local port, and its client."""
 
 from __future__ import annotations
 
@@ -30,8 +30,6 @@ BASE = "/api/v1"
 
 @dataclass(frozen=True)
 class Reply:
-    """Response of the server."""
-
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -42,7 +40,7 @@ class Reply:
 
     @property
     def events(self) -> list[tuple[str, Any]]:
-        """Name and data of each event."""
+        """Name and data of each server-sent event."""
         return list(events(self.body.decode().splitlines()))
 
 
@@ -57,22 +55,21 @@ def events(lines: Any) -> Iterator[tuple[str, Any]]:
 
 @dataclass(frozen=True)
 class Client:
-    """Client of a server on a port of this machine, which sends its token unless a request has another header."""
+    """Client of a local server. It sends its token unless a request has another ``Authorization`` header."""
 
     port: int
     token: str = TOKEN
 
     def head(self, method: str, path: str, *more: str) -> bytes:
-        """Return the first line and the headers of a request, for a socket, without the line that ends them."""
+        """Return the request line and headers as bytes, without the empty line that ends them."""
         headers = (f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {self.token}", *more)
         return "\r\n".join((f"{method} {path} HTTP/1.1", *headers, "")).encode()
 
     def connected(self) -> socket.socket:
-        """Return a connection to the server."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=60)
 
     def ask(self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-        """Send a request on a connection of its own; headers with an empty value are left out."""
+        """Send a request on a new connection; headers with an empty value are omitted."""
         sent = {"Authorization": f"Bearer {self.token}", **(headers or {})}
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
@@ -92,20 +89,20 @@ class Client:
         return self.ask("GET", address(path, **parameters))
 
     def stream(self, path: str, /, **parameters: Any) -> Reply:
-        """Return all events of a stream that ends."""
+        """Read an event stream to its end, and return the reply."""
         return self.ask("GET", address(path, **parameters), headers={"Accept": "text/event-stream"})
 
     def post(self, path: str, /, **values: Any) -> Reply:
         return self.ask("POST", BASE + path, json.dumps(values).encode(), {"Content-Type": "application/json"})
 
     def call(self, operation: Operation, values: Mapping[str, Any]) -> Reply:
-        """Send a request to an operation, with its parameters in the body or in the address."""
+        """Send a request to an operation, with its parameters in the JSON body or in the query string."""
         if operation.takes_json:
             return self.post(operation.path, **values)
         return self.ask(operation.method, address(operation.path, **values), b"x" if operation.takes_bytes else None)
 
     def done(self, job: Reply) -> dict[str, Any]:
-        """Wait until a job has ended, and return it."""
+        """Wait until a job has ended, and return its last event."""
         assert job.status == 202, job.body
         _, last = self.stream("/job/events", id=job.json["id"]).events[-1]
         assert last["ended"]
@@ -114,7 +111,7 @@ class Client:
 
 @dataclass(frozen=True)
 class Operation:
-    """An operation of the API: its parameters by name."""
+    """Operation of the API, with its parameters by name."""
 
     method: str
     path: str
@@ -147,7 +144,7 @@ OPERATIONS = [
 
 
 def address(path: str, **parameters: Any) -> str:
-    """Return an address of the API with its parameters, without those that are None."""
+    """Return the path and query string of an API request; parameters that are None are omitted."""
     query = {key: value for key, value in parameters.items() if value is not None}
     return f"{BASE}{path}?{urlencode(query, doseq=True)}" if query else BASE + path
 

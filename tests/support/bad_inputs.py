@@ -1,4 +1,4 @@
-"""Bad inputs drawn by chance: texts, numbers, JSON of the wrong types, bytes that were changed."""
+"""Random bad inputs: texts, numbers, JSON of the wrong types, changed bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def scalar(chosen: random.Random) -> Any:
 
 
 def tree(chosen: random.Random, depth: int = 3) -> Any:
-    """Draw any JSON value, now and then one that is nested too deeply."""
+    """Draw any JSON value, rarely one that is nested too deeply."""
     kind = chosen.randrange(12)
     if kind == 0 and depth == 3:
         return nested(chosen, chosen.choice((30, 34, 200, 900, 1_100, 5_000)))
@@ -68,7 +68,7 @@ def tree(chosen: random.Random, depth: int = 3) -> Any:
 
 
 def nested(chosen: random.Random, depth: int, key: str = "not") -> Any:
-    """Draw lists in lists, or objects in objects."""
+    """Draw a value inside ``depth`` nested lists or objects."""
     value: Any = scalar(chosen)
     is_list = chosen.random() < 0.5
     for _ in range(depth):
@@ -77,7 +77,7 @@ def nested(chosen: random.Random, depth: int, key: str = "not") -> Any:
 
 
 def altered(value: Any, chosen: random.Random) -> Any:
-    """Return a JSON value with a part of it replaced, left out, doubled or moved."""
+    """Return a JSON value with one part replaced, removed, repeated or stored under another key."""
     if not isinstance(value, list | dict) or not value or chosen.random() < 0.25:
         return tree(chosen)
     at = chosen.choice(list(value)) if isinstance(value, dict) else chosen.randrange(len(value))
@@ -97,7 +97,7 @@ def altered(value: Any, chosen: random.Random) -> Any:
 
 
 def written(value: Any) -> str:
-    """Return a value as JSON text; for one that is nested too deeply for Python's writer, a text of brackets."""
+    """Return a value as JSON, or 100,000 opening brackets if ``json.dumps`` fails."""
     try:
         return json.dumps(value)
     except (RecursionError, ValueError):
@@ -113,7 +113,7 @@ def shown(value: Any) -> str:
 
 
 def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
-    """Return bytes with some of them changed, left out or doubled; with ``numbers`` mostly stored numbers are changed."""
+    """Return bytes with some changed, removed or repeated; with ``numbers``, half of the changes replace a number."""
     work = bytearray(data)
     for _ in range(chosen.choice((1, 1, 2, 4, 32))):
         at = chosen.randrange(len(work) + 1)
@@ -137,7 +137,7 @@ def changed(data: bytes, chosen: random.Random, numbers: bool = False) -> bytes:
 
 
 def _put(work: bytearray, at: int, chosen: random.Random) -> None:
-    """Replace the integer or float of four or eight bytes at a place."""
+    """Replace the 4- or 8-byte integer or float at an offset."""
     size = chosen.choice("IIIfqd")
     room = struct.calcsize(f"<{size}")
     if at + room > len(work):

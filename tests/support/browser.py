@@ -1,4 +1,4 @@
-"""A real browser (Debian's chromium, driven by playwright) and a real server."""
+"""Browser (Debian's Chromium, controlled by Playwright) and server, as real processes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
-# The browser itself reports them, whatever the page does.
+# Records the browser's own reports of violations of the content security policy.
 VIOLATIONS = """
 globalThis.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => violations.push(event.violatedDirective));
@@ -35,7 +35,7 @@ document.addEventListener("securitypolicyviolation", (event) => violations.push(
 
 @dataclass(frozen=True)
 class Site:
-    """A server of files in a process of its own."""
+    """Server of files in its own process."""
 
     address: str
     process: int
@@ -46,7 +46,7 @@ class Site:
 
     @property
     def entrance(self) -> str:
-        """The address that the server prints."""
+        """The address with the token, as ``monograph serve`` prints it."""
         return f"{self.address}/#token={TOKEN}"
 
     def get(self, path: str, **parameters: Any) -> Any:
@@ -82,7 +82,7 @@ def site(files: Sequence[Path], *options: str) -> Iterator[Site]:
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Yield a browser without a screen, and close it at the end of the block."""
+    """Yield a headless browser, and close it at the end of the block."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
@@ -93,14 +93,14 @@ def launched() -> Iterator[Any]:
 
 @dataclass
 class Heard:
-    """Errors and requests to other hosts that a browser reported."""
+    """Errors of a page, and its requests to other hosts."""
 
     host: str
     errors: list[str] = field(default_factory=list)
     strangers: list[str] = field(default_factory=list)
 
     def listen(self, page: Any) -> None:
-        """Note errors in the console, and requests to any other host."""
+        """Record console errors, page errors and requests to other hosts."""
         page.on("console", lambda one: self.errors.append(one.text) if one.type == "error" else None)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("request", lambda one: self._note(one.url))
@@ -111,7 +111,7 @@ class Heard:
 
 
 def entered(browser: Any, site: Site) -> Any:
-    """Open the address that the server prints, and return what the browser stores of it."""
+    """Open the address with the token, and return the browser's storage state (cookies and local storage)."""
     context = browser.new_context()
     tab = context.new_page()
     tab.goto(site.entrance)
@@ -122,18 +122,18 @@ def entered(browser: Any, site: Site) -> Any:
 
 
 def show(page: Any, path: str, **parameters: Any) -> None:
-    """Go to an address, and wait until it is shown."""
+    """Open a path, and wait until the page has loaded."""
     page.goto(f"{path}?{urlencode(parameters, doseq=True)}" if parameters else path)
     page.wait_for_selector("main h1", state="attached")
     page.wait_for_selector("[aria-busy]", state="detached")
 
 
 def until(page: Any, script: str, argument: Any = None) -> None:
-    """Wait until a script returns true. Playwright's own wait evaluates texts, which the page's policy forbids."""
+    """Wait until a script returns true. Playwright's own wait evaluates strings, which the page's policy forbids."""
     while not page.evaluate(script, argument):
         page.wait_for_timeout(20)
 
 
 def sideways(page: Any) -> bool:
-    """Return whether a page must be scrolled sideways."""
+    """Return whether a page is wider than its window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

@@ -1,4 +1,4 @@
-"""Pages of the documentation as mkdocs builds them: with the parts that tools/docs_reference.py makes of the code."""
+"""Documentation pages as mkdocs builds them, with the parts that tools/docs_reference.py generates from the code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOOK = runpy.run_path(str(ROOT / "tools" / "docs_reference.py"))
 
 
 def built(name: str) -> str:
-    """Return a page as Markdown."""
+    """Return a page as Markdown, with its generated parts."""
     page = (ROOT / "docs" / name).read_text()
     made: str = HOOK["on_page_markdown"](page, page=None)
     assert made != page
@@ -19,6 +19,6 @@ def built(name: str) -> str:
 
 
 def sections(page: str) -> dict[str, str]:
-    """Return the text under each heading of the third level."""
+    """Return the text under each third-level heading."""
     _, *parts = re.split(r"^(##+) (.+)\n", page, flags=re.MULTILINE)
     return {title: text for level, title, text in zip(*[iter(parts)] * 3, strict=True) if level == "###"}

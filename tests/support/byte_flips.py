@@ -1,4 +1,4 @@
-"""Changes of single bytes in the rows of a file, as by a failing disk or a stray write: no trigger runs."""
+"""Changes of single bytes in stored values, as by a failing disk: no trigger runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.raw_sql import connected
 
 @dataclass(frozen=True)
 class Cell:
-    """A value in a row: ``key`` are the conditions that find the row, with their parameters."""
+    """Value in a row; ``key`` has the columns and values that identify the row."""
 
     table: str
     column: str
@@ -28,7 +28,7 @@ class Cell:
 
 
 def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield (table, columns of its key, columns) of every table with rows, those of the inverted index among them."""
+    """Yield (table, key columns, all columns) of every table that is not virtual, also in the inverted index."""
     tables = connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
     for name, sql in tables:
         if sql.startswith("CREATE VIRTUAL"):
@@ -39,7 +39,7 @@ def _tables(connection: sqlite3.Connection) -> Iterator[tuple[str, list[str], li
 
 
 def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
-    """Yield cells without end: a random table, then a random row of it, then a column that has a value there."""
+    """Yield cells endlessly: a random table, row and column. NULL, empty and float values are skipped."""
     chance = random.Random(seed)
     connection = connected(path, secret)
     tables = list(_tables(connection))
@@ -60,7 +60,7 @@ def sampled(path: Path, seed: int, secret: str | None = None) -> Iterator[Cell]:
 
 
 def flip(path: Path, copy: Path, cell: Cell, seed: int, secret: str | None = None) -> bool:
-    """Copy a file and change one byte of a value in it; return False if a constraint of the table refuses it."""
+    """Copy a file and change one byte of a cell; return False if the table rejects the new value."""
     chance = random.Random(seed)
     shutil.copy(path, copy)
     connection = connected(copy, secret)

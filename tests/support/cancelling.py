@@ -9,7 +9,7 @@ from typing import Any
 
 
 def cancel_at_every_await(make: Callable[[], Coroutine[Any, Any, object]], most: int = 50) -> int:
-    """Run a coroutine anew, each time cancelled one suspension later, until it ends; return how often it was."""
+    """Run coroutines of ``make``, each cancelled one suspension later, until one ends; count the cancelled ones."""
     for step in range(most):
         if not asyncio.run(_run(make(), step)):
             return step
@@ -22,7 +22,7 @@ async def _run(work: Coroutine[Any, Any, object], step: int) -> bool:
 
 @coroutine
 def _cancelled(work: Coroutine[Any, Any, object], step: int) -> Generator[Any, Any, bool]:
-    """Whether it was cancelled; threads that it started go on until the event loop is closed."""
+    """Return whether the work was cancelled. Threads that it started run until the event loop closes."""
     reached = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The contents of a file without row numbers, so that two files can be compared."""
+"""Contents of a file without row numbers, so that two files can be compared."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ CONTENTS = {
     "words": "SELECT c.id, sz FROM words_docsize LEFT JOIN chunks AS c ON c.chunk = words_docsize.id",
     "trigrams": "SELECT c.id, sz FROM trigrams_docsize LEFT JOIN chunks AS c ON c.chunk = trigrams_docsize.id",
 }
-"""What is stored, by table, without numbers of rows."""
+"""Query for the contents of each table without row numbers."""
 GRAPH = ("mentions", "subjects", "aliases", "names", "apart", "unresolved")
 
 
 def contents(connection: Connection, tables: Iterable[str] = CONTENTS) -> dict[str, list[tuple[object, ...]]]:
-    """Return the rows of these tables and the nodes of the graph, without row numbers, in an order of their own."""
+    """Return the rows of tables and, as ``nodes``, the chunk graphs, sorted and without row numbers."""
     found = {table: sorted(connection.execute(CONTENTS[table]), key=repr) for table in tables}
     keys = dict(connection.execute("SELECT name, key FROM names"))
     nodes = connection.execute("""SELECT c.id, d.id, words, names, links FROM chunk_graphs AS g
@@ -71,7 +71,7 @@ def contents(connection: Connection, tables: Iterable[str] = CONTENTS) -> dict[s
 
 
 def graph_of(monograph: Monograph) -> dict[str, Any]:
-    """Return the graph of the names that live, by keys and ids: see :func:`contents`."""
+    """Return the graph's tables as :func:`contents` does, but only the names with uses."""
     with monograph._file.database.read() as connection:
         found = contents(connection, GRAPH)
     living = [row for row in found["names"] if row[3]]
@@ -101,7 +101,7 @@ def traces(monograph: Monograph) -> dict[str, Any]:
 def assert_deletion_leaves_no_trace(
     monograph: Monograph, add: Callable[[], object], delete: Callable[[], object]
 ) -> None:
-    """Add texts about Mary Poole, delete them, and compare all that the file has with what it had before."""
+    """Add texts about Mary Poole, delete them, and assert that :func:`traces` returns the same as before."""
     before = traces(monograph)
     assert before["tree"]
     add()
@@ -115,13 +115,13 @@ def assert_deletion_leaves_no_trace(
 
 
 def documents_without_graph(monograph: Monograph) -> tuple[int, int]:
-    """Documents whose part of the graph, and documents whose trigrams, are not built."""
+    """Return how many documents lack their part of the graph, and how many their trigrams."""
     with monograph._file.database.read() as connection:
         return len(documents_without(connection, "graph")), len(documents_without(connection, "trigrams"))
 
 
 def compacted_contents(monograph: Monograph) -> dict[str, list[tuple[object, ...]]]:
-    """What a file holds, without what is remembered of what is gone."""
+    """Compact a file, which drops records of deleted content, and return its contents."""
     monograph.compact()
     with monograph._file.database.read() as connection:
         return contents(connection)

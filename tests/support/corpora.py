@@ -1,4 +1,4 @@
-"""Corpora of tests: archives that are built once a session, and small corpora drawn by chance with their histories."""
+"""Archives that are built once a session, and random small corpora with histories of their writes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def copy_archive(path: Path, documents: Sequence[Document], embedder: Embedder |
     """Copy an archive of documents to `path`; the first call of a session with these documents and options builds it.
 
     Use it where a test starts with stored documents: `Monograph.open(copy_archive(tmp_path / "x.mono", DOCUMENTS))`.
-    Take the documents of an existing test where they serve yours: each corpus costs one build.
+    Reuse the documents of an existing test if you can: each corpus costs one build.
     """
     models = {name: getattr(value, "key", value) for name, value in options.items()}
     inputs = pickle.dumps((list(documents), embedder and embedder.key, models))
@@ -86,8 +86,8 @@ DOCUMENTS = st.builds(
 class History:
     """Order in which documents are added to a file.
 
-    ``batches`` are indexes of documents; those in ``drafts`` are first added with another text, those in ``again`` are
-    removed and added once more. ``strangers`` are added before all others, and removed after them.
+    ``batches`` has the indexes of documents. Documents in ``drafts`` are first added with another text; documents in
+    ``again`` are removed and added again. ``strangers`` are other documents, added first and removed last.
     """
 
     batches: tuple[tuple[int, ...], ...]
@@ -99,7 +99,7 @@ class History:
 
 @st.composite
 def corpora(draw: st.DrawFn) -> tuple[list[Document], History]:
-    """Draw documents, many of them alike, and a history of adding them."""
+    """Draw documents, many of them similar, and a history of writes that adds them."""
     texts = draw(st.lists(DOCUMENTS, min_size=1, max_size=14))
     documents = [replace(one, id=f"d{place}") for place, one in enumerate(texts)]
     order = draw(st.permutations(range(len(documents))))
@@ -125,7 +125,7 @@ def add(monograph: Monograph, documents: Sequence[Document], history: History) -
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """MiniRAG's formulas with narrow bounds."""
+    """Search with MiniRAG's formulas and low limits."""
 
     most: int
 
@@ -149,6 +149,6 @@ def bounds(most: int) -> Iterator[None]:
             (names, "MOST_DOCUMENTS"), (evidence, "STARTS"), (evidence, "COVERED"), (graph, "COVERED"),
         ):  # fmt: skip
             patch.setattr(module, name, most)
-        # The caches of searches were filled with other bounds.
+        # Caches of earlier searches were filled with other limits.
         patch.setattr(SearchCache, "at", lambda *_: SearchCache())
         yield

@@ -1,4 +1,4 @@
-"""Strategies that draw documents and passages, in several languages, and with vectors of their own."""
+"""Hypothesis strategies for documents and passages in several languages, optionally with given vectors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def passages(names: st.SearchStrategy[str], *, with_vectors: bool) -> st.SearchS
 
 @st.composite
 def documents(draw: st.DrawFn, ids: st.SearchStrategy[str], *, own: bool, with_vectors: bool) -> Document:
-    """A document; with ``own`` ids of its passages are its own, else others may have them."""
+    """Draw a document. With ``own``, no other document has its passage ids."""
     name = draw(ids)
     title = draw(st.sampled_from(TITLES))
     metadata = draw(METADATA)

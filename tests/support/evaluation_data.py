@@ -1,4 +1,4 @@
-"""Parts of the evaluation data: texts of a set, and question sets with their evidence."""
+"""Excerpts of the evaluation data: texts of a data set, and questions with their evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monograph import Document
 from monograph.evaluate.datasets import EvaluationQuestion, load_dataset
 
 OTHERS = 20
-"""One of this number of documents that are no evidence is included."""
+"""Of the documents that are no evidence, one in this many is included."""
 CORPORA = (
     "multihop-rag", "popqa-rebuilt", "ultradomain-mix", "xquad-zh-de-es", "lihuaworld", "books", "hotpotqa", "2wikimultihopqa",
 )  # fmt: skip
@@ -22,7 +22,7 @@ def excerpts(
     names: Iterable[str],
     chosen: Callable[[str, Sequence[EvaluationQuestion]], Sequence[EvaluationQuestion]],
 ) -> tuple[list[str], list[Document]]:
-    """Return chosen questions of sets, and the documents that are evidence for them, with some others."""
+    """Return chosen questions of data sets, and their evidence documents with some others."""
     questions: list[str] = []
     documents: dict[str, Document] = {}
     for name in names:
@@ -36,7 +36,7 @@ def excerpts(
 
 
 def corpus(shared: Path, name: str, most: int, characters: int = 4_000) -> Iterator[str]:
-    """Yield at most about ``most`` texts of a set, evenly spread over it, each of at most ``characters`` characters."""
+    """Yield about ``most`` texts, evenly spread over a data set, each cut to ``characters`` characters."""
     with gzip.open(shared / "data" / name / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
         texts = [json.loads(line)["text"] for line in lines]
     yield from (text[:characters] for text in texts[:: max(1, len(texts) // most)])

@@ -9,7 +9,7 @@ import pytest
 
 
 def note_threads(monkeypatch: pytest.MonkeyPatch, kind: type, *names: str) -> list[int]:
-    """Return a list that gets the thread of each later call of these methods of a class."""
+    """Return a list to which each later call of these methods of a class appends its thread id."""
     threads: list[int] = []
 
     def noting(real: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Programs, each in a process of its own that is forked from one which has imported what they need.
+"""Programs that run in forks of a process that has already imported their modules.
 
-A command of the command line imports for half a second and works for a tenth of one. A fork of a process that has only
-imported is as clean as a new one: it has its own standard streams, folder and environment, and ends as any program does.
+A command imports for half a second and works for a tenth. A fork of a process that has only imported is as clean as a
+new process: it has its own standard streams, folder and environment, and exits like any program.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ token_vectors(), tokenizer()
 with contextlib.redirect_stdout(io.StringIO()):
     app(["stats", "--help"], standalone_mode=False)  # Typer imports a third of itself when it is first used.
 """
-"""What the command line needs; ``main()`` runs it."""
+"""Loads all that the command line needs; ``main()`` then runs it."""
 
 
 class Forks:
-    """A process that has run ``prepared``, and for every program forks one that runs ``program``.
+    """Process that runs ``prepared`` once, and then forks a child that runs ``program`` for each call of ``run``.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Forks:
 
         Returns
         -------
-        Its exit code and what it wrote, as ``subprocess.run(..., text=True)`` gives them.
+        The exit code and output, as ``subprocess.run(..., text=True)`` returns them.
         """
         argv = list(map(str, arguments))
         with tempfile.TemporaryDirectory() as place:
@@ -79,7 +79,7 @@ class Forks:
             try:
                 code = self._ask(json.dumps([argv, str(cwd or Path.cwd()), dict(os.environ), list(map(str, streams))]))
             except BaseException:
-                # Out of time, or interrupted: the answer to this must not be taken for that to the next.
+                # After a timeout or an interrupt, the next call must not read the reply to this one.
                 self.close()
                 raise
             return subprocess.CompletedProcess(argv, code, *(path.read_text() for path in streams[1:]))
@@ -106,7 +106,7 @@ class Forks:
         self._asking, self._told = os.fdopen(asking, "wb", buffering=0), os.fdopen(told)
 
     def close(self) -> None:
-        """End the process, and what it runs. Closed forks begin anew when they are asked again."""
+        """Kill the process and its children. The next call of ``run`` starts a new process."""
         if self._process is not None:
             atexit.unregister(self.close)
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -128,7 +128,7 @@ COMMANDS = Forks(COMMAND_LINE, "main()")
 
 
 def run(*arguments: object, code: int = 0) -> str:
-    """Return what a command prints, after checking its exit code."""
+    """Run a command, assert its exit code, and return its output."""
     done = COMMANDS.run("monograph", *arguments)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr

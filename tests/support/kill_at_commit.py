@@ -1,4 +1,4 @@
-"""Programs that are killed before or after their n-th commit, as by a power cut."""
+"""Programs that are killed before or after their n-th commit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FORKS = Forks(_PREPARED, "exec(sys.argv[0])")
 
 
 def die_at(commit: int, moment: str) -> Callable[[], int]:
-    """Have this process killed at its n-th commit (from 1), ``before`` it or ``after``; returns what counts commits."""
+    """Kill this process ``before`` or ``after`` its n-th commit (from 1); return a function that counts its commits."""
     real = Database.write
     count = depth = 0
 
@@ -62,7 +62,7 @@ def die_at(commit: int, moment: str) -> Callable[[], int]:
 
 
 def killed(program: str, commit: int, moment: str) -> bool:
-    """Run a program that is killed at a commit; False if it came to its end before."""
+    """Run a program that is killed at a commit; return False if it ended earlier."""
     return _run(program, commit, moment) is None
 
 

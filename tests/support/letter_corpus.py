@@ -1,4 +1,4 @@
-"""Sentences of a few letters, filler that makes them longer, and the names that they use."""
+"""Short letters (correspondence), filler text that makes them longer, and names of people, things and places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FILLER = " ".join(f"On day {n} the weather was fair and nothing else was written
 
 
 def with_filler(monograph: Monograph) -> Monograph:
-    """Add the letters, each long enough to be reduced."""
+    """Add the letters, each long enough for content reduction."""
     monograph.add(
         Document(f"{fact} {FILLER}", id=f"d{n}", title=f"Letter {n}", uri=f"/l/{n}", metadata={"n": n})
         for n, fact in enumerate(FACTS)
@@ -24,7 +24,7 @@ def with_filler(monograph: Monograph) -> Monograph:
 
 
 def of_different_lengths(monograph: Monograph) -> Monograph:
-    """Add the letters, each of another length, with a tree of summaries."""
+    """Add the letters with different lengths, and build the tree."""
     monograph.add(
         Document(f"{fact} {'More of it. ' * (n * 7 % 11)}", id=f"d{n}", title=f"Letter {n}")
         for n, fact in enumerate(FACTS)

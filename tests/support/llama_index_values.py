@@ -10,7 +10,7 @@ from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter,
 
 
 class TextEmbedding(BaseEmbedding):
-    """Embeds a question as it embeds a text."""
+    """Embedding model that embeds queries as texts."""
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._get_text_embedding(query)

@@ -1,6 +1,6 @@
-"""The scripted model server of the examples, which here also extracts: Monograph's lines, and others' forms.
+"""Scripted model server of the examples, which here also extracts in the formats of Monograph and other projects.
 
-It names the capitalised phrases of the text that it is shown, and relates those that follow each other.
+It returns the capitalised phrases of a text as entities, and a relation between successive ones.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANSWERS = scripted.ANSWERS
 
 
 def kind(name: str) -> str:
-    """Return a type by the number of words of a name."""
+    """Return ``person`` for a name of several words, else ``place``."""
     return "person" if " " in name else "place"
 
 
@@ -84,7 +84,7 @@ def _synonyms(prompt: str) -> str:
 
 
 def _triplets(prompt: str) -> str:
-    """Return triplets in LlamaIndex's form: a name, the first word after it, and the next name of the sentence."""
+    """Return triplets in LlamaIndex's format: a name, the first word after it, and the next name of the sentence."""
     text = prompt.rpartition("Text:")[2].rpartition("Triplets:")[0]
     found = []
     for sentence in re.split(r"(?<=[.?!])\s+", text):
@@ -95,7 +95,7 @@ def _triplets(prompt: str) -> str:
 
 
 def _structured(prompt: str) -> str:
-    """Return a query in LangChain's form; a year in the question becomes a filter."""
+    """Return a query in LangChain's format; a year in the question becomes a filter."""
     question = prompt.rpartition("User Query:")[2].partition("Structured Request:")[0].strip()
     year = re.search(r"\b(\d{4})\b", question)
     found = {"query": question, "filter": f'eq("year", {year[1]})' if year else "NO_FILTER"}
@@ -116,16 +116,16 @@ FORMS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("separated by '^' symbols", _synonyms),
     ("Description List:", lambda prompt: " ".join(prompt.rpartition("Description List:")[2].split())[:300]),
 )
-"""A text in a prompt, and the form of the answer to it; the first that matches is used."""
+"""(Text in a prompt, function that answers such prompts); the first match is used."""
 
 
 def answer_prompt(prompt: str) -> str:
-    """Return the answer of the scripted model in the form that the prompt asks for."""
+    """Return the answer of the scripted model in the format that the prompt asks for."""
     return next((form for text, form in FORMS if text in prompt), scripted.answer_prompt)(prompt)
 
 
 @dataclass
 class ModelServer(scripted.ModelServer):
-    """See the examples' server."""
+    """Server of the examples, with :func:`answer_prompt` as its script."""
 
     script: Callable[[str], str] | None = answer_prompt

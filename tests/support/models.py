@@ -1,4 +1,4 @@
-"""Embedders, an extractor and a summarizer: deterministic, small, and counting."""
+"""Small deterministic models that record their inputs: embedders, an extractor and a summarizer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _vector_of(word: str, dimension: int) -> Float32:
 
 
 class HashEmbedder:
-    """Vectors made of hashes of words: texts that share words are near each other. Counts what it is given."""
+    """Embedder by hashes of words: texts that share words are similar. ``texts`` records the embedded documents."""
 
     spec = "tests:hash"
 
@@ -49,7 +49,7 @@ class HashEmbedder:
 
 
 class CapitalExtractor:
-    """Names every capitalised word. Counts the chunks it is given."""
+    """Extractor of capitalised words. ``chunks`` records its inputs."""
 
     key = "tests/capitals"
     spec = "tests:capitals"
@@ -65,14 +65,14 @@ class CapitalExtractor:
 
 
 class BagEmbedder(HashEmbedder):
-    """Texts of the same words have the same vector, in whatever order the words stand."""
+    """Embedder that ignores the order of words."""
 
     def embed(self, texts: Sequence[str], kind: TextKind = "document") -> Float32:
         return super().embed([" ".join(sorted(text.lower().replace(".", "").split())) for text in texts], kind)
 
 
 class OtherEmbedder(HashEmbedder):
-    """Other vectors of the same length."""
+    """Embedder with the dimension of HashEmbedder, but other vectors."""
 
     def __init__(self, dimension: int = 32) -> None:
         super().__init__(dimension)
@@ -85,7 +85,7 @@ class OtherEmbedder(HashEmbedder):
 
 
 class CountingSummarizer:
-    """Joins the first words of what it is given, and keeps what that was. Fails where it is told to."""
+    """Summarizer that joins the beginnings of texts. ``asked`` has its inputs; after ``fail_at`` calls it raises."""
 
     spec = "tests:counting"
 

@@ -1,4 +1,4 @@
-"""Texts in more than eight scripts, and odd characters, for tests of code that goes over texts."""
+"""Texts in more than eight scripts, and unusual characters, for tests of text processing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 
 def joined(words: st.SearchStrategy[str], most: int = 40) -> st.SearchStrategy[str]:
-    """Return texts of some words, with blanks between them or none."""
+    """Return a strategy for texts of up to ``most`` words, with or without spaces between them."""
     parts = st.lists(words, max_size=most)
     return parts.flatmap(lambda some: st.sampled_from(["", " "]).map(lambda joint: joint.join(some)))
 
@@ -34,7 +34,7 @@ ODD = (
     "\ue000", "\uffff", "\U0010ffff", "\U0002f800", "\U000323af", "\u0378", "\ud800", "\udfff", "ẞ", "ß", "İ", "ı", "ſ", "Σ", "ς",
     "K", "Å", "x" * 40, "1984", "ﬀ", "ŉ", "ǆ", "ǅ", "\u1e9b\u0323",
 )  # fmt: skip
-"""Characters and words that are treated apart somewhere."""
+"""Characters and words that some code treats specially."""
 
 WORDS = st.sampled_from([word for sentence in SENTENCES for word in sentence.split()])
 TEXTS = (

@@ -1,4 +1,4 @@
-"""Texts that take much work, and the stages of deriving from a text."""
+"""Texts that are expensive to process, and the stages that process a text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NASTY = {
     "names and commas": "Ann, ", "names and ands": "Ann and ", "names and ofs": "Bank of ", "speakers": "Ann: hi\n",
     "elisions": "O'", "possessives": "Ann's ", "dates": "1 May 2020 ", "entities": "&amp;", "tags": "<p>", "zeros": "\0",
 }  # fmt: skip
-"""Units that are repeated."""
+"""Units that are repeated to make a long text, by description."""
 
 EMBEDDER = StaticEmbedder()
 SMALL = Settings(chunk_tokens=16, chunk_overlap=4)
@@ -68,4 +68,4 @@ STAGES: dict[str, Callable[[str], Callable[[], object]]] = {
     "graph": part,
     "vector": lambda text: lambda: EMBEDDER.embed([text]),
 }
-"""Functions that prepare the work of a stage on a text, and return it."""
+"""For each stage, a function that prepares its work on a text, and returns the work as a callable."""

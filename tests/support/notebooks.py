@@ -1,8 +1,8 @@
-"""Execution of the code of notebooks as plain Python, with the output of each cell.
+"""Execution of notebooks as plain Python, with the output of each cell.
 
     cd tests && python -m support.notebooks --write
 
-runs those in examples/notebooks and stores the output in the files.
+runs the notebooks in examples/notebooks and stores their output in the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FORBIDDEN = ("socket.connect", "socket.getaddrinfo", "socket.sendto")
 
 
 def shown(path: Path) -> list[list[dict[str, Any]]]:
-    """Return the outputs of every code cell, run in a new process, in the notebook's folder, without a network."""
+    """Run a notebook in a new process, in its folder, without a network; return the outputs of each code cell."""
     done = subprocess.run(
         [sys.executable, "-m", "support.notebooks", str(path)],
         cwd=path.parent,

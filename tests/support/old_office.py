@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 Tree: TypeAlias = Mapping[str, "bytes | Tree"]
-"""A compound file's streams, and its storages with theirs."""
+"""Streams (bytes) and storages (nested trees) of a compound file, by name."""
 
 _SECTOR, _SMALL_SECTOR, _SMALL = 512, 64, 4096
 _END, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
@@ -19,7 +19,7 @@ _END, _FREE, _TABLE = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 def compound(tree: Tree) -> bytes:
     """Return a compound file (MS-CFB, version 3) of at most 6 MB."""
     names: list[str] = ["Root Entry"]
-    links: list[tuple[int, int]] = [(_FREE, _FREE)]  # (next of its storage, first within it)
+    links: list[tuple[int, int]] = [(_FREE, _FREE)]  # (next entry of the same storage, first entry inside this one)
     contents: list[bytes | None] = [None]
 
     def enter(storage: Tree, owner: int) -> None:
@@ -62,7 +62,7 @@ def compound(tree: Tree) -> bytes:
 
 
 class _Chains:
-    """Sectors of one size, and the table that says which follows which."""
+    """Sectors of one size, and the allocation table that links them."""
 
     def __init__(self, size: int) -> None:
         self.size = size

@@ -1,4 +1,4 @@
-"""Hits made of texts, contexts packed of them, and another way to count tokens."""
+"""Hits made from texts, contexts packed from them, and another token counter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PIECES = st.sampled_from(
         "\u200b\ufeff", "Dr. Brandl, i.e. the keeper, saw No. 4417 at 3.15 a.m.", "…“quoted”—and ‘so’ on",
     ]
 )  # fmt: skip
-"""Sentences and marks of texts that are read, reduced and packed."""
+"""Pieces of texts that are read, reduced and packed."""
 
 
 def hit(text: str, rank: int = 0, document: str = "", start: int = 0, ordinal: int = 0, **more: Any) -> Hit:
@@ -36,5 +36,5 @@ def pack(question: QueryTerms, hits: Sequence[Hit], *more: Any, **options: Any) 
 
 
 def by_words(texts: Sequence[str]) -> list[int]:
-    """Another tokenizer, for which marks count too."""
+    """Count the tokens of texts: words, punctuation marks and newlines."""
     return [len(re.findall(r"\w+|[^\w\s]|\n", text)) for text in texts]

@@ -1,4 +1,4 @@
-"""Places of the project that tests read."""
+"""Folders of the project that tests read."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ ROOT = TESTS.parent
 DATA = TESTS / "data"
 EXAMPLES = ROOT / "examples"
 SHARED = ROOT.parent / "shared"
-"""The evaluation data beside the project, which are no part of it."""
+"""Evaluation data, next to the project and not part of it."""

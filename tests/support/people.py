@@ -1,4 +1,4 @@
-"""An extractor of persons, and files that use it."""
+"""Extractor of persons, documents for it, and files that use it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = [
 
 
 class People:
-    """Names every run of capitalised words as a person, and solar panels."""
+    """Extractor of each run of capitalised words as a person, and of solar panels as a term."""
 
     key = "tests/people"
     spec = "tests:people"

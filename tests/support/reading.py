@@ -1,4 +1,4 @@
-"""Files read to their end, the root of their folder, and reading that ends badly."""
+"""Reading of files in this process, the root of their folder, and a task that kills its process."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ def root_at(folder: Path) -> Root:
 
 
 def read(path: Path, limits: Limits | None = None) -> tuple[list[Document], list[Problem]]:
-    """Return the documents of a file, and its problems, without a process of its own."""
+    """Read a file in this process; return its documents and problems."""
     parts = list(read_file(path, root_at(path.parent), limits or Limits()))
     return [one for part in parts for one in part.documents], [one for part in parts for one in part.problems]
 
 
 def read_bytes(path: Path, data: bytes) -> tuple[list[Document], list[Problem]]:
-    """Return the documents and problems of a file that is written first."""
+    """Write a file, read it, and return its documents and problems."""
     path.write_bytes(data)
     return read(path)
 
 
 class KilledTask(ReadTask):
-    """Reading of a file during which the process is killed, as a system without memory does."""
+    """Task that kills its own process while it reads, as a system without free memory does."""
 
     def parts(self) -> Iterator[Part]:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Documents for files whose embedder is replaced, and everything in a file that is derived from the embedder."""
+"""Documents for tests that replace the embedder, and all stored values that depend on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def notes(count: int, first: int = 0) -> list[Document]:
 
 
 def state_of(monograph: Monograph) -> list[object]:
-    """All that follows from the embedder, without row numbers."""
+    """Return the stored values and search results that depend on the embedder, without row numbers."""
     queries = (
         "SELECT id, value FROM chunks JOIN vectors USING (chunk) JOIN memo USING (memo) ORDER BY id",
         """SELECT n.layer, hex(n.key), m.value, c.id FROM nodes AS n JOIN memo AS m ON m.memo = n.vector

@@ -8,13 +8,12 @@ from langchain_core.callbacks import BaseCallbackHandler
 
 
 class RetrieverEvents(BaseCallbackHandler):
-    """Keeps the custom events of retrievers: give it as a callback."""
+    """Callback handler that records the custom events of retrievers."""
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, Any]] = []
 
     def on_custom_event(self, name: str, data: Any, **_: Any) -> None:
-        """Keep an event."""
         self.seen.append((name, data))
 
 

@@ -1,4 +1,4 @@
-"""Texts that must be forgotten, their traces in the bytes of a file, and a key that must not be written."""
+"""Texts that must be erased, their traces in the bytes of a file, and a key that must not be written."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ TRACES = [
 
 
 def bytes_of(path: Path) -> bytes:
-    """All bytes of the file and whatever lies beside it, in lower case."""
+    """Return the bytes of a file and of the files next to it that contain its name, in lower case."""
     return b"".join(one.read_bytes() for one in sorted(path.parent.glob(f"*{path.stem}*"))).lower()
 
 
 def has_traces(path: Path) -> list[bytes]:
     left = bytes_of(path)
-    # Ids are written in hex digits, which four digits may well be among.
+    # Hexadecimal ids may contain the digits of a trace.
     return [trace for trace in TRACES if trace in left and not trace.isdigit()]
 
 
 def long_traces(path: Path) -> list[bytes]:
-    """Return the traces of more than four letters in a file; shorter ones occur by chance in encrypted bytes."""
+    """Return the traces of more than four letters in a file; encrypted bytes may contain shorter ones at random."""
     return [trace for trace in has_traces(path) if len(trace) > 4]
 
 
@@ -52,7 +52,7 @@ def write_secrets(folder: Path) -> None:
 
 
 def assert_not_pickled(holders: list[Any]) -> None:
-    """Check that whatever holds a key, or a file that was opened with one, refuses to be pickled."""
+    """Assert that objects with a key, or with a file that was opened with one, cannot be pickled."""
     for holder in holders:
         for kind in (pickle.Pickler, pickle._Pickler):
             with pytest.raises(InputError, match="cannot be pickled: the pickle would contain its key"):

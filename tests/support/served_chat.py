@@ -1,4 +1,4 @@
-"""A LangChain chat model that asks a server of the OpenAI form, as ``ChatOpenAI`` does, which tests do not install."""
+"""LangChain chat model for OpenAI-compatible servers. It replaces ``ChatOpenAI``, which tests do not install."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monograph.derive.openai_compatible import OpenAICompatible
 
 
 class ServedChat(SimpleChatModel):
-    """Takes the parameters of ``ChatOpenAI`` that the docs name."""
+    """Chat model with the parameters of ``ChatOpenAI`` that the docs use."""
 
     model: str
     base_url: str

@@ -1,4 +1,4 @@
-"""A LlamaIndex LLM that asks a server of the OpenAI form, as ``OpenAILike`` does, which tests do not install."""
+"""LlamaIndex LLM for OpenAI-compatible servers. It replaces ``OpenAILike``, which tests do not install."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from monograph.derive.openai_compatible import OpenAICompatible
 
 
 class ServedLLM(CustomLLM):
-    """Takes the parameters of ``OpenAILike`` that the docs name."""
+    """LLM with the parameters of ``OpenAILike`` that the docs use."""
 
     model: str
     api_base: str

@@ -1,4 +1,4 @@
-"""Storages of shelves: a folder, a bucket behind a socket, and one that calls a function before its n-th step."""
+"""Storages of shelves: a local bucket server, and a storage that calls a function before its n-th operation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ with contextlib.suppress(ImportError):
     import obstore.store
 """
 PROCESSES = Forks(PREPARED, "exec(sys.argv[0])")
-"""Runs programs, each given as its first argument."""
+"""Forks that run the Python code in their first argument."""
 
 NO_SERVER = 'no server of S3\'s protocol: pip install -e ".[test-long]"'
 
 
 @contextmanager
 def bucket_server() -> Iterator[str]:
-    """Yield the address of a bucket on this machine; the environment has its account."""
+    """Yield the address of a local bucket; environment variables have its credentials."""
     pytest.importorskip("obstore", reason=NO_SERVER)
     moto = pytest.importorskip("moto.server", reason=NO_SERVER)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
@@ -49,7 +49,7 @@ def bucket_server() -> Iterator[str]:
 
 
 class Between(Storage):
-    """A storage that calls a function before its n-th step, from 0; never before a step below 0."""
+    """Storage that calls a function before its n-th operation (from 0), or never if ``step`` is negative."""
 
     def __init__(self, storage: Storage, step: int, then: Callable[[], object]) -> None:
         self._objects, self._step, self._then = storage, step, then
@@ -86,7 +86,7 @@ class Between(Storage):
 
 
 def shard(folder: Path, name: str, contents: str) -> Path:
-    """Write a file that can be published; a storage does not look into it."""
+    """Write a file to publish. Its contents are arbitrary, because storages do not interpret them."""
     folder.mkdir(exist_ok=True)
     path = folder / f"{name}.mono"
     path.write_bytes(contents.encode() * 1000)

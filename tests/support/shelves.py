@@ -1,4 +1,4 @@
-"""Shelves whose shards are files of drawn documents, and documents and questions to compare them with one file."""
+"""Shelves of random documents, single files of the same documents, and queries to compare them with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENGINE_NOTES = [
 
 
 def empty_file(folder: Path, **chosen: Any) -> Path:
-    """Create a file without documents, for short chunks: copying it is faster than creating another."""
+    """Create an empty file with short chunks. Copying it is faster than creating another file."""
     path = folder / "empty.mono"
     settings = Settings(chunk_tokens=16, chunk_overlap=0, **chosen)
     with Monograph.open(path, BagEmbedder(8), settings=settings) as archive:
@@ -47,7 +47,10 @@ def empty_file(folder: Path, **chosen: Any) -> Path:
 def shelf_beside_file(
     folder: Path, documents: Sequence[Document], shards: Sequence[int], count: int = 3, empty: Path | None = None
 ) -> Iterator[tuple[Questions, Monograph]]:
-    """A shelf whose shards have documents by number, and one file of all documents; ``empty`` is a file to begin with."""
+    """Yield a shelf and a file of the same documents.
+
+    ``shards`` has the shard number of each document. With ``empty``, all files start as copies of that file.
+    """
     names = [*(f"{number}.mono" for number in range(count)), "one.mono"]
     for number, path in enumerate(folder / name for name in names):
         if empty is not None:
@@ -61,7 +64,7 @@ def shelf_beside_file(
 
 @contextmanager
 def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = None) -> Iterator[Questions]:
-    """Open files as the shards of a shelf, with their catalogue, on threads."""
+    """Open a shelf of files, with their catalogue; threads read the shards."""
     shares = []
     for path in files:
         with Monograph.open(path, embedder, read_only=True) as archive, archive._file.database.read() as connection:
@@ -81,7 +84,7 @@ def shelf_of(files: Sequence[Path], folder: Path, embedder: Embedder | None = No
 
 @contextmanager
 def drawn_shelf(folder: Path, data: st.DataObject, empty: Path) -> Iterator[tuple[Questions, Monograph]]:
-    """A shelf and a file of drawn documents, with metadata that filters can tell apart, dealt out at random."""
+    """Yield a shelf and a file of the same drawn documents, with metadata for filters and in random shards."""
     drawn, _ = data.draw(corpora())
     documents = [replace(one, metadata={"kind": "abc"[place % 3], "number": place}) for place, one in enumerate(drawn)]
     count = data.draw(st.integers(1, 4))
@@ -91,6 +94,6 @@ def drawn_shelf(folder: Path, data: st.DataObject, empty: Path) -> Iterator[tupl
 
 
 def hits_of(archive: Questions, query: str, how: object, k: int, where: object = None) -> list[Hit]:
-    """Return the hits of a query without the effort of finding them."""
+    """Return the hits of a query, without the ``effort`` of their origins."""
     hits = archive.search(query, k, how, where)  # type: ignore[arg-type]
     return [replace(hit, origins=tuple(replace(one, effort=None) for one in hit.origins)) for hit in hits]

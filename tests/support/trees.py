@@ -1,4 +1,4 @@
-"""Documents for trees of summaries, all that a tree holds, and the tree that a fresh build makes."""
+"""Documents for trees of summaries, the nodes of a tree, and the tree of a fresh build."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def planes_of(monograph: Monograph) -> bytes:
 
 
 def built_anew(path: Path, documents: Sequence[Document], planes: bytes, chosen: Settings) -> list[tuple[object, ...]]:
-    """Return the tree that documents give in a new file with the same planes."""
+    """Return the tree of documents in a new file with the given planes."""
     with Monograph.open(path, HashEmbedder(16), settings=chosen) as monograph:
         monograph.add(documents)
         with write(monograph._file.database, monograph._file.indexes) as connection:
@@ -67,7 +67,7 @@ def store_alone(monograph: Monograph, documents: Sequence[Document]) -> None:
 
 
 def write_and_forget(monograph: Monograph, name: str, rounds: int) -> list[list[str]]:
-    """Write documents and forget some; return the ids that stay, the errors, and the reasons of problems."""
+    """Write documents and remove some; return the remaining ids, the errors, and the reasons of problems."""
     chosen = random.Random(name)
     kept: list[str] = []
     raised: list[str] = []

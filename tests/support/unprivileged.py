@@ -1,4 +1,4 @@
-"""Work that permissions bind, even where root runs the tests."""
+"""Functions that run without root's capabilities, so that file permissions apply even if root runs the tests."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from collections.abc import Callable
 import pytest
 
 CAPABILITY_VERSION = 0x20080522
-"""The third version of Linux's capabilities: three sets of two words."""
+"""Version 3 of Linux's capabilities: three sets of two 32-bit words."""
 
 
 def run_unprivileged(work: Callable[[], int]) -> int:
-    """Run work in a process forked from this one, without root's capabilities.
+    """Run a function in a fork of this process, without root's capabilities; skip the test if root keeps them.
 
     Returns
     -------
-    What the work returned, 0 to 99; 100 if it raised, and 101 if the capabilities cannot be given up.
+    The function's result, 0 to 99, or 100 if it raised.
     """
     child = os.fork()
     if child == 0:

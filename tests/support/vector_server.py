@@ -1,6 +1,7 @@
-"""A small deterministic server of vectors and of scores behind a real socket, which fails on demand.
+"""Small deterministic local server of vectors and rerank scores, which fails on demand.
 
-Vectors are those of :class:`support.models.HashEmbedder`; a document's score is the share of the query's words that it has.
+Vectors are those of :class:`support.models.HashEmbedder`, times 3. A document's score is the share of the query's words
+that it contains.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from support.models import HashEmbedder
 
 Fault = int | str | Callable[[Any], Any]
-"""A status; ``stall`` (no reply until the server closes), ``reset`` or ``cut``; or a function that changes the reply."""
+"""Status, ``stall`` (until the server closes), ``reset`` (no reply), ``cut`` (half of it), or function of the reply."""
 
 
 @dataclass
@@ -28,7 +29,7 @@ class Asked:
 
 @dataclass
 class VectorServer:
-    """A server that runs from ``with`` to the end of its block; ``asked`` are all requests, in order."""
+    """Server that runs within a ``with`` block; ``asked`` has all requests in order."""
 
     dimension: int = 16
     most_texts: int = 10_000

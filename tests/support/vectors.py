@@ -1,4 +1,4 @@
-"""Vectors as embedders make them, and vector indexes that are filled with them."""
+"""Random vectors that resemble embeddings, and vector indexes that contain them."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ clusters_that_overlap = given(
 
 
 def clumps(n: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
-    """Vectors in clumps, as embeddings are."""
+    """Return random vectors in clusters, as embeddings are."""
     random = np.random.default_rng(seed)
     centres = np.random.default_rng(99).standard_normal((40, dimension))
     return (centres[random.integers(0, 40, n)] + 0.6 * random.standard_normal((n, dimension))).astype(np.float32)
 
 
 def remember(database: Database, made: Vectors) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Put vectors into the memo; their rows, one after another."""
+    """Store vectors in the memo, and return their consecutive rows."""
     with database.write() as connection:
         (first,) = connection.execute("SELECT 1 + coalesce(max(memo), 0) FROM memo").fetchone()
         memo.put(connection, memo.VECTOR, ((b"%d" % (first + i), vectors.pack(one), 0) for i, one in enumerate(made)))
@@ -51,7 +51,7 @@ def scores_of(made: Vectors, query: Vectors) -> Vectors:
 
 
 def recall(found: Iterable[Neighbours], rows: Any, made: Vectors, queries: Vectors, k: int = 10) -> float:
-    """Mean share of the true k nearest of some vectors, by their memo rows, that searches found."""
+    """Return the mean recall@k: the share of the k nearest vectors, by memo row, that each search found."""
     truth = [set(rows[np.argsort(-scores_of(made, query))[:k]].tolist()) for query in queries]
     return float(
         np.mean([len(best.intersection(one.items)) / len(best) for one, best in zip(found, truth, strict=True)])
@@ -59,7 +59,7 @@ def recall(found: Iterable[Neighbours], rows: Any, made: Vectors, queries: Vecto
 
 
 def struck_from(body: bytes, ids: np.ndarray[Any, np.dtype[np.int64]]) -> bytes:
-    """The row of a cluster with entries marked as deleted."""
+    """Return the stored bytes of a cluster with the entries of ``ids`` marked as deleted."""
     stream = io.BytesIO(body)
     mark_deleted(stream, ids)
     return stream.getvalue()
@@ -82,7 +82,7 @@ def filled(database: Database, design: Design, n: int = 3_000) -> tuple[EcoVecto
 
 @contextmanager
 def using(level: str) -> Iterator[None]:
-    """Let the kernel use an instruction set."""
+    """Make the kernel use an instruction set within the block."""
     kernel.use_level(level)
     try:
         yield
@@ -93,7 +93,7 @@ def using(level: str) -> Iterator[None]:
 def scanned(
     bodies: list[bytes], query: Any, k: int, allowed: Any = None, pool: int = 10
 ) -> tuple[Any, list[float], list[int]]:
-    """What a scan returns, and the scores and ids in its pool."""
+    """Return the result of a scan, and the scores and ids in its pool."""
     found = kernel.Pool(pool)
     result = kernel.scan(bodies, query, found, k, allowed)
     return result, found.scores.tolist(), found.ids.tolist()
@@ -106,14 +106,14 @@ def unit_vectors(n: int, dimension: int, seed: int = 0) -> np.ndarray[Any, np.dt
 
 
 def unit_clumps(n: int, seed: int = 0) -> Vectors:
-    """Vectors in clumps, as embeddings are, of unit length."""
+    """Return random vectors in clusters, of unit length."""
     made = clumps(n, seed, UNIT_DIMENSION)
     unit: Vectors = made / np.linalg.norm(made, axis=1, keepdims=True)
     return unit
 
 
 def vector_document(name: int, vectors: Vectors) -> Document:
-    """A document of one passage for each vector."""
+    """Return a document with one passage for each vector."""
     passages = [
         Passage(f"Passage {name} {place}.", f"p{name}-{place}", vector=one) for place, one in enumerate(vectors)
     ]

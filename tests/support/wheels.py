@@ -11,7 +11,7 @@ import pytest
 
 
 def build_wheel(source: Path, folder: Path, *options: str, env: Mapping[str, str] | None = None) -> Path:
-    """Build the wheel of a source tree in a folder, or skip the test where the build tools cannot be fetched."""
+    """Build the wheel of a source tree in a folder; skip the test if the build tools cannot be downloaded."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
     done = subprocess.run([*command, folder, source, *options], capture_output=True, text=True, check=False, env=env)
     if done.returncode and ("No matching distribution" in done.stderr or "Could not find a version" in done.stderr):

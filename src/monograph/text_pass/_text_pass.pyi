@@ -10,7 +10,7 @@ _Mention = TypeVar("_Mention")
 _Named = TypeVar("_Named", bound=tuple[str, str, int, int])
 
 class Tokenizer:
-    """Byte-pair encoding with fallback to bytes. Raises UnicodeEncodeError for half of a surrogate pair."""
+    """Byte-pair encoding with fallback to bytes. Raises UnicodeEncodeError for an unpaired surrogate."""
 
     def __init__(
         self, vocabulary: dict[str, int], merges: list[str], most_words: int, longest_word: int, /
@@ -20,7 +20,7 @@ class Tokenizer:
     def ids(self, text: str, /) -> list[int]:
         """Return the tokens of a text."""
     def spans(self, text: str, /) -> list[tuple[int, int]]:
-        """Return (start, end) of each token of a text."""
+        """Return (start, end) of each token of a text, in characters."""
     def sums(
         self,
         texts: list[str],
@@ -28,7 +28,7 @@ class Tokenizer:
         at_once: int,
         out: npt.NDArray[np.float32],
     ) -> None:
-        """Fill ``out`` with the sums of the texts' token vectors."""
+        """Fill ``out`` with the sum of each text's token vectors."""
     @property
     def known(self) -> int:
         """Number of words whose tokens are cached."""
@@ -37,7 +37,7 @@ def unicode_version() -> str:
     """Return the version of Unicode that the tables were made from."""
 
 def character(code: int, /) -> tuple[int, int, str, int]:
-    """Return (flags, combining class, fold, lower case) of a character, as the tables have them. For tests."""
+    """Return (flags, combining class, fold, lower case) of a character, for tests."""
 
 def fold_and_pair(text: str, /) -> tuple[str, str]:
     """Return a text without case and accents, and the same with characters in pairs where a script has no spaces."""
@@ -54,10 +54,10 @@ def sentence_starts(text: str, /) -> list[int]:
 def title_phrases(
     texts: list[str], none: Collection[str], words: int, small: int, longest_key: int, /
 ) -> list[dict[str, int]]:
-    """Return, for each text, the keys of phrases that may be a title, and where each occurs first."""
+    """Return, for each text, the keys of phrases that may be a title, with their first offsets."""
 
 class Lexicon:
-    """Sets of words that tell the kind of a name, and the function words of languages."""
+    """Sets of words for finding names, and the function words of languages."""
 
     def __init__(self, sets: Mapping[str, Iterable[str]], languages: Mapping[str, Iterable[str]], /) -> None: ...
     def names(
@@ -71,16 +71,16 @@ class Lexicon:
     ) -> list[tuple[int, int, str]]:
         """Return (start, end, kind) of a text's names."""
     def language_of(self, text: str, characters: int, words: int, /) -> str:
-        """Return the language of a text, by the first ``characters`` and ``words`` of it."""
+        """Return the language of a text, by its first ``characters`` and ``words``."""
     def key_phrases(self, text: str, language: str, most: int, words_a_phrase: int, /) -> list[tuple[int, int]]:
         """Return the spans of a text's key phrases."""
 
 class Mentions(Generic[_Mention]):
-    """Constructor of many mentions at a time."""
+    """Builder of mentions in bulk."""
 
     def __init__(self, kinds: list[str], mention: type[_Mention], /) -> None: ...
     def made(self, text: str, rows: list[list[int]], /) -> list[_Mention]:
-        """Return mentions, given as (index of the kind, start, end)."""
+        """Return a mention for each (index of the kind, start, end)."""
     def merged(
         self,
         text: str,
@@ -100,10 +100,10 @@ class AskedWords:
     def beside(
         self, text: str, title_key: str, keys: list[str], where: Sequence[Sequence[int]], starts: Sequence[int], /
     ) -> list[tuple[int, float]]:
-        """Return (words that the title lacks, weight of the question's words beside it) of each name."""
+        """Return (words that the title lacks, weight of the question's words in its best sentence) of each name."""
 
 class Clues:
-    """Clues that words give by themselves, by lower-case word."""
+    """Clues of single words, by lower-case word."""
 
     def __init__(self, words: Mapping[str, int], /) -> None: ...
 
@@ -125,10 +125,10 @@ class AskedTerms:
         out: npt.NDArray[np.float64],
         wholes: npt.NDArray[np.float64],
     ) -> None:
-        """Fill a row for each stretch, and one for each text."""
+        """Fill ``out`` with a row for each stretch, and ``wholes`` with a row for each text."""
 
 class Naming(Generic[_Named]):
-    """Rules that give the chunks of a document their names."""
+    """Finder of the names of a document's chunks."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Naming(Generic[_Named]):
     def of_chunks(
         self, texts: list[str], mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]], /
     ) -> list[tuple[tuple[_Named, ...], list[tuple[int, int]]]]:
-        """Return, for each chunk, its names, and pairs of mentions, the second in brackets behind the first."""
+        """Return, for each chunk, its names, and pairs of mentions, the second in brackets after the first."""
     def full_names(
         self, mentions: list[tuple[Mention, ...]], cannot_link: Collection[tuple[str, str]], /
     ) -> dict[str, str]:

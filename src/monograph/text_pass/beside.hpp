@@ -1,4 +1,4 @@
-// Which of a question's words stand beside names in the sentences of a text.
+// Words of a question that occur in the same sentences of a text as names.
 #pragma once
 #include "fold.hpp"
 #include "sentences.hpp"
@@ -15,13 +15,13 @@
 
 namespace monograph {
 
-// A text as the inverted index has it, until the next one is asked for.
+// Return a text in the form of the inverted index. The result is valid until the thread's next call.
 inline const std::u32string &indexed(const Text &text) {
     thread_local std::pair<std::u32string, std::u32string> own;
     return index_form(text, own.first, own.second);
 }
 
-// The different words of an indexed text.
+// Return the distinct words of a text in the form of the inverted index, sorted.
 inline std::vector<View> words_of(View indexed) {
     std::vector<View> words;
     each_word(indexed, [&](View word) { words.push_back(word); });
@@ -30,7 +30,7 @@ inline std::vector<View> words_of(View indexed) {
     return words;
 }
 
-// The question's words: hashes, ascending, and what each weighs; 64 at most.
+// The question's words: their hashes, ascending, and their weights; at most 64.
 class AskedWords {
   public:
     static constexpr std::size_t MOST = 64;
@@ -40,7 +40,7 @@ class AskedWords {
             throw std::invalid_argument("words ascend, 64 at most, and each has a weight");
     }
 
-    // Which of them stand in a text as the inverted index has it, as bits by their places.
+    // Return which of the words occur in a text in the form of the inverted index: bit n for word n.
     std::uint64_t places(const std::u32string &indexed) const {
         thread_local std::vector<std::uint32_t> hashes;
         hash_words(indexed, hashes);
@@ -52,9 +52,9 @@ class AskedWords {
         return out;
     }
 
-    // What some weigh together, added up by their places.
+    // Return the sum of the weights of some words, given by their bits.
     double weight(std::uint64_t places) const {
-        double sum = 0.0; // It hangs on its order.
+        double sum = 0.0; // Rounding depends on the order.
         for (std::size_t place = 0; place < weights_.size(); ++place)
             if (places >> place & 1) sum += weights_[place];
         return sum;
@@ -65,10 +65,10 @@ class AskedWords {
     std::vector<double> weights_;
 };
 
-// The sentences of one text under a title, and what the question has to do with names in them.
+// The sentences of one text with a title, compared with a question.
 class Sentences {
   public:
-    // ``starts`` ascend, the first is 0; none lies beyond the text.
+    // ``starts`` are the offsets of the sentences, ascending from 0. ``asked`` and the text must outlive this object.
     Sentences(const AskedWords &asked, const Text &text, std::vector<std::size_t> starts)
         : asked_(asked), text_(text), starts_(std::move(starts)), places_(starts_.size()), known_(starts_.size()) {
         if (starts_.empty() || starts_[0] != 0 || !std::is_sorted(starts_.begin(), starts_.end()) || starts_.back() > text.size())
@@ -82,11 +82,12 @@ class Sentences {
     }
 
     struct Name {
-        std::size_t words; // Different ones that the title has not.
-        double beside;     // What words of the question weigh that are beside the name, in the best of its sentences.
+        std::size_t words; // Number of distinct words that the title lacks.
+        // Weight of the question's words outside of name and title, in the name's best sentence.
+        double beside;
     };
 
-    // Of a name by its key, in some sentences.
+    // Compare a name, given by its key and the numbers of its sentences.
     Name name(const Text &key, const std::vector<std::size_t> &where) {
         const std::u32string &written = indexed(key);
         Name out{};
@@ -117,7 +118,7 @@ class Sentences {
     Text text_;
     std::vector<std::size_t> starts_;
     std::vector<std::uint64_t> places_;
-    std::vector<char> known_; // Of which sentences the places are.
+    std::vector<char> known_; // Whether places_ has the sentence.
     std::u32string title_;
     std::vector<View> title_words_;
     std::uint64_t title_places_ = 0;

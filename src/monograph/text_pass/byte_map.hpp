@@ -1,4 +1,4 @@
-// A table from bytes to two numbers, with open addressing: all keys lie one after the other in one string.
+// Hash table from byte strings to two numbers, with open addressing. One string holds all keys.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,19 +9,21 @@
 
 namespace monograph {
 
-// The bytes of a key of signs. Of the empty one there may be no place in memory.
+// Return a UTF-32 key as bytes. The data pointer of an empty key may be null, so "" is returned for it.
 inline std::string_view bytes_of(std::u32string_view key) {
     return key.empty() ? std::string_view("") : std::string_view(reinterpret_cast<const char *>(key.data()), sizeof(char32_t) * key.size());
 }
 
 class ByteMap {
   public:
+    // A slot: hash of a key, its offset and its length plus 1 in bytes (0 marks a free slot), and its two numbers.
     struct Entry {
         std::uint64_t hash;
-        std::uint32_t offset, length; // The length is one more than the key's: 0 marks a free place.
+        std::uint32_t offset, length;
         std::uint32_t first, second;
     };
 
+    // ``places`` is the initial number of slots, a power of two.
     explicit ByteMap(std::size_t places = 1024) : table_(places), keys_(1, '\0') {}
 
     std::size_t size() const { return size_; }
@@ -43,7 +45,7 @@ class ByteMap {
         }
     }
 
-    // The number of a key, which are numbered as they come.
+    // Return the number of a key. A new key is inserted with the next number, from 0.
     std::uint32_t number(std::string_view key) {
         if (const Entry *known = find(key)) return known->first;
         const auto number = static_cast<std::uint32_t>(size_);
@@ -51,7 +53,7 @@ class ByteMap {
         return number;
     }
 
-    // The key must not be there.
+    // Insert a key that the table does not contain.
     void put(std::string_view key, std::uint32_t first, std::uint32_t second) {
         if (2 * (size_ + 1) > table_.size()) grow();
         place({hash_of(key), static_cast<std::uint32_t>(keys_.size()), static_cast<std::uint32_t>(key.size() + 1), first, second});
@@ -75,7 +77,7 @@ class ByteMap {
         };
         std::size_t left = key.size();
         for (; left >= 8; at += 8, left -= 8) mix(read<std::uint64_t>(at));
-        // What is left in one or two readings, which may overlap: copies of as many bytes as there are take longer.
+        // Fixed-size reads that may overlap are faster than a copy of variable length.
         if (left >= 4)
             mix(read<std::uint32_t>(at) | std::uint64_t{read<std::uint32_t>(at + left - 4)} << 32);
         else if (left)
@@ -98,7 +100,7 @@ class ByteMap {
             if (entry.length) place(entry);
     }
 
-    std::vector<Entry> table_; // Its size is a power of two.
+    std::vector<Entry> table_; // The number of slots is a power of two.
     std::string keys_;
     std::size_t size_ = 0;
 };

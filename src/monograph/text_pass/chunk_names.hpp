@@ -1,4 +1,4 @@
-// What the graph keeps of a chunk's names, from their mentions.
+// Names of a chunk that the graph stores, from its mentions.
 #pragma once
 #include "full_names.hpp"
 
@@ -11,14 +11,14 @@ namespace monograph {
 
 constexpr std::size_t MOST_NAMES = 512;
 
-// A name where it stands in a chunk: the numbers of its key and of its kind, and where.
+// A mention: the number of its key, the index of its kind, and its span in the chunk, in characters.
 struct Occurrence {
     std::uint32_t key;
     std::uint8_t kind;
     std::size_t start, end;
 };
 
-// A name of a chunk: its key, its kind, and the first two sentences it stands in; NO_SENTENCE for no second.
+// A name of a chunk, and its first two sentences by number, at most LAST_SENTENCE; NO_SENTENCE for no second.
 struct NameOfChunk {
     static constexpr std::uint8_t LAST_SENTENCE = 254, NO_SENTENCE = 255;
 
@@ -26,9 +26,10 @@ struct NameOfChunk {
     std::uint8_t kind, first, second;
 };
 
+// Finds the names of the chunks of one document.
 class ChunkNames {
   public:
-    // ``persons`` has a bit for each kind whose short forms stand for full ones.
+    // ``full`` is the result of full_names(). ``persons`` has a bit for each kind whose short forms mean full names.
     ChunkNames(const Keys &keys, const std::vector<std::uint32_t> &full, const Lexicon &lexicon, std::uint64_t persons)
         : keys_(keys), meant_(keys.size()), place_(keys.size()), persons_(persons) {
         for (std::uint32_t one = 0; one < keys.size(); ++one) {
@@ -38,7 +39,7 @@ class ChunkNames {
         }
     }
 
-    // The names of a chunk whose sentences begin at ``starts``, in order of first mention.
+    // Return the names of a chunk in order of first mention. Sentences begin at ``starts``.
     std::vector<NameOfChunk> of(const std::vector<Occurrence> &mentions, const std::vector<std::size_t> &starts) {
         std::vector<NameOfChunk> names;
         for (const Occurrence &one : mentions) {
@@ -55,7 +56,7 @@ class ChunkNames {
             }
             NameOfChunk &known = names[place_[key] - 1];
             if (known.second == NameOfChunk::NO_SENTENCE && known.first != sentence) known.second = sentence;
-            known.kind = std::min(known.kind, one.kind); // The first of the kinds tells most.
+            known.kind = std::min(known.kind, one.kind); // The first kind takes precedence.
         }
         for (const NameOfChunk &one : names) place_[one.key] = 0;
         return names;
@@ -63,8 +64,8 @@ class ChunkNames {
 
   private:
     const Keys &keys_;
-    std::vector<std::uint32_t> meant_; // Of each key the one that it stands for.
-    std::vector<std::uint32_t> place_; // Of each key its place among the names of this chunk, counted from 1.
+    std::vector<std::uint32_t> meant_; // For each key, the key that it means.
+    std::vector<std::uint32_t> place_; // For each key, its index among the names of this chunk, from 1; 0 for none.
     std::uint64_t persons_;
 };
 

@@ -1,5 +1,4 @@
-// Texts held against a question: which of its words their stretches have or come near to, and what else their words may
-// tell.
+// Comparison of texts with a question: which of its words a stretch of text has or resembles, and clues of its words.
 #pragma once
 #include "byte_map.hpp"
 #include "fold.hpp"
@@ -21,14 +20,15 @@
 
 namespace monograph {
 
-// Products are added up in so many lanes: a dimension is a multiple of it.
+// Number of partial sums of a product. Dimensions must be multiples of it.
 constexpr std::size_t LANES = 16;
-constexpr std::size_t AT_ONCE = 8192; // Token vectors that are summed: as monograph.derive.embed.static does it.
-constexpr std::size_t AHEAD = 3;      // Words whose vectors are fetched while others are summed.
+constexpr std::size_t AT_ONCE = 8192; // Token vectors per partial sum, as in monograph.derive.embed.static.
+constexpr std::size_t AHEAD = 3;      // Words whose vectors are prefetched while others are summed.
 
+// Return whether a character may be part of a word: a word character or a combining accent.
 inline bool in_form(char32_t code) { return Unicode::tables().is(code, WORD) || (code >= 0x300 && code <= 0x36F); }
 
-// Of a text of nothing but such signs every word is one when it is folded too, and the same alone as among the others.
+// In a text of only such characters, a word folds to one word, and folds alone as it does in the text.
 inline bool folds_alone(std::uint32_t code) {
     return code <= 0xBB || (code >= 0xBF && code <= 0x13E) || (code >= 0x141 && code <= 0x17F) || (code >= 0x2010 && code <= 0x2027) ||
            (code >= 0x2030 && code <= 0x205E);
@@ -36,7 +36,7 @@ inline bool folds_alone(std::uint32_t code) {
 
 inline bool is_digit(char32_t code) { return code >= U'0' && code <= U'9'; }
 
-// Added up in lanes, so that several products are made at once and all machines round alike.
+// Return the inner product, in partial sums, so that it is vectorised and rounds alike on all machines.
 CLONED inline float product(const float *one, const float *other, std::size_t dimension) {
     float lanes[LANES] = {};
     for (std::size_t at = 0; at < dimension; at += LANES)
@@ -46,7 +46,7 @@ CLONED inline float product(const float *one, const float *other, std::size_t di
     return lanes[0];
 }
 
-// A year, or years: 1963, 2010, 1960s. Of a word in small letters.
+// Return whether a word in lower case is a year or a decade: 1963, 2010, 1960s.
 inline bool is_year(View word) {
     const auto digits = static_cast<std::size_t>(
         std::count_if(word.begin(), word.end(), [](char32_t code) { return Unicode::tables().is(code, DECIMAL); }));
@@ -54,26 +54,26 @@ inline bool is_year(View word) {
     return word.size() > 1 && digits + 1 == word.size() && word.back() == U's';
 }
 
-// What a word may tell by how it is written.
+// Bits of the clues that a word may give.
 enum Clue : std::uint32_t { CAPITAL = 1, DATE = 2, AMOUNT = 4, POINTER = 8 };
 
-// Words in small letters, and what they tell.
+// Clues of words, by word in lower case.
 struct Clues {
     WordMap words;
 };
 
-// Rows of a table of token vectors, numbers of 16 bits, which someone holds.
+// A table of token vectors in half precision, which the caller holds.
 struct TokenVectors {
     const std::uint16_t *data;
     std::size_t rows, dimension;
 };
 
-// The words of a question, as texts are held against them.
+// The words of a question, for comparison with texts.
 class AskedTerms {
   public:
     static constexpr std::size_t MOST = 64;
 
-    // ``words`` are its telling words, ``every`` all of them in order. What else is given is to outlive it.
+    // ``words`` are the content words, ``every`` all words in order. The other arguments must outlive this object.
     AskedTerms(Tokenizer &tokenizer, TokenVectors table, const std::vector<std::u32string> &words, const std::vector<std::u32string> &every,
                const Clues &clues)
         : tokenizer_(tokenizer), table_(table), size_(words.size()), clues_(clues) {
@@ -111,24 +111,25 @@ class AskedTerms {
 
   private:
     friend class Compared;
-    using Run = std::array<std::int32_t, 3>; // Stems by number; the last of a pair is -1.
+    using Run = std::array<std::int32_t, 3>; // Numbers of stems; the last of a pair is -1.
     struct Stem {
-        std::uint64_t has = 0, stands = 0; // Of the telling words that have it the last one; all.
+        std::uint64_t has = 0, stands = 0; // Bits of the content words with the stem: the last one; all.
     };
 
-    // The number of a stem that is the question's, else -1; and the same of one that becomes the question's.
+    // Return the number of a stem of the question; -1 for other stems.
     std::int32_t number_of(View stemmed) const {
         const auto *found = numbers_.find(bytes_of(stemmed));
         return found ? static_cast<std::int32_t>(found->first) : -1;
     }
 
+    // Return the number of a stem, which becomes a stem of the question.
     std::int32_t numbered(View stemmed) {
         const std::uint32_t number = numbers_.number(bytes_of(stemmed));
         stems_.resize(numbers_.size());
         return static_cast<std::int32_t>(number);
     }
 
-    // Append the tokens of a word; what is no word counts as one that is not known.
+    // Append the tokens of a word; the token of unknown words if it has none.
     void append_tokens(View word, std::vector<std::uint32_t> &tokens) const {
         const std::size_t before = tokens.size();
         if (!tokenizer_.encode(Text(word), tokens) || tokens.size() == before) tokens.push_back(0);
@@ -136,7 +137,7 @@ class AskedTerms {
             if (tokens[at] >= table_.rows) throw std::invalid_argument("the table lacks a token's row");
     }
 
-    // The sum of the vectors of tokens, of which there is one at least, and its length, which is above 0.
+    // Write the sum of the vectors of one or more tokens to ``sum``; return its length, or 1 if that is 0.
     float add_up(const std::uint32_t *tokens, std::size_t count, std::vector<float> &sum) const {
         thread_local std::vector<float> part;
         part.resize(table_.dimension);
@@ -148,33 +149,37 @@ class AskedTerms {
     Tokenizer &tokenizer_;
     TokenVectors table_;
     std::size_t size_;
-    std::vector<float> targets_;      // Of each telling word a row of unit length.
-    ByteMap every_{64}, numbers_{64}; // All words; their stems, numbered.
+    std::vector<float> targets_;      // Vector of each content word, of unit length.
+    ByteMap every_{64}, numbers_{64}; // All words; numbers of their stems.
     std::vector<Stem> stems_;
-    std::vector<Run> pairs_, triples_; // That follow each other, ascending, each once.
+    std::vector<Run> pairs_, triples_; // Consecutive stems, sorted, without repeats.
     const Clues &clues_;
 };
 
-// What stretches of texts have to do with a question; each different word is looked at once.
+// Compares stretches of texts with a question. Each distinct word is compared once.
 class Compared {
   public:
-    // Numbers of a row beside two for each word of the question.
+    // Columns of a stretch's and of a text's row, after two for each content word.
     static constexpr std::size_t TOLD = 5, TOLD_OF_TEXT = 1;
 
     explicit Compared(const AskedTerms &asked) : asked_(asked), sum_(asked.table_.dimension) {
-        form(View()); // Each stretch begins with the word that is none.
+        // Form 0 is empty; nearest() begins with it.
+        form(View());
         settle();
     }
 
-    // Fill a row for each stretch of a text: how near it comes to each of the question's words; 1 for each that it has (of
-    // those that share a stem the last one stands for it); words with a capital beyond the first, 1 for three; 1 for a
-    // time, an amount, a first word that points elsewhere; how many different pairs of the question stand in it. And one for
-    // the text, of which the stretches leave out nothing but white space: how near it comes; 1 for each word that stands
-    // there in whatever form; how many different triples.
+    // Fill a row for each stretch of a text. Columns, with one for each content word in the first two lines:
+    // - highest cosine of the content word and any word of the stretch;
+    // - 1 if the stretch has the word (of words with one stem, only the last);
+    // - number of capitalised words that the question lacks, without the first word: divided by 3, at most 1;
+    // - 1 for a time; 1 for an amount; 1 if the first word is a pronoun or the like;
+    // - number of distinct pairs of consecutive words of the question.
+    // Fill a row for the text: cosines as above; 1 for each word that occurs in any form; number of distinct triples.
+    // Only white space may be between stretches.
     void text(const Text &text, const std::vector<Span> &stretches, double *rows, double *whole) {
         const std::size_t size = asked_.size();
         std::vector<std::int32_t> numbers;
-        std::vector<std::size_t> ends; // Of the forms of each stretch.
+        std::vector<std::size_t> ends; // End of each stretch's forms in read_.
         bool touch = stretches.empty();
         Row all, own;
         read_.clear();
@@ -194,7 +199,7 @@ class Compared {
             numbers.insert(numbers.end(), numbers_.begin(), numbers_.end());
             ends.push_back(read_.size());
         }
-        if (touch) { // A word may be cut.
+        if (touch) { // A word may be divided.
             all = Row();
             stretch(text, {0, text.size()}, all);
             numbers = numbers_;
@@ -207,25 +212,27 @@ class Compared {
     }
 
   private:
+    // A distinct word in the form of the index.
     struct Word {
-        std::int32_t number; // Of its stem.
+        std::int32_t number; // Of its stem; -1 if the question lacks it.
         bool is_asked;
-        std::size_t tokens; // Where its tokens begin.
+        std::size_t tokens; // Index of its first token in tokens_.
     };
-    // Of a stretch, beside how near it comes.
+    // Contents of a stretch, except cosines.
     struct Row {
         std::uint64_t has = 0, stands = 0;
         std::size_t names = 0;
         bool is_dated = false, is_counted = false, points = false;
     };
+    // A distinct word as written. In the form of the index it may be several words.
     struct Form {
         std::uint64_t has, stands;
-        std::int32_t number; // Of its first word.
+        std::int32_t number; // Of the stem of its first word.
         std::uint32_t clues;
-        std::size_t words; // Where its words begin.
+        std::size_t words; // Index of its first word in words_of_forms_.
     };
 
-    // Read a stretch, but for how near it comes.
+    // Read a stretch into read_, numbers_ and ``row``. Cosines follow in settle().
     void stretch(const Text &text, Span span, Row &row) {
         bool simple = true;
         for (std::size_t at = span.first; simple && at < span.second; ++at) simple = folds_alone(text[at]);
@@ -262,7 +269,7 @@ class Compared {
         }
     }
 
-    // Find how near those words and forms come that are new.
+    // Compute the cosines of new words and forms.
     void settle() {
         const std::size_t size = asked_.size(), dimension = sum_.size();
         if (size == 0) return;
@@ -291,7 +298,7 @@ class Compared {
         }
     }
 
-    // The most of how near some of the forms read come, and the word that is none.
+    // Write the highest cosines of read_[from:to] and the empty form to ``near``.
     void nearest(std::size_t from, std::size_t to, double *near) const {
         const std::size_t size = asked_.size();
         float most[AskedTerms::MOST];
@@ -303,12 +310,13 @@ class Compared {
         std::copy_n(most, size, near);
     }
 
-    // The words of a text as the index has them, in order.
+    // Replace ``words`` by the words of a text in the form of the index, in order.
     void words_of(const Text &text, std::vector<View> &words) {
         words.clear();
         each_word(index_form(text, folded_, paired_), [&](View word) { words.push_back(word); });
     }
 
+    // Return the index of a word in words_, which is added if it is new.
     std::uint32_t word(View written) {
         const std::uint32_t place = words_by_text_.number(bytes_of(written));
         if (place < words_.size()) return place;
@@ -318,6 +326,7 @@ class Compared {
         return place;
     }
 
+    // Return the index of a form in forms_, which is added if it is new.
     std::uint32_t form(View written) {
         const std::uint32_t place = forms_by_text_.number(bytes_of(written));
         if (place < forms_.size()) return place;
@@ -349,7 +358,7 @@ class Compared {
         return place;
     }
 
-    // What a word tells; ``small`` are its small letters where they are known.
+    // Return the clues of a word. ``small`` is its lower case, or empty if it is unknown.
     std::uint32_t clues_of(View written, View small) const {
         const Unicode &unicode = Unicode::tables();
         if (written.empty()) return 0;
@@ -366,6 +375,7 @@ class Compared {
         return clues;
     }
 
+    // Return the number of distinct ``runs`` of ``length`` stems in ``numbers``.
     static std::size_t different(const std::vector<std::int32_t> &numbers, const std::vector<AskedTerms::Run> &runs, std::size_t length) {
         std::vector<std::size_t> found;
         for (std::size_t at = 0; at + length <= numbers.size(); ++at) {
@@ -383,9 +393,9 @@ class Compared {
     std::vector<Word> words_;
     std::vector<Form> forms_;
     std::vector<std::uint32_t> tokens_, words_of_forms_;
-    std::vector<float> near_words_, near_forms_; // Rows of what is known of each.
-    std::vector<std::uint32_t> read_;            // The forms of a text's stretches, one after the other.
-    std::vector<std::int32_t> numbers_;          // Of the stems of a stretch's words, -1 for others.
+    std::vector<float> near_words_, near_forms_; // A row of cosines for each.
+    std::vector<std::uint32_t> read_;            // Forms of a text's stretches, in order.
+    std::vector<std::int32_t> numbers_;          // Of the stems of a stretch's words; -1 for unknown ones.
     std::u32string folded_, paired_, written_;
     std::vector<View> found_, own_;
     std::vector<float> sum_;

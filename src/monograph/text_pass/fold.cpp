@@ -7,7 +7,7 @@ namespace monograph {
 
 namespace {
 
-// Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
+// Scripts that are split into pairs, ascending: Thai, Lao, Burmese, Khmer, kana, Han, Hangul.
 constexpr std::pair<char32_t, char32_t> UNSPACED[] = {
     {0x0E00, 0x0EFF}, {0x1000, 0x109F}, {0x1780, 0x17FF}, {0x3040, 0x30FF},   {0x3400, 0x4DBF},
     {0x4E00, 0x9FFF}, {0xAC00, 0xD7AF}, {0xF900, 0xFAFF}, {0x20000, 0x3FFFF},
@@ -22,7 +22,7 @@ bool is_unspaced(char32_t code) {
 
 constexpr std::size_t SHORTEST_STEM = 4;
 
-// The CRC of each byte.
+// CRC-32 of each byte.
 constexpr auto CRCS = [] {
     std::array<std::uint32_t, 256> table{};
     for (std::uint32_t byte = 0; byte < 256; ++byte) {
@@ -33,7 +33,7 @@ constexpr auto CRCS = [] {
     return table;
 }();
 
-// CRC-32, as zlib has it.
+// CRC-32, equal to that of zlib.
 class Crc32 {
   public:
     void add(char byte) { value_ = CRCS[(value_ ^ static_cast<std::uint8_t>(byte)) & 255] ^ value_ >> 8; }
@@ -52,7 +52,7 @@ class Crc32 {
 
 } // namespace
 
-// By their last letters, the longest first.
+// Suffixes are grouped by their last letter, and the longest is tried first.
 View stem(View word) {
     const auto without = [&](std::initializer_list<View> suffixes) {
         for (const auto suffix : suffixes)

@@ -1,4 +1,4 @@
-// Texts as they are compared: without case and accents, what is written without blanks in pairs of characters.
+// Folded texts, for comparison: without case and accents, and in pairs of characters if a script has no spaces.
 #pragma once
 #include "text.hpp"
 #include "unicode.hpp"
@@ -10,19 +10,20 @@
 
 namespace monograph {
 
-// Fold a text into ``out``.
+// Replace ``out`` by the text without case and accents.
 void fold(const Text &text, std::u32string &out);
 
-// Whether ``out``, in place of what it held, is another text than the folded one.
+// Replace ``out`` by a folded text in which scripts without spaces are split into overlapping pairs of characters.
+// Return false if there are no such scripts; ``out`` is then unchanged.
 bool pair_unspaced(const std::u32string &folded, std::u32string &out);
 
-// A text as the inverted index has it: folded, and in pairs. It is in one of the two that are given.
+// Return a text in the form of the inverted index: folded and in pairs. The result is one of the two given buffers.
 inline const std::u32string &index_form(const Text &text, std::u32string &folded, std::u32string &paired) {
     fold(text, folded);
     return pair_unspaced(folded, paired) ? paired : folded;
 }
 
-// Do something with each word of a folded text, in order.
+// Call ``with`` for each word of a folded text, in order.
 template <class Do> void each_word(View text, Do with) {
     const Unicode &unicode = Unicode::tables();
     const auto in_word = [&](char32_t code) { return unicode.is(code, WORD); };
@@ -33,10 +34,10 @@ template <class Do> void each_word(View text, Do with) {
     }
 }
 
-// A folded word without its last suffix.
+// Return a folded word without its last suffix.
 View stem(View word);
 
-// CRC-32 of the stems of the words of a folded text in pairs, ascending, each once.
+// Replace ``out`` by CRC-32 of the stems of the words of a folded text in pairs, ascending, without repeats.
 void hash_words(const std::u32string &paired, std::vector<std::uint32_t> &out);
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Last and first names that stand for a full one in a document.
+// Full names of persons for the first and last names in a document.
 #pragma once
 #include "byte_map.hpp"
 #include "lexicon.hpp"
@@ -18,13 +18,16 @@ namespace monograph {
 
 constexpr std::size_t MOST_WORDS = 4, LONGER_THAN_INITIALS = 2;
 
-// The keys of a document's names, each with a number, and what they are told to be.
+// Keys of a document's names, each with a number, and flags.
 class Keys {
   public:
     static constexpr std::uint32_t NONE = 0xFFFFFFFF;
 
+    // TOLD_PERSON, TOLD_NAME: kinds of its mentions. PERSON: a person, without a courtesy title. NAME: a name of 2 to
+    // MOST_WORDS words. INITIALS: initials and a last name. LAST_NAME: of such a person. FULL: a full name.
     enum Is : std::uint8_t { TOLD_PERSON = 1, TOLD_NAME = 2, PERSON = 4, NAME = 8, INITIALS = 16, LAST_NAME = 32, FULL = 64 };
 
+    // Return the number of a key, which is added if it is new.
     std::uint32_t number(View key) {
         const std::uint32_t number = numbers_.number(bytes_of(key));
         if (number < size()) return number;
@@ -34,7 +37,7 @@ class Keys {
         return number;
     }
 
-    // NONE where it has none.
+    // Return the number of a key; NONE if it is missing.
     std::uint32_t find(View key) const {
         const auto *known = numbers_.find(bytes_of(key));
         return known ? known->first : NONE;
@@ -47,12 +50,12 @@ class Keys {
 
   private:
     ByteMap numbers_{256};
-    std::u32string signs_;
+    std::u32string signs_; // All keys, one after the other.
     std::vector<std::size_t> starts_{0};
     std::vector<std::uint8_t> is_;
 };
 
-// A key without Mr., Dr. and the like before it.
+// Return a key without a courtesy title (Mr., Dr.) before it.
 inline View without_courtesy(View key, const Lexicon &lexicon) {
     const std::size_t blank = key.find(U' ');
     if (blank == View::npos || blank + 1 == key.size()) return key;
@@ -61,12 +64,13 @@ inline View without_courtesy(View key, const Lexicon &lexicon) {
 
 inline View first_word(View key) { return key.substr(0, key.find(U' ')); }
 
-inline View last_word(View key) { return key.substr(key.rfind(U' ') + 1); } // The place after npos is 0.
+inline View last_word(View key) { return key.substr(key.rfind(U' ') + 1); } // npos + 1 is 0.
 
 inline std::size_t count_words(View key) {
     return key.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(key.begin(), key.end(), U' '));
 }
 
+// Return whether ``holds`` is true for all words of a key.
 template <class Do> bool all_words(View key, Do holds) {
     for (std::size_t begin = 0;;) {
         const std::size_t end = std::min(key.find(U' ', begin), key.size());
@@ -76,12 +80,13 @@ template <class Do> bool all_words(View key, Do holds) {
     }
 }
 
+// Sets the flags PERSON to FULL.
 class Teller {
   public:
     Teller(Keys &keys, const Lexicon &lexicon) : keys_(keys), lexicon_(lexicon) {}
 
     void tell() {
-        const std::uint32_t told = keys_.size(); // More are numbered on the way.
+        const std::uint32_t told = keys_.size(); // The loop adds keys, but does not visit them.
         for (std::uint32_t one = 0; one < told; ++one) {
             if (keys_.is(one, Keys::TOLD_PERSON))
                 if (const std::u32string person(without_courtesy(keys_[one], lexicon_)); !person.empty())
@@ -101,7 +106,7 @@ class Teller {
     }
 
   private:
-    // Whether the words of a key are letters alone, and none of them small.
+    // Return whether all words of a key consist of letters, and none is in SMALL_WORDS.
     bool is_plain(View key) {
         return all_words(key, [&](View word) { return is_alphabetic(word) && !(lexicon_.sets_of(word) & SMALL_WORDS); });
     }
@@ -110,7 +115,7 @@ class Teller {
         return !word.empty() && std::all_of(word.begin(), word.end(), [](char32_t code) { return Unicode::tables().is(code, ALPHA); });
     }
 
-    // A person with initials, as T. Renk and J. R. R. Tolkien are.
+    // Return whether a key is the name of a person with initials: T. Renk, J. R. R. Tolkien.
     bool has_initials(View key) {
         const View last = last_word(key);
         if (last.size() == key.size() || last.size() <= LONGER_THAN_INITIALS) return false;
@@ -118,7 +123,7 @@ class Teller {
         return all_words(given, [](View word) { return word.size() == 1; }) && is_plain(key) && !(lexicon_.sets_of(last) & NO_PERSON);
     }
 
-    // Whether a name of several words ends with a person's last name; one known by initials alone is held to more.
+    // Return whether a name ends with a person's last name. If only initials show that it is one, more is required.
     bool bears(View key) {
         const std::uint32_t last = keys_.find(last_word(key));
         if (last == Keys::NONE || !keys_.is(last, Keys::PERSON | Keys::LAST_NAME)) return false;
@@ -130,9 +135,9 @@ class Teller {
     const Lexicon &lexicon_;
 };
 
-// The full names that short forms mean: not one with initials where the same is named in full.
+// Return the full names that short forms may mean: not T. Renk if Tobias Renk is named, too.
 inline std::vector<std::uint32_t> meant(const Keys &keys) {
-    std::set<std::pair<View, char32_t>> in_full; // Last words, and the first letters before them.
+    std::set<std::pair<View, char32_t>> in_full; // (last word, first letter) of names without initials.
     std::vector<std::uint32_t> found;
     for (std::uint32_t one = 0; one < keys.size(); ++one)
         if (keys.is(one, Keys::FULL) && !keys.is(one, Keys::INITIALS)) in_full.emplace(last_word(keys[one]), keys[one][0]);
@@ -142,8 +147,8 @@ inline std::vector<std::uint32_t> meant(const Keys &keys) {
     return found;
 }
 
-// Of each key its full name, by the numbers of both; NONE for one that stands for no other. ``are_apart`` tells whether
-// someone said that a short name and a full one are not one.
+// Return the number of each key's full name, which may be the key itself; NONE if it has none, or more than one.
+// ``are_apart`` returns whether a user said that a short and a full name are different names.
 inline std::vector<std::uint32_t> full_names(Keys &keys, const Lexicon &lexicon, const std::function<bool(View, View)> &are_apart) {
     constexpr std::uint32_t SEVERAL = Keys::NONE - 1;
     Teller(keys, lexicon).tell();

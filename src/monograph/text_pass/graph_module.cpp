@@ -1,4 +1,4 @@
-// What Python sees of the graph's part of the pass. The interpreter's lock is kept: what is gone over are Python's objects.
+// Python interface to the names of the graph. It keeps the interpreter's lock, because it works on Python objects.
 #include "bindings.hpp"
 #include "chunk_names.hpp"
 #include "keys.hpp"
@@ -16,12 +16,13 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t LEAST_DIGITS = 5; // Of a day that is named with its year.
+constexpr std::size_t LEAST_DIGITS = 5; // Least digits of a date with a year.
+// Prefixes after which a name is not split: McDonald.
 constexpr View PREFIXES[] = {U"Mc", U"Mac", U"De", U"Di", U"Du", U"La", U"Le", U"Van", U"Von"};
 
 bool is_capital(char32_t code) { return code >= U'A' && code <= U'Z'; }
 
-// A name written as one word, as chats have it, in its parts; false for one that is not.
+// Write the parts of a name that is one word, as in chats (JaneDoe), to ``out``. Return false for other names.
 bool in_parts(const Text &name, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();
     out.clear();
@@ -45,16 +46,17 @@ bool in_parts(const Text &name, std::u32string &out) {
     return parts > 0 && std::min(shortest, name.size() - begin) > 1;
 }
 
+// Return whether a name may be a date with a year.
 bool may_hold_day(const Text &name) {
     std::size_t digits = 0;
     for (std::size_t at = 0; at < name.size(); ++at) digits += Unicode::tables().is(name[at], DECIMAL);
     return digits >= LEAST_DIGITS;
 }
 
-// The names of documents' chunks: how their keys are made, and what is made of them.
+// Finds the names of a document's chunks, and their keys.
 class Naming {
   public:
-    // ``ask`` gives the key of the (name, kind) of a day.
+    // ``named`` is the type of the returned names. ``ask(name, kind)`` returns the key of a day.
     Naming(const nb::dict &sets, const nb::list &kinds, std::size_t longest_key, nb::object named, nb::object mention, nb::object ask)
         : lexicon_(sets, nb::dict()), kinds_(kinds), longest_(longest_key), named_(std::move(named)), mention_(std::move(mention)),
           ask_(std::move(ask)) {
@@ -63,7 +65,7 @@ class Naming {
             throw std::invalid_argument("names are tuples, of 64 kinds at most");
     }
 
-    // Of each chunk its names, and which of its mentions stand in brackets behind which.
+    // Return (names, mentions in brackets) of each chunk; see in_brackets().
     nb::object of_chunks(const nb::list &texts, const nb::list &mentions, const nb::object &cannot_link) const {
         const Texts written(texts);
         if (mentions.size() != written.size()) throw std::invalid_argument("give the mentions of each text");
@@ -80,7 +82,7 @@ class Naming {
         return chunks;
     }
 
-    // The full names of a document's persons, by themselves and by short forms.
+    // Return the full names of a document's persons, by full name and by short form.
     nb::dict full_names(const nb::list &mentions, const nb::object &cannot_link) const {
         Keys keys;
         read_all(mentions, keys);
@@ -92,6 +94,7 @@ class Naming {
     }
 
   private:
+    // Return the mentions of each chunk, and add their keys to ``keys``.
     std::vector<std::vector<Occurrence>> read_all(const nb::list &mentions, Keys &keys) const {
         std::vector<std::vector<Occurrence>> found(mentions.size());
         for (std::size_t at = 0; at < found.size(); ++at)
@@ -100,6 +103,7 @@ class Naming {
         return found;
     }
 
+    // Append the mentions of one chunk. Return false for an invalid mention.
     bool read(const nb::object &mentions, Keys &keys, std::vector<Occurrence> &out) const {
         if (!PyTuple_Check(mentions.ptr())) return false;
         for (nb::handle one : nb::borrow<nb::tuple>(mentions)) {
@@ -134,6 +138,7 @@ class Naming {
         return keys.number(key);
     }
 
+    // Return a function that tests whether ``cannot_link`` contains a pair of keys.
     static std::function<bool(View, View)> apart(const nb::object &cannot_link) {
         const bool is_any = nb::len(cannot_link) > 0;
         return [cannot_link, is_any](View one, View other) {
@@ -145,6 +150,7 @@ class Naming {
         };
     }
 
+    // Return names as a tuple. ``made`` caches the Python strings of keys.
     nb::object as_tuple(const std::vector<NameOfChunk> &names, const Keys &keys, std::vector<nb::object> &made) const {
         nb::object all = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
         auto *type = reinterpret_cast<PyTypeObject *>(named_.ptr());
@@ -157,22 +163,23 @@ class Naming {
             PyTuple_SET_ITEM(name, 1, kinds_[one.kind].release().ptr());
             PyTuple_SET_ITEM(name, 2, PyLong_FromLong(one.first));
             PyTuple_SET_ITEM(name, 3, PyLong_FromLong(one.second));
-            PyObject_GC_UnTrack(name); // It holds texts and numbers: the collector need not look for a way back to it.
+            PyObject_GC_UnTrack(name); // It has only str and int, so it is in no reference cycle.
             PyTuple_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(at), name);
         }
         return all;
     }
 
-    // (mention, the one in brackets behind it), by their places: North Atlantic Treaty Organization (NATO).
+    // Return (mention, mention in brackets after it) pairs, by index: North Atlantic Treaty Organization (NATO).
     static nb::list in_brackets(const Text &text, const std::vector<Occurrence> &mentions) {
         nb::list pairs;
-        std::unordered_map<std::size_t, std::size_t> by_start; // The last that begins there.
+        std::unordered_map<std::size_t, std::size_t> by_start; // Last mention at each start.
         for (std::size_t at = 0; at < mentions.size(); ++at) {
             const std::size_t end = mentions[at].end;
             if (end + 1 >= text.size() || text[end] != ' ' || text[end + 1] != '(') continue;
             if (by_start.empty())
                 for (std::size_t one = 0; one < mentions.size(); ++one)
-                    if (mentions[one].start != mentions[one].end) by_start[mentions[one].start] = one; // A day may have no place.
+                    // The span of a day may be empty.
+                    if (mentions[one].start != mentions[one].end) by_start[mentions[one].start] = one;
             const auto within = by_start.find(end + 2);
             if (within == by_start.end()) continue;
             const std::size_t last = mentions[within->second].end;

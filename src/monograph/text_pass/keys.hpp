@@ -1,4 +1,4 @@
-// The keys under which names are known.
+// Keys of names. Spellings with the same key are the same name.
 #pragma once
 #include "fold.hpp"
 #include "text.hpp"
@@ -11,9 +11,10 @@
 
 namespace monograph {
 
+// Characters that are left out of keys.
 constexpr View KEYLESS_SIGNS = U"'’.`´\u00ad\u200c\u200d\u2060";
 
-// Whether a name begins with an initial that is written as an article is: A. Lee.
+// Return whether a name begins with the initial A., which is not an article: A. Lee.
 inline bool begins_with_initial(const Text &name) {
     const Unicode &unicode = Unicode::tables();
     std::size_t at = 0;
@@ -21,8 +22,8 @@ inline bool begins_with_initial(const Text &name) {
     return at + 1 < name.size() && (name[at] == 'A' || name[at] == 'a') && name[at + 1] == '.';
 }
 
-// Write the key of a name into ``out``: folded words, one blank between them, without possessives, dots and the article
-// before them; at most ``longest`` characters.
+// Replace ``out`` by the key of a name: its folded words with one space between them, at most ``longest`` characters.
+// Possessives, dots and a leading article are left out.
 inline void key_of(const Text &name, std::size_t longest, std::u32string &out) {
     const Unicode &unicode = Unicode::tables();
     const auto in_word = [&](const std::u32string &text, std::size_t at) { return at < text.size() && unicode.is(text[at], WORD); };

@@ -77,7 +77,7 @@ Word::Word(View given, const Lexicon &lexicon, std::uint32_t language)
     is_upper = upper && !lower && !title;
     const auto [its_sets, languages] = lexicon.find(small);
     bare_sets = its_sets;
-    // A function word, also with its verb (it's, don't), or a letter that is one in Greek.
+    // Function words include contractions (it's, don't), and single letters outside of ASCII, as in Greek.
     is_function = (languages & language) || (given.size() == 1 && given[0] >= 0x80);
     if (!is_function) {
         const std::size_t mark = small.find_first_of(U"'’");

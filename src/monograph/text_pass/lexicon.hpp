@@ -1,4 +1,4 @@
-// Sets of words by name, and the words of a text with the sets that they are in.
+// Lexicon of named sets of words, and words of a text with the sets that contain them.
 #pragma once
 #include "text.hpp"
 #include "unicode.hpp"
@@ -12,7 +12,7 @@
 
 namespace monograph {
 
-// Sets of words as they are written, or as small letters: see monograph.derive.extract.clues, and monograph.graph.
+// Bits of the sets. Words are as written or in lower case: see monograph.derive.extract.clues and monograph.graph.
 enum Set : std::uint32_t {
     INSIDE = 1,
     LOOSE = 2,
@@ -34,15 +34,16 @@ enum Set : std::uint32_t {
 
 class Lexicon {
   public:
-    // Words of each set, by its name in lower case; function words of each language.
+    // ``sets``: words of each set, by its name in lower case. ``languages``: function words of each language.
     Lexicon(const nb::dict &sets, const nb::dict &languages);
 
-    // The sets that a word is in, and the bits of the languages of which it is a function word.
+    // Return the bits of the sets that contain a word, and of the languages of which it is a function word.
     template <class Written> std::pair<std::uint32_t, std::uint32_t> find(Written word) const {
         const auto *found = words_.find(word);
         return found ? std::pair{found->first, found->second} : std::pair{0u, 0u};
     }
     std::uint32_t sets_of(View word) const { return find(word).first; }
+    // Return the bit of a language. Throws invalid_argument if it is missing.
     std::uint32_t language(std::string_view name) const;
     const std::vector<std::string> &languages() const { return languages_; }
 
@@ -51,7 +52,7 @@ class Lexicon {
     std::vector<std::string> languages_;
 };
 
-// A word in small letters, without the signs around it.
+// Return a word in lower case, without dots, commas and apostrophes around it.
 inline std::u32string bare(View word) {
     constexpr View SIGNS = U".,'’";
     const std::size_t first = word.find_first_not_of(SIGNS);
@@ -61,11 +62,11 @@ inline std::u32string bare(View word) {
     return small;
 }
 
-// A word of a run, and what is known of it.
+// A word of a run, and its properties.
 struct Word {
     View text;
-    std::u32string small; // In small letters, without the signs around it.
-    std::uint32_t sets, bare_sets;
+    std::u32string small;          // The result of bare().
+    std::uint32_t sets, bare_sets; // Sets that contain ``text``, and ``small``.
     bool is_function, is_lower, is_upper, has_digit, is_number;
 
     Word(View text, const Lexicon &lexicon, std::uint32_t language);

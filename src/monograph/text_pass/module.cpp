@@ -1,4 +1,4 @@
-// What Python sees. The interpreter's lock is released while texts are gone over.
+// Python interface. The interpreter's lock is released while many texts are processed.
 #include "bindings.hpp"
 #include "fold.hpp"
 #include "keys.hpp"
@@ -29,7 +29,7 @@ namespace {
 template <class Value> using Table = nb::ndarray<const Value, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// Raise UnicodeEncodeError for a text with half a surrogate pair, which has no tokens. Needs the interpreter's lock.
+// Raise UnicodeEncodeError for a text with an unpaired surrogate. The caller must hold the interpreter's lock.
 [[noreturn]] void refuse(nb::handle text) {
     const nb::object written = nb::steal(PyUnicode_AsUTF8String(text.ptr()));
     if (written.is_valid()) throw std::logic_error("the text has tokens");
@@ -112,7 +112,7 @@ std::vector<std::size_t> starts_of(const nb::str &text) {
     return sentence_starts(Text(text.ptr()));
 }
 
-// Of a character its flags, combining class and fold: for tests that hold the tables against Python's.
+// Return (flags, combining class, fold, lower case) of a character, for tests that compare the tables with Python's.
 nb::tuple character(std::uint32_t code) {
     const Unicode &unicode = Unicode::tables();
     if (code >= UNICODE_END) throw std::invalid_argument("there is no such character");

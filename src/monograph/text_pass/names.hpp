@@ -1,4 +1,4 @@
-// Proper names, known by their capitals.
+// Proper names, recognised by their capitals.
 #pragma once
 #include "lexicon.hpp"
 #include "readings.hpp"
@@ -16,21 +16,23 @@ namespace monograph {
 
 constexpr std::size_t NEAR = 2000, MOST_HEAD = 4, OPENS_WITHIN = 4, LONGEST_TELLING = 16;
 
+// The span of a name, in characters.
 struct Name {
     std::size_t start, end;
-    bool opens;       // Whether it is a single word at the head of a sentence.
-    bool may_be_told; // Whether a word in it or beside it may tell its kind.
+    bool opens;       // Whether it is a single word that begins a sentence.
+    bool may_be_told; // Whether a word in it or next to it may show its kind.
 };
 
-// Whether the word at a place is a number.
+// Return whether text[first:last] is a number word.
 using IsNumber = std::function<bool(std::size_t first, std::size_t last)>;
 
-// Whether a sign is folded to its small form alone; the few others are left to Python.
+// Return whether the fold of a character is known to be its lower case. Words with other characters are left to Python.
 inline bool folds_simply(char32_t code) {
     if (code < 0x80 || (code >= 0xC0 && code <= 0xFF && code != U'ß') || (code >= 0x400 && code <= 0x45F)) return true;
     return code != 0x345 && !Unicode::tables().is(code, WORD | UPPER | TITLE | LOWER);
 }
 
+// Finds the names in one text.
 class Finder {
   public:
     Finder(View text, const Lexicon &lexicon, std::string_view language, const IsNumber &is_number)
@@ -52,6 +54,7 @@ class Finder {
     bool is_sign(std::size_t at, View signs) const { return at < text_.size() && signs.find(text_[at]) != View::npos; }
     View part(std::size_t first, std::size_t last) const { return text_.substr(first, last - first); }
 
+    // Append the names in text[first:stop].
     void within(std::size_t first, std::size_t stop) {
         for (std::size_t at = first;;) {
             const auto [begin, end] = runs_.next(at, stop);
@@ -62,14 +65,14 @@ class Finder {
             if (elides_ && opens)
                 if (const std::size_t after = runs_.after_article(start)) start = after;
             if (opens && is_german_) {
-                // Every noun has a capital: the one that follows a number does not make a name of it.
+                // Every noun has a capital, so a number word and the noun after it are not one name.
                 const std::size_t blank = text_.find(U' ', start);
                 if (blank < end && is_number_(start, blank)) {
                     start = blank + 1;
                     opens = false;
                 }
             }
-            if (start >= end) continue; // Only the article was written in letters that have case.
+            if (start >= end) continue; // The name after the article has no letters with case.
             if (part(start, end).find(U' ') == View::npos)
                 single(Word(part(start, end), lexicon_, language_), start, end, opens);
             else
@@ -77,23 +80,25 @@ class Finder {
         }
     }
 
-    // Where a first word begins: some names open with a small letter or two (iPhone, eBay, 3Com).
+    // Return the offset where the first word begins: some names begin with lower case or a digit (iPhone, eBay, 3Com).
     std::size_t head(std::size_t start, std::size_t least) const {
         std::size_t at = start;
         while (at > least && start - at < MOST_HEAD && text_[at - 1] < 0x80 && text_[at - 1] != U'_' && is(at - 1, WORD)) --at;
         return start - at < MOST_HEAD ? at : start;
     }
 
+    // Return whether a sentence may begin after the character: a stop, a bullet, or a symbol such as an emoji.
     bool is_opener(char32_t code) const {
         return View(U".!?:;\n。！？>*•-\ufe0f").find(code) != View::npos || (code >= 0x2600 && code <= 0x27BF) ||
                (code >= 0x1F000 && code <= 0x1FFFF);
     }
 
-    // Whether a sentence begins at a word, which then has its capital from there.
+    // Return whether a sentence begins at a word, so that its capital does not show a name.
     bool opens(std::size_t at) const {
         if (at > 1 && text_[at - 1] == U' ' && (is_alnum(at - 2) || text_[at - 2] == U',')) return false;
         const std::size_t least = at > OPENS_WITHIN ? at - OPENS_WITHIN : 0;
-        std::size_t between = at; // From here on stand only blanks and signs that open a quotation or a bracket.
+        // From ``between`` to ``at``, there are only spaces, opening quotation marks and opening brackets.
+        std::size_t between = at;
         for (; between > least; --between) {
             const char32_t code = text_[between - 1];
             if (code == U'\n') return true;
@@ -103,12 +108,13 @@ class Finder {
         if (between == least) return false;
         const char32_t code = text_[between - 1];
         if (is_opener(code)) return true;
-        // A quotation or bracket that is closed behind a stop; of the signs between only the first may be one of these.
+        // One closing quotation mark or bracket after a stop.
         return between >= least + 2 && View(U"”’)").find(code) != View::npos && is_sign(between - 2, U".!?");
     }
 
     bool is_alnum(std::size_t at) const { return is(at, WORD) && text_[at] != U'_'; }
 
+    // Append the names in a run of several words.
     void several(std::size_t start, std::size_t end, bool opens) {
         std::vector<Word> words;
         std::vector<std::size_t> places{start};
@@ -135,7 +141,7 @@ class Finder {
         }
     }
 
-    // A single word with a capital, if it may name something.
+    // Append a single word with a capital if it may be a name.
     void single(const Word &word, std::size_t start, std::size_t end, bool opens) {
         const View small = word.small;
         if (word.is_function) return;
@@ -145,7 +151,7 @@ class Finder {
         add(start, end, opens);
     }
 
-    // Whether a word stands near in small letters, between blanks.
+    // Return whether a word also occurs in lower case, between spaces, within NEAR characters.
     bool is_written_small(View small, std::size_t start, std::size_t end) const {
         const View near = part(start > NEAR ? start - NEAR : 0, std::min(text_.size(), end + NEAR));
         for (std::size_t at = 1; at + small.size() < near.size(); ++at)
@@ -154,6 +160,7 @@ class Finder {
         return false;
     }
 
+    // Return whether an exclamation mark is at ``at``, and no lower-case letter of ASCII follows it.
     bool is_exclaimed(std::size_t at) const {
         if (!is_sign(at, U"!")) return false;
         const std::size_t next = is_sign(at + 1, U" ") ? at + 2 : at + 1;
@@ -161,11 +168,11 @@ class Finder {
     }
 
     void add(std::size_t start, std::size_t end, bool opens) {
-        if (end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’")) end -= 2; // A genitive.
+        if (end - start > 3 && text_[end - 1] == U's' && is_sign(end - 2, U"'’")) end -= 2; // Genitive.
         found_.push_back({start, end, opens, is_told_within(start, end) || is_told_before(start) || is_told_behind(end)});
     }
 
-    // Whether a word may tell the kind of a name: it is one that does, or has letters that are left to Python.
+    // Return whether a word may show the kind of a name: it is in TELLING, or its fold is left to Python.
     bool may_tell(View word) const {
         if (word.size() > LONGEST_TELLING) return !std::all_of(word.begin(), word.end(), folds_simply);
         std::u32string small;
@@ -191,7 +198,7 @@ class Finder {
         if (start < 2 || text_[start - 1] != U' ') return false;
         std::size_t last = start - 1, at = last;
         while (at > 0 && last - at < LONGEST_TELLING && text_[at - 1] != U' ') --at;
-        if (text_[last - 1] == U'.' && at > 0 && text_[at - 1] != U' ') return true; // Of many dots, perhaps.
+        if (text_[last - 1] == U'.' && at > 0 && text_[at - 1] != U' ') return true; // The word is cut off.
         while (last > at && text_[last - 1] == U'.') --last;
         return may_tell(part(at, last));
     }
@@ -220,8 +227,8 @@ class Finder {
     std::vector<Name> found_;
 };
 
-// The names in a text, in order of start. ``taken`` are the spans, ascending, that hold no part of one. ``is_number`` is
-// asked in German only, whose nouns have capitals too.
+// Return the names in a text, in order of start. No name overlaps ``taken``, spans in ascending order. ``is_number`` is
+// called only for German, where every noun has a capital.
 inline std::vector<Name> proper_names(View text, const Lexicon &lexicon, std::string_view language, const std::vector<Span> &taken,
                                       const IsNumber &is_number) {
     return Finder(text, lexicon, language, is_number).find(taken);

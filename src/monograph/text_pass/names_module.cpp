@@ -1,5 +1,5 @@
-// What Python sees of names and mentions. These are made many at a time: one by one they take four times as long, and the
-// collector goes through them.
+// Python interface to names and mentions. Mentions are built in bulk: built one by one, they take four times as long,
+// and the garbage collector visits them.
 #include "bindings.hpp"
 #include "names.hpp"
 #include "phrases.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t SHORTEST_NAME = 2;
 
-// ``kind_of`` is asked for the kind of a name that is not just a name; an empty one if it is none at all.
+// Return (start, end, kind) of each name. ``kind_of`` is called if the kind may differ from "name"; "" means no name.
 nb::list names_in(const Lexicon &lexicon, const nb::str &given, const std::string &language, const std::vector<Span> &taken,
                   const nb::callable &is_number, const nb::callable &kind_of) {
     const Text text(given.ptr());
@@ -66,11 +66,12 @@ std::size_t place_in(const nb::object &number) {
     throw std::invalid_argument("a mention has no such place");
 }
 
+// Builds mentions, which are instances of a Python class with slots.
 class Mentions {
   public:
     Mentions(const nb::list &kinds, nb::object mention) : kinds_(kinds), mention_(std::move(mention)) {}
 
-    // Of (kind, start, end) of mentions, the kind by its place, that are called what stands there.
+    // Return a mention, named text[start:end], for each (index of the kind, start, end).
     nb::list made(const nb::str &text, const nb::list &rows) const {
         nb::list made;
         for (nb::handle row : rows) {
@@ -81,9 +82,10 @@ class Mentions {
         return made;
     }
 
-    // Each span once, in order of start, longer before shorter, ``most`` at most. ``shapes`` and ``names`` are (start, end,
-    // kind): of two shapes the last counts, a name replaces a name or a quote, and may have ``longest`` characters. ``phrases``
-    // are spans that become terms where nothing else is.
+    // Return a mention for each distinct span, in order of start, longer before shorter, at most ``most``. ``shapes``
+    // and ``names`` are (start, end, kind). Of equal spans, the last shape counts; a name replaces a name or a quote.
+    // Longer names than ``longest`` characters are dropped. ``phrases`` are spans that become terms unless they have a
+    // kind.
     nb::list merged(const nb::str &text, const nb::list &shapes, const nb::list &names, const nb::list &phrases, std::size_t longest,
                     std::size_t most) const {
         std::vector<One> found;
@@ -105,7 +107,7 @@ class Mentions {
             } else if (one.of == Of::SHAPE) {
                 kept.back().kind = one.kind;
             } else if (one.of == Of::NAME && (kept.back().kind == name_ || kept.back().kind == quote_)) {
-                // In quotation marks it is a work, unless it is known to be something else, or stands within a name.
+                // A name in quotation marks is a work, unless its kind is known or it is inside a name.
                 const bool is_work =
                     kept.back().kind == quote_ && one.kind == name_ && !is_within_name(Text(text.ptr()), one.start, one.end);
                 kept.back().kind = is_work ? work_ : one.kind;
@@ -119,6 +121,7 @@ class Mentions {
   private:
     enum class Of { SHAPE, NAME, PHRASE };
 
+    // A span, the index of its kind, and its origin.
     struct One {
         std::size_t start, end, kind;
         Of of;
@@ -129,6 +132,7 @@ class Mentions {
         throw std::invalid_argument("a mention is of no kind");
     }
 
+    // Return whether words with capitals are before and after a quotation.
     static bool is_within_name(const Text &text, std::size_t start, std::size_t end) {
         const auto is_capital = [&](std::size_t at) { return at < text.size() && Unicode::tables().is(text[at], UPPER); };
         const std::size_t least = start > LONGEST_WORD ? start - LONGEST_WORD : 0, last = start > 2 ? start - 2 : 0;
@@ -148,7 +152,7 @@ class Mentions {
         start_slot_.fill(made.ptr(), nb::int_(one.start));
         end_slot_.fill(made.ptr(), nb::int_(one.end));
         description_slot_.fill(made.ptr(), empty_);
-        // It holds texts and numbers: the collector need not look for a way back to it.
+        // It has only str and int, so it is in no reference cycle.
         if (PyObject_IS_GC(made.ptr())) PyObject_GC_UnTrack(made.ptr());
         return made;
     }

@@ -1,4 +1,4 @@
-// The language of a text by its function words, and its key phrases, as RAKE finds them.
+// The language of a text, by its function words, and its key phrases, by RAKE.
 #pragma once
 #include "byte_map.hpp"
 #include "lexicon.hpp"
@@ -14,13 +14,14 @@
 
 namespace monograph {
 
-constexpr std::size_t SHORTEST_WORD = 4, LONGEST_PHRASE = 3;
+constexpr std::size_t SHORTEST_WORD = 4, LONGEST_PHRASE = 3; // In characters, and in words.
 
+// Runs of words in lower case.
 class SmallWords {
   public:
     explicit SmallWords(View text) : text_(text) {}
 
-    // Do something with each run of small words, parted by one blank or hyphen each, of which there are two at least.
+    // Call ``with`` for each run of two words or more, with one space or hyphen between them.
     template <class Do> void each(Do with) const {
         std::vector<Span> words;
         char32_t before = U' ';
@@ -28,7 +29,7 @@ class SmallWords {
             words.clear();
             if (before != U'-' && !unicode_.is(before, WORD) && is_small(text_[at])) words_at(at, words);
             if (words.empty()) {
-                // None begins here, nor within the word that stands here.
+                // No run begins here, or later in the word.
                 const bool is_word = unicode_.is(text_[at++], WORD);
                 while (is_word && at < text_.size() && unicode_.is(text_[at], WORD)) ++at;
             } else {
@@ -61,6 +62,7 @@ class SmallWords {
     const Unicode &unicode_ = Unicode::tables();
 };
 
+// Call ``with`` for each word of a phrase.
 template <class Do> void for_each_part(View phrase, Do with) {
     for (std::size_t begin = 0, at = 0;; ++at)
         if (at == phrase.size() || phrase[at] == U' ' || phrase[at] == U'-') {
@@ -70,10 +72,11 @@ template <class Do> void for_each_part(View phrase, Do with) {
         }
 }
 
+// A distinct phrase.
 struct KeyPhrase {
     View text;
-    std::size_t often = 0;
-    std::int64_t worth = 0;
+    std::size_t often = 0;  // Number of occurrences.
+    std::int64_t worth = 0; // 100 times RAKE's score: degree / frequency, summed over its words.
     bool chosen = false;
 };
 
@@ -81,13 +84,13 @@ struct PhraseWord {
     std::int64_t degree = 0, frequency = 0;
 };
 
-// The language that so many characters and words at the head of a text tell; the first of all where none stands out.
+// Return the language with the most function words in the first ``characters`` and ``words``; of equals, the first.
 inline const std::string &language_of(const Lexicon &lexicon, const Text &text, std::size_t characters, std::size_t words) {
     const std::vector<std::string> &names = lexicon.languages();
     if (names.empty()) throw std::invalid_argument("give one language at least");
     const Unicode &unicode = Unicode::tables();
     std::size_t counts[32] = {}, seen = 0, size = 0;
-    char word[WordMap::LONGEST + 4]; // Longer ones are none that are known: of these only the beginning is kept.
+    char word[WordMap::LONGEST + 4]; // Of longer words, which are in no lexicon, only the beginning is stored.
     const auto count = [&] {
         if (!size) return;
         ++seen;
@@ -108,7 +111,8 @@ inline const std::string &language_of(const Lexicon &lexicon, const Text &text, 
     return names[static_cast<std::size_t>(std::max_element(counts, counts + names.size()) - counts)];
 }
 
-// Spans of the phrases that tell most, in order: at most ``most``, one for every ``words_a_phrase`` words.
+// Return the spans of the best phrases in order: of the most frequent ones, then of those with the highest score. At
+// most ``most`` distinct phrases are chosen, and at most one for each ``words_a_phrase`` words, but at least one.
 inline std::vector<Span> key_phrases(const Lexicon &lexicon, View text, std::string_view language, std::size_t most,
                                      std::size_t words_a_phrase) {
     const std::uint32_t own = lexicon.language(language);

@@ -1,4 +1,4 @@
-// What Python sees of texts that are held against a question.
+// Python interface to the comparison of texts with a question.
 #include "beside.hpp"
 #include "bindings.hpp"
 #include "compared.hpp"
@@ -18,7 +18,7 @@ namespace monograph {
 
 namespace {
 
-// Of each text its phrases that may be a title, by key, with where each stands first.
+// Return the keys of each text's phrases that may be titles, with their first offsets, without the keys in ``none``.
 nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t words, std::size_t small, std::size_t longest_key) {
     const Texts texts(given);
     std::u32string keys;
@@ -38,7 +38,7 @@ nb::list phrases_of(const nb::list &given, const nb::object &none, std::size_t w
     return made;
 }
 
-// (words, beside) of each name.
+// Return the fields of Sentences::Name for each name.
 nb::list names_beside(const AskedWords &asked, const nb::str &text, const nb::str &title_key, const nb::list &given,
                       const std::vector<std::vector<std::size_t>> &where, const std::vector<std::size_t> &starts) {
     const Texts keys(given);

@@ -1,4 +1,4 @@
-// What a run of words with capitals may name: all of it, or its parts.
+// Readings of a run of words with capitals: the names that the run or its parts may be.
 #pragma once
 #include "lexicon.hpp"
 
@@ -9,17 +9,18 @@
 
 namespace monograph {
 
-using Reading = std::pair<std::size_t, std::size_t>; // First word, and the one behind the last.
+using Reading = std::pair<std::size_t, std::size_t>; // Indexes of the first word, and of the one after the last.
 
 constexpr std::size_t LONGEST_WORDS = 12, MOST_LOOSE = 2, MOST_SHOUTED = 3;
 
+// Finds the readings of words of one sentence, which are a run or a part of it.
 class Reader {
   public:
     Reader(const std::vector<Word> &words, std::size_t begin, std::size_t end, bool is_german, std::vector<Reading> &out)
         : words_(words.data() + begin), count_(end - begin), begin_(begin), is_german_(is_german),
           loose_(is_german ? LOOSE | GERMAN_LOOSE : LOOSE), out_(out) {}
 
-    // Of a sentence's words, which the run is or a part of it.
+    // Append the readings. ``opens``: the first word begins the sentence.
     void read(bool opens) {
         std::size_t first = 0, last = count_;
         while (last > 1 && words_[last - 1].in(INSIDE | loose_)) --last;
@@ -55,6 +56,7 @@ class Reader {
         return found;
     }
 
+    // Append the readings of words that loose words (and, in) may separate.
     void around_loose(std::size_t first, std::size_t last) {
         const auto cuts = places(first, last, loose_);
         if (cuts.empty()) {
@@ -62,7 +64,7 @@ class Reader {
             around_genitive(first, last);
             return;
         }
-        // The word before the first of all is the last one.
+        // The last word counts as the one before the first.
         const auto gaps = static_cast<std::size_t>(
             std::count_if(cuts.begin(), cuts.end(), [&](std::size_t at) { return !words_[at ? at - 1 : count_ - 1].in(loose_); }));
         if (is_german_ || gaps > MOST_LOOSE) {
@@ -81,7 +83,7 @@ class Reader {
         }
     }
 
-    // Both sides of a genitive of several words: Bram Stoker's Dracula, but not Schindler's List.
+    // Append both sides of a genitive of several words: Bram Stoker's Dracula, but not Schindler's List.
     void around_genitive(std::size_t first, std::size_t last) {
         for (std::size_t at = first + 1; at + 1 < std::min(last, first + LONGEST_WORDS); ++at)
             if (words_[at].text.ends_with(U"'s") || words_[at].text.ends_with(U"’s")) {
@@ -90,6 +92,7 @@ class Reader {
             }
     }
 
+    // Return the parts between ``cuts``, without INSIDE words at their ends.
     std::vector<Reading> parts(std::size_t first, std::size_t last, const std::vector<std::size_t> &cuts) const {
         std::vector<Reading> found;
         std::size_t begin = first;
@@ -111,12 +114,13 @@ class Reader {
     std::vector<Reading> &out_;
 };
 
-// Whether a sentence ends between two words: a function word with a capital follows a dot.
+// Return whether a sentence ends between two words: a function word with a capital follows a dot.
 inline bool ends_sentence(const Word &one, const Word &two) {
     if (!one.ends_with(U'.') || two.ends_with(U'.') || two.is_lower || (one.bare_sets & TITLES)) return false;
     return two.is_function;
 }
 
+// Return whether a run is a line in capitals: all words, and more than MOST_SHOUTED of three characters or more.
 inline bool is_shouted(const std::vector<Word> &words) {
     const auto is_long = [](const Word &word) { return word.text.size() > 2; };
     const auto is_upper = [](const Word &word) { return word.is_upper; };
@@ -124,6 +128,7 @@ inline bool is_shouted(const std::vector<Word> &words) {
            std::all_of(words.begin(), words.end(), is_upper);
 }
 
+// Return the readings of a run. ``opens``: the run begins a sentence.
 inline std::vector<Reading> readings(const std::vector<Word> &words, bool opens, bool is_german) {
     std::vector<Reading> found;
     std::size_t first = 0;

@@ -1,5 +1,5 @@
-// Runs of words with capitals: what the regular expression of monograph.derive.extract.pattern finds. Each of its parts is
-// a function that gives where it ends, or 0 where it does not match: nothing that is matched ends at 0.
+// Runs of words with capitals, equal to those of the regular expression in tests/support/oracles/names.py. A function
+// for a part of it returns the end of the match, or 0 for no match, because no match ends at 0.
 #pragma once
 #include "lexicon.hpp"
 
@@ -15,7 +15,7 @@ class Runs {
   public:
     Runs(View text, const Lexicon &lexicon) : text_(text), lexicon_(lexicon) {}
 
-    // The first run within text[at:stop]; (stop, stop) where there is none.
+    // Return (start, end) of the first run in text[at:stop]; (stop, stop) if there is none.
     std::pair<std::size_t, std::size_t> next(std::size_t at, std::size_t stop) const {
         stop_ = stop;
         for (; at < stop; ++at) {
@@ -34,7 +34,7 @@ class Runs {
         return {stop, stop};
     }
 
-    // Where the article ends that is written before a name without a blank (L'Aquila); 0 where none stands there.
+    // Return the offset after an elided article (L'Aquila); 0 if there is none at ``at``.
     std::size_t after_article(std::size_t at) const {
         for (const View article : {U"C",  U"D",   U"J",    U"L",    U"M",    U"N",    U"S", U"T", U"Qu",   U"Un",
                                    U"Al", U"All", U"Dall", U"Dell", U"Nell", U"Sull", U"d", U"l", U"dell", U"nell"}) {
@@ -59,13 +59,13 @@ class Runs {
         return code < 0x10000 && (unicode_.is(code, UPPER | LOWER | DIGIT) || code == U'_' || (code >= 0x300 && code < 0x370));
     }
 
-    // \b: what stands before a place may lie before the part that is searched.
+    // \b in the expression. The character before ``at`` may be before the searched part.
     bool is_border(std::size_t at) const {
         const bool before = at > 0 && unicode_.is(text_[at - 1], WORD);
         return before != is(at, WORD);
     }
 
-    // A word of the set begins here, and ends at a border.
+    // Return whether a word of the set begins at ``at`` and ends at a border.
     bool follows_set(std::size_t at, std::uint32_t set, std::size_t longest) const {
         std::size_t end = at;
         while (end - at < longest && is(end, WORD)) ++end;
@@ -83,12 +83,13 @@ class Runs {
         return at;
     }
 
+    // A character between two parts of a word: O'Brien, AT&T, Jean-Paul.
     std::size_t joint(std::size_t at) const {
         if (is_sign(at, U".'’ʻʼ&\u00ad\u200b\u200c\u200d\u2060")) return at + 1;
         return is_sign(at, U"-") && !follows_set(at + 1, TAILS, LONGEST_TAIL) ? at + 1 : 0;
     }
 
-    // Whether a dot belongs to the word before it: an initial, or some short words.
+    // Return whether the dot at ``at`` belongs to the word before it, which is an initial or an abbreviation.
     bool has_dot(std::size_t at) const {
         if (!is_sign(at, U".") || at == 0) return false;
         if (is_capital(at - 1) && is_border(at - 1)) return true;
@@ -108,7 +109,7 @@ class Runs {
         return has_dot(at) ? at + 1 : at;
     }
 
-    // A number before a name, with the blank behind it: 5th Avenue.
+    // A number before a name, and the space after it: 5th Avenue.
     std::size_t ordinal(std::size_t at) const {
         if (!is(at, DECIMAL)) return 0;
         if (at > 0 && (unicode_.is(text_[at - 1], WORD) || View(U".,:/-").find(text_[at - 1]) != View::npos)) return 0;
@@ -122,7 +123,7 @@ class Runs {
         return is_sign(end, U" ") && is_capital(end + 1) ? end + 1 : 0;
     }
 
-    // The next word of a run, behind a blank and words that go on a name.
+    // The next word of a run, after a space and words that continue a name.
     std::size_t linked(std::size_t at) const {
         const std::size_t blank = is_sign(at, U",") ? at + 1 : at;
         if (!is_sign(blank, U" ")) return 0;
@@ -145,7 +146,7 @@ class Runs {
         return 0;
     }
 
-    // A number behind a name, which nothing goes on.
+    // A number after a name, unless it continues as a word, range, percentage or longer number.
     std::size_t number(std::size_t at) const {
         if (!is_sign(at, U" ")) return 0;
         std::size_t end = digits(at + 1, 4);
@@ -155,13 +156,14 @@ class Runs {
         return is_sign(end, U".,:/") && is(end + 1, DECIMAL) ? 0 : end;
     }
 
-    // A year in short: Summer of '69.
+    // A short year: Summer of '69.
     std::size_t year(std::size_t at) const {
         const std::size_t mark = is_sign(at, U" ") ? at + 1 : at;
         const bool is_year = is_sign(mark, U"'’") && is(mark + 1, DECIMAL) && is(mark + 2, DECIMAL) && !is(mark + 3, WORD);
         return is_year ? mark + 3 : 0;
     }
 
+    // An elided article in lower case, with its apostrophe.
     std::size_t elided(std::size_t at) const {
         for (const View article : {U"d", U"l", U"dell", U"nell"})
             if (at + article.size() < stop_ && text_.substr(at, article.size()) == article && is_sign(at + article.size(), U"'’"))
@@ -172,7 +174,7 @@ class Runs {
     View text_;
     const Lexicon &lexicon_;
     const Unicode &unicode_ = Unicode::tables();
-    mutable std::size_t stop_ = 0;
+    mutable std::size_t stop_ = 0; // End of the searched part.
 };
 
 } // namespace monograph

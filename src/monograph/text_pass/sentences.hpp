@@ -1,4 +1,4 @@
-// Where sentences begin, roughly, as the graph counts them.
+// Approximate sentence boundaries, by which the graph numbers sentences.
 #pragma once
 #include "text.hpp"
 #include "unicode.hpp"
@@ -10,7 +10,7 @@
 
 namespace monograph {
 
-using Span = std::pair<std::size_t, std::size_t>;
+using Span = std::pair<std::size_t, std::size_t>; // (start, end) in characters.
 
 inline bool is_space(std::uint32_t code) {
     if (code < 0x80) return code == ' ' || (code >= 9 && code <= 13) || (code >= 28 && code <= 31);
@@ -19,9 +19,10 @@ inline bool is_space(std::uint32_t code) {
 
 inline bool is_stop(std::uint32_t code) { return code == '.' || code == '!' || code == '?'; }
 
+// Return whether a character ends a sentence without a space after it: 。！？
 inline bool is_wide_stop(std::uint32_t code) { return code == 0x3002 || code == 0xFF01 || code == 0xFF1F; }
 
-// Where the sentences of a chunk begin, ascending, the first at 0: abbreviations end sentences too.
+// Return the offsets where sentences begin, ascending from 0. Line breaks and dots of abbreviations end sentences, too.
 inline std::vector<std::size_t> sentence_starts(const Text &text) {
     return text.visit([&](const auto *signs) {
         const std::size_t size = text.size();

@@ -1,5 +1,5 @@
-// Mentions as Python has them: their kinds, their places, and the slots of a class, which are read and filled where they lie,
-// for by their names it takes ten times as long.
+// Python mentions: offsets, kinds, and the slots of a class. Slots are read and written in the instance's memory,
+// because access by attribute name takes ten times as long.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,7 +12,7 @@ namespace monograph {
 
 namespace nb = nanobind;
 
-// The number that is a place; nothing where it is none.
+// Return a Python int as an offset; nullopt if it is not an int, or out of range.
 inline std::optional<std::size_t> place_of(PyObject *number) {
     const Py_ssize_t place = number && PyLong_CheckExact(number) ? PyLong_AsSsize_t(number) : -1;
     if (place >= 0) return static_cast<std::size_t>(place);
@@ -20,7 +20,7 @@ inline std::optional<std::size_t> place_of(PyObject *number) {
     return std::nullopt;
 }
 
-// Kinds of mentions, known by their places. Nearly always a kind is one of these very objects.
+// Kinds of mentions, identified by index.
 class Kinds {
   public:
     explicit Kinds(const nb::list &kinds) : kinds_(kinds) {}
@@ -28,7 +28,8 @@ class Kinds {
     std::size_t size() const { return kinds_.size(); }
     nb::object operator[](std::size_t at) const { return nb::borrow(PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at))); }
 
-    // Nothing for one of an extractor's own.
+    // Return the index of a kind; nullopt for an extractor's own kinds. Identity nearly always holds: it is tested
+    // first.
     std::optional<std::size_t> find(nb::handle kind) const {
         for (std::size_t at = 0; at < size(); ++at)
             if (PyList_GET_ITEM(kinds_.ptr(), static_cast<Py_ssize_t>(at)) == kind.ptr()) return at;
@@ -37,6 +38,7 @@ class Kinds {
         return std::nullopt;
     }
 
+    // Return the index of a kind by its name. Throws invalid_argument if it is missing.
     std::size_t named(const char *kind) const {
         if (const auto found = find(nb::str(kind))) return *found;
         throw std::invalid_argument(std::string("there is no kind ") + kind);
@@ -46,7 +48,7 @@ class Kinds {
     nb::list kinds_;
 };
 
-// One slot of all instances of a class; only of a class whose instances hold it so.
+// A slot (``__slots__``) of a class. Throws invalid_argument if the class has no such slot.
 class Slot {
   public:
     Slot(nb::handle type, const char *name) {
@@ -57,10 +59,10 @@ class Slot {
         offset_ = told->offset;
     }
 
-    // What an instance holds there; nothing where that was taken out.
+    // Return the value in an instance, borrowed; nullptr if it was deleted.
     PyObject *of(PyObject *instance) const { return *place(instance); }
 
-    // Fill it in an instance that is new.
+    // Set the slot of a new instance, in which it is empty.
     void fill(PyObject *instance, nb::object value) const { *place(instance) = value.release().ptr(); }
 
   private:

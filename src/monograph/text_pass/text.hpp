@@ -1,4 +1,4 @@
-// A Python string as it lies in memory: read without the interpreter's lock, while someone holds a reference to it.
+// Views of Python strings. They are read without the interpreter's lock, while a reference to the string is held.
 #pragma once
 #include <nanobind/nanobind.h>
 
@@ -12,19 +12,20 @@ namespace monograph {
 
 namespace nb = nanobind;
 
+// View of a text, with 1, 2 or 4 bytes per character.
 class Text {
   public:
     explicit Text(PyObject *text)
         : kind_(PyUnicode_KIND(text)), ascii_(PyUnicode_IS_ASCII(text)), data_(PyUnicode_DATA(text)),
           size_(static_cast<std::size_t>(PyUnicode_GET_LENGTH(text))) {}
 
-    // Of one that is not Python's.
+    // View a text that is not a Python string.
     explicit Text(std::u32string_view text) : kind_(PyUnicode_4BYTE_KIND), ascii_(false), data_(text.data()), size_(text.size()) {}
 
     std::size_t size() const { return size_; }
     bool ascii() const { return ascii_; }
 
-    // No more of it than so many characters.
+    // Return the first ``most`` characters, or the whole text if it is shorter.
     Text head(std::size_t most) const {
         Text shorter = *this;
         if (most < size_) shorter.size_ = most;
@@ -33,7 +34,8 @@ class Text {
 
     Text part(std::size_t first, std::size_t last) const {
         Text one = *this;
-        one.data_ = static_cast<const char *>(data_) + first * static_cast<std::size_t>(kind_); // The kind is a sign's bytes.
+        // The kind is the number of bytes per character.
+        one.data_ = static_cast<const char *>(data_) + first * static_cast<std::size_t>(kind_);
         one.size_ = last - first;
         return one;
     }
@@ -46,7 +48,7 @@ class Text {
         return static_cast<const std::uint32_t *>(data_)[at];
     }
 
-    // With its signs as they lie: what goes over them need not ask at each how wide it is.
+    // Call ``with`` with a typed pointer to the characters, so that a loop need not test their width each time.
     template <class Do> auto visit(Do with) const {
         if (kind_ == PyUnicode_1BYTE_KIND) return with(static_cast<const std::uint8_t *>(data_));
         if (kind_ == PyUnicode_2BYTE_KIND) return with(static_cast<const std::uint16_t *>(data_));
@@ -60,7 +62,7 @@ class Text {
     std::size_t size_;
 };
 
-// The strings of a list, each held as long as this is: a list may change while nobody has the lock.
+// The strings of a list. References are held, because the list may change while the interpreter's lock is released.
 class Texts {
   public:
     explicit Texts(const nb::list &given) {
@@ -79,11 +81,12 @@ class Texts {
     std::vector<nb::str> held_;
 };
 
+// Return the characters of a text in UTF-32.
 inline std::u32string signs_of(const Text &text) {
     return text.visit([&](const auto *signs) { return std::u32string(signs, signs + text.size()); });
 }
 
-// A sign in UTF-8; how many bytes it takes, 4 at most.
+// Write a character in UTF-8; return the number of bytes, at most 4.
 inline std::size_t write_utf8(char *out, std::uint32_t code) {
     if (code < 0x80) {
         out[0] = static_cast<char>(code);
@@ -110,7 +113,7 @@ inline void append_utf8(std::string &out, std::uint32_t code) {
     out.append(bytes, write_utf8(bytes, code));
 }
 
-// text[first:last] in UTF-8, in place of what ``out`` held; false where it holds half of a surrogate pair, which has none.
+// Replace ``out`` by text[first:last] in UTF-8. Return false for an unpaired surrogate, which UTF-8 cannot represent.
 inline bool to_utf8(const Text &text, std::size_t first, std::size_t last, std::string &out) {
     out.clear();
     if (text.ascii()) {

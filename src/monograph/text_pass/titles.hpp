@@ -12,22 +12,24 @@
 namespace monograph {
 
 struct TitleLimits {
-    std::size_t words;       // Of a title.
-    std::size_t small;       // Words without a capital that follow each other in one.
-    std::size_t longest_key; // Characters of a word's key.
+    std::size_t words;       // Most words of a title.
+    std::size_t small;       // Most consecutive words of a title without a capital or digit.
+    std::size_t longest_key; // Most characters of a word's key.
 };
 
+// A phrase that may be a title.
 struct Phrase {
-    std::size_t begin, end; // Of its key, among the keys of all words.
-    std::size_t offset;     // In the text.
+    std::size_t begin, end; // Span of its key in ``keys``.
+    std::size_t offset;     // Offset of the phrase in the text.
 };
 
+// A word: the span of its key in ``keys``, its offset in the text, and whether it begins with a capital or digit.
 struct TitleWord {
     std::size_t begin, end, offset;
     bool is_large;
 };
 
-// Whether no title goes on behind the sign at a place.
+// Return whether the character at an offset ends a title.
 inline bool is_stop(const Text &text, std::size_t at) {
     const Unicode &unicode = Unicode::tables();
     switch (text[at]) {
@@ -38,16 +40,16 @@ inline bool is_stop(const Text &text, std::size_t at) {
     case ')':
     case '\n':
     case '"': return true;
-    case '.': // Not behind an initial or a short word.
+    case '.': // Not after an initial or a short word.
         return at >= 3 && unicode.is(text[at - 1], WORD) && unicode.is(text[at - 2], WORD) && unicode.is(text[at - 3], WORD) &&
                at + 1 < text.size() && unicode.is(text[at + 1], SPACE);
     default: return false;
     }
 }
 
-// Append the phrases of the words of one sentence.
+// Append the phrases of one sentence.
 inline void append_phrases(const std::vector<TitleWord> &words, const TitleLimits &limits, std::vector<Phrase> &out) {
-    std::size_t small = 0; // Words without a capital since the last with one.
+    std::size_t small = 0; // Consecutive words without a capital or digit.
     for (std::size_t first = 0; first < words.size(); ++first) {
         if (!words[first].is_large) continue;
         small = 0;
@@ -60,13 +62,13 @@ inline void append_phrases(const std::vector<TitleWord> &words, const TitleLimit
     }
 }
 
-// The phrases of one sentence that begin with a capital or digit, and the keys of the words in them one after the other,
-// in place of what ``keys`` and ``out`` held.
+// Replace ``out`` by the phrases of a text that begin with a capital or digit and lie in one sentence. Replace ``keys``
+// by the keys of their words, with spaces between them.
 inline void title_phrases(const Text &text, const TitleLimits &limits, std::u32string &keys, std::vector<Phrase> &out) {
     const Unicode &unicode = Unicode::tables();
     std::vector<TitleWord> words;
     std::u32string key;
-    std::size_t small = limits.small + 1; // Words without a capital since the last with one.
+    std::size_t small = limits.small + 1; // Consecutive words without a capital or digit.
     keys.clear();
     out.clear();
     for (std::size_t at = 0; at < text.size();) {
@@ -82,7 +84,7 @@ inline void title_phrases(const Text &text, const TitleLimits &limits, std::u32s
         const std::size_t first = at;
         while (at < text.size() && unicode.is(text[at], WORD)) ++at;
         const bool is_large = unicode.is(text[first], UPPER | DIGIT);
-        if (!is_large && small > limits.small) continue; // No phrase reaches it.
+        if (!is_large && small > limits.small) continue; // No phrase extends to it.
         key_of(text.part(first, at).head(2 * limits.longest_key), limits.longest_key, key);
         if (key.empty()) continue;
         if (!words.empty()) keys += U' ';

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint32_t NO_PAIR = std::numeric_limits<std::uint32_t>::max(), NO_TOKEN = NO_PAIR;
 constexpr std::size_t MOST_TOKENS = 65'535, MOST_MERGES = 65'536;
-constexpr std::string_view BLANK = "\xE2\x96\x81"; // U+2581, which stands for a blank.
+constexpr std::string_view BLANK = "\xE2\x96\x81"; // U+2581, which encodes a space.
 
 std::uint32_t pair_of(std::uint32_t left, std::uint32_t right) { return left << 16 | right; }
 
@@ -30,7 +30,7 @@ std::size_t length_of_sign(char first) {
 
 bool begins_sign(char byte) { return (byte & 0xC0) != 0x80; }
 
-// A text in UTF-8, with blanks as the tokenizer reads them; false where it holds half of a surrogate pair.
+// Replace ``written`` by the text in UTF-8, with a space for each U+2581. Return false for an unpaired surrogate.
 bool read(const Text &text, std::string &written) {
     if (!to_utf8(text, 0, text.size(), written)) return false;
     std::size_t size = std::min(written.find(BLANK), written.size());
@@ -43,7 +43,7 @@ bool read(const Text &text, std::string &written) {
     return true;
 }
 
-// Do something with each part of a text that is a token by itself, given its number, and with those between, given NO_TOKEN.
+// Call ``with`` for each special token of a text, with its number, and for the parts between, with NO_TOKEN.
 template <class Do> void for_each_part(std::string_view text, Do with) {
     constexpr std::string_view SPECIAL[] = {"<unk>", "<s>", "</s>"};
     std::size_t begin = 0;
@@ -57,7 +57,8 @@ template <class Do> void for_each_part(std::string_view text, Do with) {
     with(text.substr(begin), NO_TOKEN);
 }
 
-// A text parted before each run of blanks, of which one is left out; the first word has one of its own.
+// Call ``with`` for each word, with the spaces before it except one, which the encoder adds. The first word retains all
+// spaces: Llama 2 adds a space before the text.
 template <class Do> void for_each_word(std::string_view text, Do with) {
     if (text.empty()) return;
     for (std::size_t begin = 0;;) {
@@ -70,16 +71,18 @@ template <class Do> void for_each_word(std::string_view text, Do with) {
     }
 }
 
+// A token in the linked list of a word's tokens. ``gone`` is true after it was merged into its left neighbour.
 struct Symbol {
     std::uint32_t id;
-    std::int32_t before, after; // -1 for none.
+    std::int32_t before, after; // Indexes of the neighbours; -1 for none.
     bool gone;
 };
 
+// A merge that may be applied to the symbol ``at`` and the next one.
 struct Candidate {
     std::uint32_t rank, at, pair, made;
 
-    // The lowest rank first, then the leftmost.
+    // The top of the heap is the lowest rank, then the leftmost symbol.
     bool operator<(const Candidate &other) const { return rank != other.rank ? rank > other.rank : at > other.at; }
 };
 
@@ -122,7 +125,7 @@ Tokenizer::Tokenizer(const std::unordered_map<std::string_view, std::uint32_t> &
         const Merge merge{pair_of(id_of(left), id_of(right)), static_cast<std::uint16_t>(rank++), static_cast<std::uint16_t>(id_of(piece))};
         std::size_t at = place_of(merge.pair, merges_.size());
         while (merges_[at].pair != NO_PAIR && merges_[at].pair != merge.pair) at = (at + 1) & (merges_.size() - 1);
-        merges_[at] = merge; // Of a pair that comes twice the later counts.
+        merges_[at] = merge; // If a pair occurs twice, the last one counts.
     }
 }
 
@@ -134,14 +137,14 @@ const Tokenizer::Merge *Tokenizer::merge_of(std::uint32_t left, std::uint32_t ri
     return nullptr;
 }
 
-// The merge of lowest rank is made first, of several the leftmost. One that was waiting when its left half grew is made
-// if it gives the same piece still: so the tokenizers package does it, and so it is done here.
+// Merges are applied by rank, then from the left. As in the tokenizers package, a queued merge whose symbols have
+// changed is still applied if they merge into the same token.
 void Tokenizer::encode_word(std::string_view word, std::vector<std::uint32_t> &ids) const {
     if (word.empty()) {
         ids.push_back(blank_);
         return;
     }
-    // Each thread's own, which to come to takes a call: once is enough.
+    // One tuple for all buffers, because each access to a thread_local variable takes a call.
     thread_local std::tuple<std::string, std::vector<Symbol>, std::vector<Candidate>> own;
     auto &[written, symbols, waiting] = own;
     written.assign(BLANK);
@@ -210,10 +213,10 @@ bool Tokenizer::encode(const Text &text, std::vector<std::uint32_t> &ids) {
 }
 
 void Tokenizer::encode_part(std::string_view part, std::vector<std::uint32_t> &ids) {
-    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // Words not known yet, and where their tokens begin.
+    thread_local std::vector<std::pair<std::string_view, std::size_t>> fresh; // New words; see learn().
     fresh.clear();
     {
-        // Never waited for: in the child of a fork it may be held by a thread that is not there.
+        // Never wait for the lock: after a fork, the thread that holds it may be missing in the child.
         const std::shared_lock reading(lock_, std::try_to_lock);
         for_each_word(part, [&](std::string_view word) {
             if (const auto *known = reading.owns_lock() ? words_.find(word) : nullptr) {
@@ -251,7 +254,7 @@ std::int64_t Tokenizer::count(const Text &text) {
     return encode(text, ids) ? static_cast<std::int64_t>(ids.size()) : -1;
 }
 
-// Before each part stands a blank that is not its own: what it is a part of begins with the part.
+// encode_part adds a space before each part. A token of that space, or with it, begins where the part begins.
 bool Tokenizer::spans(const Text &text, std::vector<Span> &out) {
     std::string written;
     if (!read(text, written)) return false;
@@ -266,7 +269,8 @@ bool Tokenizer::spans(const Text &text, std::vector<Span> &out) {
             out.emplace_back(offset, offset + size);
         std::size_t begun = 0;
         for (const std::uint32_t id : ids) {
-            const std::size_t first = begun + (begun_[id] ? 1 : 0); // The last bytes of a character begin where it does.
+            // A token of trailing bytes begins where its character begins.
+            const std::size_t first = begun + (begun_[id] ? 1 : 0);
             begun += begun_[id];
             out.emplace_back(offset + (first > 2 ? first - 2 : 0), offset + (begun > 2 ? begun - 1 : 1));
         }

@@ -9,9 +9,10 @@ namespace monograph {
 
 namespace {
 
+// Hangul syllables consist of a lead, a vowel and a tail.
 constexpr std::uint32_t FIRST_SYLLABLE = 0xAC00, SYLLABLES = 11172, LEADS = 0x1100, VOWELS = 0x1161, TAILS = 0x11A7;
-constexpr std::uint32_t MOST_LEADS = 19, MOST_VOWELS = 21, MOST_TAILS = 28; // The first tail is none.
-constexpr std::size_t PAIR_SIZE = 3, LOWER_SIZE = 2, RUN_SIZE = 5;
+constexpr std::uint32_t MOST_LEADS = 19, MOST_VOWELS = 21, MOST_TAILS = 28; // Tail 0 means no tail.
+constexpr std::size_t PAIR_SIZE = 3, LOWER_SIZE = 2, RUN_SIZE = 5;          // Numbers per entry of the tables.
 
 } // namespace
 
@@ -72,7 +73,7 @@ void Unicode::append_decomposed(std::u32string &out, std::uint32_t code) const {
 
 namespace {
 
-// Bring marks into their order, then join what is written as one: a character and the marks that follow it.
+// Append ``part``, a decomposed character and its marks, to ``out``: order the marks by class, then compose.
 void compose_one(const Unicode &unicode, std::u32string &part, std::u32string &out) {
     const auto class_of = [&](char32_t code) { return unicode.combining_class(code); };
     for (auto first = part.begin(); first != part.end();) {
@@ -84,8 +85,9 @@ void compose_one(const Unicode &unicode, std::u32string &part, std::u32string &o
         std::stable_sort(first, last, [&](char32_t one, char32_t other) { return class_of(one) < class_of(other); });
         first = last;
     }
-    std::size_t base = std::u32string::npos; // Of what is written, the character that others may join.
-    std::uint32_t before = 0;                // The class of the last mark that stayed beside it.
+    // Index in ``out`` of the character that marks may compose with.
+    std::size_t base = std::u32string::npos;
+    std::uint32_t before = 0; // Class of the last mark after it that did not compose.
     for (const char32_t code : part) {
         const std::uint32_t own = class_of(code);
         if (base != std::u32string::npos && (before == 0 || (own != 0 && before < own))) {

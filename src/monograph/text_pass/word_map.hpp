@@ -1,4 +1,4 @@
-// Few words, each with two numbers; most of what is asked for is none of them.
+// Small set of words, each with two numbers. Most lookups find nothing, so words that are too long are rejected first.
 #pragma once
 #include "byte_map.hpp"
 #include "text.hpp"
@@ -11,7 +11,7 @@ namespace monograph {
 
 class WordMap {
   public:
-    static constexpr std::size_t LONGEST = 64;
+    static constexpr std::size_t LONGEST = 64; // Bytes in UTF-8.
 
     const ByteMap::Entry *find(std::string_view word) const { return word.size() > longest_ ? nullptr : words_.find(word); }
 
@@ -23,7 +23,7 @@ class WordMap {
         return find(std::string_view(written, size));
     }
 
-    // The word must not be there, and have 64 bytes at most.
+    // Insert a word that the map does not contain. Throws invalid_argument if it has more than 64 bytes.
     void put(std::string_view word, std::uint32_t first, std::uint32_t second) {
         if (word.size() > LONGEST) throw std::invalid_argument("a word has more than 64 bytes");
         words_.put(word, first, second);

@@ -1,4 +1,4 @@
-"""A browser, and a tab of it at the served site."""
+"""Fixtures: a browser, and a tab that is logged in to the served site."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if not all(map(find_spec, ("fastapi", "uvicorn", "playwright"))):
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """A browser without a screen."""
+    """Yield a headless browser."""
     if CHROMIUM is None or find_spec("playwright") is None:
         pytest.skip("no browser is installed")
     with launched() as running:
@@ -26,19 +26,19 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def entrance(browser: Any, served: Site) -> Any:
-    """What the browser keeps once it was let in to the served site."""
+    """Return what the browser stores after a login to the served site."""
     return entered(browser, served)
 
 
 @pytest.fixture
 def heard(served: Site) -> Heard:
-    """What the browser tells beside what it shows."""
+    """Return a recorder of errors and of requests to other hosts."""
     return Heard(urlsplit(served.address).netloc)
 
 
 @pytest.fixture
 def page(browser: Any, served: Site, heard: Heard, entrance: Any) -> Iterator[Any]:
-    """A tab of its own, let in; when it is closed, nothing has gone wrong that the browser tells of."""
+    """Yield a new tab, logged in. Afterwards, check for errors, requests to other hosts and policy violations."""
     context = browser.new_context(
         viewport={"width": 1280, "height": 800}, base_url=served.address, storage_state=entrance, accept_downloads=True
     )

@@ -1,4 +1,4 @@
-"""Accessibility of every view of the page, checked by axe-core; and that every view opens without errors."""
+"""Accessibility of every view of the page, checked by axe-core. Every view also opens without errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUESTION = "What did Calder send to Vienna about the comet?"
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The texts that ship here, with a tree of summaries and a file that cannot be read; files may be changed."""
+    """Serve the example texts, with a tree of summaries, a PDF that cannot be read, and write access."""
     place = tmp_path_factory.mktemp("axe")
     shutil.copytree(TEXTS, place / "texts")
     (place / "texts" / "torn.pdf").write_bytes(b"%PDF-1.7\ntorn")
@@ -38,7 +38,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def grave(page: Any) -> list[str]:
-    """What axe takes for serious or critical, with where it stands and why."""
+    """Return the serious and critical violations that axe finds, each with its elements and reason."""
     found = axe.Axe().run(page).response["violations"]
     return [
         f"{one['id']} ({one['impact']}): {node['target']} {node['failureSummary']}"
@@ -49,7 +49,7 @@ def grave(page: Any) -> list[str]:
 
 
 def assert_good(page: Any) -> None:
-    """Axe finds nothing grave, and nothing must be scrolled sideways, in either scheme and at either width."""
+    """Check a page in light (1280 pixels) and dark (360 pixels): no grave violation and no horizontal scrolling."""
     for scheme, width in (("light", 1280), ("dark", 360)):
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         page.set_viewport_size({"width": width, "height": 740})
@@ -60,7 +60,7 @@ def assert_good(page: Any) -> None:
     assert page.locator("h1").count() == 1
 
 
-# Every view, empty and full. What is empty here is of a hit, or named beside Vienna.
+# Every view, with and without contents. The test replaces empty values by a hit's, or by an entity linked to Vienna.
 TOUR: dict[str, tuple[str, dict[str, Any]]] = {
     "search": ("/search", {}),
     "hits of several files": ("/search", {"q": "comet"}),
@@ -93,7 +93,7 @@ SHOWN = {
     "sources": ".problems li",
     "trouble": ".trouble .what",
 }
-"""What stands on a view when it is looked at: else too little would be."""
+"""Selectors of the elements that a view must contain before axe checks it."""
 
 
 @pytest.mark.parametrize("view", TOUR)
@@ -126,7 +126,7 @@ def test_axe_finds_nothing_serious_in_the_list_of_keys(page: Any) -> None:
 
 
 def test_axe_reports_planted_faults(page: Any) -> None:
-    """That it finds nothing tells something: text too pale and a box without a name are found."""
+    """Axe finds text with too little contrast, and an input without a label."""
     show(page, "/search", file="archive")
     page.evaluate(
         """() => {

@@ -1,4 +1,4 @@
-"""The page in a real browser: search, answers, citations and addresses."""
+"""Page in a real browser: search, answers, citations and addresses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.paths import EXAMPLES
 pytestmark = pytest.mark.long
 
 TEXTS = EXAMPLES / "texts"
-# Characters of two UTF-16 units, of several code points, and of another direction stand before what is cited.
+# Before the cited text: characters of two UTF-16 units, of several code points, and written from right to left.
 SIGNS = "👩‍🚀🪐 𝒜𝓃 हिन्दी में लिखा हुआ, שלום العالم. "
 NEEDLE = "The zephyrometer of Altamura was broken by a goat in 1871."
 HOSTILE = (
@@ -32,7 +32,7 @@ HOSTILE = (
 
 
 def _archive(place: Path) -> None:
-    """Texts that ship here, some that mean harm, one of a megabyte, and a tree of summaries."""
+    """Make the files: example texts and hostile texts with a tree of summaries, a text of a megabyte, and a letter."""
     folder = place / "texts"
     shutil.copytree(TEXTS, folder)
     (folder / "signs.txt").write_text(f"{SIGNS}\n\n{SIGNS}{NEEDLE} {SIGNS}", encoding="utf-8")
@@ -77,7 +77,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, model: ModelServer) -> Iter
 
 
 def marked(page: Any) -> list[tuple[int, int, str]]:
-    """What is marked as cited: offsets, and the characters that the page shows."""
+    """Return (start, end, shown text) of each span that the page marks as cited."""
     page.wait_for_selector("mark.cited")
     found = page.eval_on_selector_all(
         "mark.cited", "marks => marks.map((one) => [one.dataset.start, one.dataset.end, one.textContent])"
@@ -95,7 +95,7 @@ OPEN_IS_ASKED_FOR = """
 
 
 def are_cited(page: Any, text: str, spans: list[tuple[int, int]]) -> None:
-    """What is marked are these spans of the text to the character, but for what stands between paragraphs."""
+    """Check that the marks cover exactly these spans, except white space and ``#`` between paragraphs."""
     found = marked(page)
     for start, end, shown in found:
         assert shown == text[start:end]
@@ -156,7 +156,7 @@ def test_marked_span_is_exact(page: Any, served: Site) -> None:
     for shift in (0, 1):
         mark = f"{start + shift}-{start + shift + len(NEEDLE)}"
         show(page, "/document", id=document["id"], file="archive", mark=mark)
-        # One character off is another text, and this test would see it.
+        # A mark shifted by one character shows another text.
         assert ("".join(shown for _, _, shown in marked(page)) == NEEDLE) is (shift == 0)
         are_cited(page, text, spans_of(page))
 
@@ -174,7 +174,7 @@ def test_a_citation_opens_its_source_at_exactly_its_spans(page: Any, served: Sit
     are_cited(page, text_of(served, page), spans)
     box = page.locator("mark.cited").first.bounding_box()
     assert 0 <= box["y"] <= 800
-    # What the model was given can be read, word for word.
+    # The page shows the context that the model got, word for word.
     page.click(".given summary")
     assert page.text_content(".given pre") == answer["context"]["text"]
 
@@ -205,7 +205,7 @@ def test_an_answer_streams_and_a_conversation_goes_on(page: Any, model: ModelSer
     page.reload()
     page.wait_for_selector(".turn:nth-child(2) .cite")
     assert page.inner_text(".turns") == before
-    assert model.calls == asked  # turns are kept, and nothing is asked again
+    assert model.calls == asked  # The tab stores the turns, so the model is not called again.
     page.click(".anew")
     page.wait_for_selector(".turn", state="detached")
     page.go_back()
@@ -213,7 +213,7 @@ def test_an_answer_streams_and_a_conversation_goes_on(page: Any, model: ModelSer
     other = page.context.new_page()
     other.goto("/ask?file=archive")
     other.wait_for_selector("#question")
-    assert other.evaluate("sessionStorage.length") == 0  # in this tab alone
+    assert other.evaluate("sessionStorage.length") == 0  # Another tab has no turns.
     other.close()
 
 
@@ -330,7 +330,7 @@ def test_a_megabyte_opens_at_its_span(page: Any, served: Site) -> None:
     are_cited(page, text, [(chunk["start"], chunk["end"])])
     until(page, "document.querySelector('mark.cited').getBoundingClientRect().top < innerHeight")
     assert page.evaluate("document.querySelector('.text').textContent.length") < 100_000
-    # What stands before and after comes when one reads on, and no paragraph twice.
+    # A click and scrolling load the paragraphs before and after, and none twice.
     first = page.text_content(".text > :first-child")
     page.click(".more >> nth=0")
     until(page, "(first) => document.querySelector('.text > :first-child').textContent !== first", first)

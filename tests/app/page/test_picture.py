@@ -1,4 +1,4 @@
-"""The picture of a neighbourhood: its embedded data, and its behaviour in a browser."""
+"""Picture of a neighbourhood: its embedded data, and its behaviour in a browser."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def hostile_page() -> str:
 
 
 class Page(HTMLParser):
-    """The tags of a page with their attributes, and the texts inside its scripts, style and title."""
+    """Parser of a page: its tags with attributes, and the texts of its ``script``, ``style`` and ``title`` elements."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -163,7 +163,7 @@ def test_picture_labels_chunks_by_title_and_place() -> None:
 def test_picture_embeds_hostile_text_as_data() -> None:
     page = hostile_page()
     found = embedded(page)
-    whole = [text.replace("\ud800", "\ufffd") for text in HOSTILE]  # no file can hold half a surrogate pair
+    whole = [text.replace("\ud800", "\ufffd") for text in HOSTILE]  # UTF-8 has no half of a surrogate pair.
     assert [one["name"] for one in found["entities"]] == [*whole[:-1], "n" * (data.NAME_CHARACTERS - 1) + "…"]
     assert {one["text"] for one in found["chunks"]} == {text[: data.CHUNK_CHARACTERS] for text in whole}
     raw = Page(page).texts["script"][0]
@@ -222,14 +222,14 @@ def test_vendored_files_match_their_table() -> None:
     assert ASSETS.joinpath("vendor", "LICENSE").read_text() in PICTURE
 
 
-# What a browser makes of it.
+# The tests below run in a browser.
 
 Open = Callable[..., Any]
 
 
 @pytest.fixture
 def opened(browser: Any, tmp_path: File) -> Iterator[Open]:
-    """Open a page, stored as a file; there was no error at the end, and nothing that the policy had to stop."""
+    """Yield a function that opens a page as a file. Afterwards, check that the browser reported no message or error."""
     told: list[str] = []
     tab = browser.new_page()
     tab.on("console", lambda one: told.append(one.text))

@@ -1,4 +1,4 @@
-"""The scripts of the page and of pictures: their size, and forbidden ways to build HTML."""
+"""Scripts of the page and of pictures: their size, and forbidden ways to build HTML."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib import resources
 PAGE = resources.files("monograph.app.serve").joinpath("page")
 PICTURE = resources.files("monograph.app.picture")
 MOST_SCRIPT = 150_000
-"""Bytes of all scripts that the page can load, as they are written."""
+"""Largest size of all scripts that the page can load together, in bytes, uncompressed."""
 FORBIDDEN = r"innerHTML|outerHTML|insertAdjacent|document\.write|DOMParser|\beval\b|Function\("
 
 

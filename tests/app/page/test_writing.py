@@ -1,4 +1,4 @@
-"""The page with write access in a real browser: folders, failures, uploads, forgetting, pages of PDFs."""
+"""Page with write access in a real browser: folders, failures, uploads, forgetting and pages of PDFs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SCRIPT = "<img src=x onerror=alert(1)>.txt"
 
 
 def pdf(lines: tuple[str, ...]) -> bytes:
-    """Return a PDF of one page without a table of its objects, a line every 100 points from 700 down."""
+    """Return a PDF of one page without a cross-reference table. Its first line is at 700 points, the next at 600."""
     content = "\n".join(f"BT /F 18 Tf 72 {700 - 100 * at} Td ({line}) Tj ET" for at, line in enumerate(lines))
     objects = (
         "<< /Type /Catalog /Pages 2 0 R >>",

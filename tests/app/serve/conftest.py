@@ -1,4 +1,4 @@
-"""The tests of the server run where its extra is installed."""
+"""Collect the tests of the server only if its extra is installed."""
 
 from __future__ import annotations
 

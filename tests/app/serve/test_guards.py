@@ -23,7 +23,7 @@ FILES = [
     for path in sorted(folder.rglob("*.*"))
     if path.suffix in (".html", ".js", ".css", ".svg")
 ]
-"""The addresses of the page's files."""
+"""URL paths of the files of the page and of pictures."""
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +76,7 @@ def test_requests_from_other_origins_are_refused(client: Client) -> None:
         assert client.ask("GET", "/", headers={"Origin": origin, **NO_TOKEN}).status == status, origin
     for site, status in (("same-origin", 200), ("none", 200), ("same-site", 403), ("cross-site", 403), ("odd", 403)):
         assert client.ask("GET", f"{BASE}/stats", headers={"Sec-Fetch-Site": site}).status == status
-    # A link elsewhere may open the page, and nothing else.
+    # A link on another site may open the page, but not the API.
     followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
     assert client.ask("GET", "/search", headers=followed).status == 200
     assert client.ask("GET", f"{BASE}/stats", headers=followed).status == 403
@@ -103,14 +103,14 @@ def test_token_is_exchanged_for_a_cookie(client: Client) -> None:
     assert client.ask("GET", f"{BASE}/stats", headers=own).status == 200
     for bad in (f"{name}={value[:-1]}", f"{name}=", f"x{name}={value}", f"{name}={TOKEN}"):
         assert client.ask("GET", f"{BASE}/stats", headers={**NO_TOKEN, "Cookie": bad}).status == 401
-    # What changes something must say which page it comes from.
+    # A request that changes something must have an Origin or Sec-Fetch-Site header.
     origin = {"Origin": f"http://127.0.0.1:{client.port}"}
     for headers, status in (
         ({}, 403),
         (origin, 202),
         ({"Origin": "http://evil.example"}, 403),
         ({"Sec-Fetch-Site": "same-origin"}, 202),
-        # A form of another page could send this much, were it let.
+        # A form on another site can send text/plain.
         ({**origin, "Content-Type": "text/plain"}, 400),
     ):
         sent = {**own, "Content-Type": "application/json", **headers}

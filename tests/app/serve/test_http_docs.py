@@ -1,4 +1,4 @@
-"""The examples of docs/reference/http.md, and the command serve."""
+"""Examples of docs/reference/http.md, and the command ``serve``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def block(kind: str) -> str:
 
 @contextmanager
 def served(folder: Path, *arguments: str) -> Iterator[str]:
-    """The address that ``monograph serve`` prints."""
+    """Run ``monograph serve`` and yield the address that it prints."""
     with subprocess.Popen([PROGRAM, "serve", *arguments], stdout=subprocess.PIPE, text=True, cwd=folder) as process:
         watchdog = threading.Timer(120, process.kill)
         watchdog.start()
@@ -48,7 +48,7 @@ def served(folder: Path, *arguments: str) -> Iterator[str]:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with a file of the example texts; its token is that of the environment."""
+    """Return a folder with a file of the example texts, and set the token in the environment."""
     monkeypatch.setenv("MONOGRAPH_TOKEN", TOKEN)
     shutil.copytree(ROOT / "examples" / "texts", tmp_path / "examples" / "texts")
     with Monograph.open(tmp_path / "archive.mono") as archive:

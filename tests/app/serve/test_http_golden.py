@@ -1,7 +1,7 @@
-"""Responses and errors of every operation of the HTTP API, held against those recorded and against openapi.json.
+"""Responses and errors of every operation of the HTTP API, compared with golden.json and openapi.json.
 
 The keys of golden.json are the requests, sent in this order.
-``PYTHONPATH=tests python tests/app/serve/test_http_golden.py`` records their responses anew.
+``PYTHONPATH=tests python tests/app/serve/test_http_golden.py`` records their responses again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GOLDEN = Path(__file__).with_name("golden.json")
 VOLATILE = ("seconds", "created", "ended")
 """Keys whose values differ from run to run."""
 SHAPES = ("GET /settings", "GET /sources", "GET /costs", "GET /stats")
-"""Of these the types are recorded: their values are sizes, times and counts that other tests hold."""
+"""Requests whose responses are recorded as types, because other tests check their sizes, times and counts."""
 HEADERS = ("content-type", "content-security-policy", "cache-control", "content-disposition", "x-content-type-options")
 STREAM = "GET /ask as events"
 SYNC = "the job of a sync"
@@ -39,11 +39,11 @@ BODIES = {
         ("application/json", b" " * 1_100_000),
     )
 }
-"""Media type and bytes of bodies that are no JSON, or come in other ways."""
+"""Media types and bytes of bodies that are invalid, very long, or have another media type."""
 
 
 def make(folder: Path) -> Path:
-    """A file of two documents and a folder that is followed."""
+    """Make a file of two documents and a followed folder."""
     (folder / "notes").mkdir()
     (folder / "notes" / "table.md").write_text(
         "# Plates\n\n| plate | year |\n| --- | --- |\n| 4417 | 1963 |\n\nIt was *lost*.\n"
@@ -79,7 +79,7 @@ def validate(reply: Reply, request: str, described: dict[str, Any]) -> None:
 
 
 def stable(value: Any, folder: Path) -> Any:
-    """Return a value of JSON without volatile keys, its numbers rounded."""
+    """Return a JSON value without volatile keys, and with rounded floats."""
     if isinstance(value, dict):
         return {key: stable(item, folder) for key, item in value.items() if key not in VOLATILE}
     if isinstance(value, list):
@@ -90,14 +90,14 @@ def stable(value: Any, folder: Path) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """Return a value of JSON with the name of a type in the place of each text and number."""
+    """Return a JSON value with type names in place of texts and numbers, and only the first item of each list."""
     if isinstance(value, dict):
         return {key: shape(item) for key, item in value.items()}
     return [shape(item) for item in value[:1]] if isinstance(value, list) else type(value).__name__
 
 
 def send(client: Client, request: str) -> Reply:
-    """Send the request that a key of golden.json stands for."""
+    """Send the request of a key of golden.json."""
     method, path, body = (*request.split(" ", 2), "")[:3]
     if path == "/upload":
         root = "none" if body == "nowhere" else "notes"
@@ -126,7 +126,7 @@ def replies(folder: Path, requests: Iterable[str]) -> Iterator[tuple[str, dict[s
             is_json = reply.headers.get("content-type") == "application/json"
             body = stable(reply.json, folder) if is_json else len(reply.body)
             if isinstance(body, dict) and "maximum recursion" in str(body.get("error")):
-                body["error"] = "maximum recursion"  # Each Python words it in its own way.
+                body["error"] = "maximum recursion"  # The rest of the message depends on the version of Python.
             yield (
                 request,
                 {

@@ -76,7 +76,7 @@ def test_responses_equal_the_output_of_commands(client: Client, path: Path) -> N
     ):
         answers = client.get(address_, **parameters).json, printed(path, *command)
         for answer in answers:
-            if isinstance(answer, dict):  # A process measures these of itself.
+            if isinstance(answer, dict):  # These values differ between processes.
                 answer.pop("seconds", None)
                 answer.get("index", {}).pop("memory", None)
         assert answers[0] == answers[1]
@@ -170,7 +170,7 @@ def test_answers_are_streamed(path: Path) -> None:
 
 
 class Scripted:
-    """A model that writes word by word, as far as it is let."""
+    """A model that writes one word at a time, and waits for ``let`` after each word."""
 
     key = "scripted"
 
@@ -214,7 +214,7 @@ def test_disconnected_client_ends_the_answer(path: Path) -> None:
         with client.connected() as raw:
             raw.sendall(asked + b"\r\n")
             assert any("word0" in line for line in raw.makefile("r", encoding="utf-8"))
-        # The others are answered while it waits, and it ends at one of its next words.
+        # Other requests are answered while the model waits, and the model ends at one of its next words.
         assert client.get("/search", q="comet").status == 200
         let.set()
         model.left.wait()

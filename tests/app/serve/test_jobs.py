@@ -81,7 +81,7 @@ def test_job_sends_progress_events(client: Client, notes: Path) -> None:
     assert {name for name, _ in sent} == {"job"}
     last = sent[-1][1]
     assert (last["state"], last["report"]["added"]) == ("done", 42)
-    # A page that is loaded anew gets the last event.
+    # A page that reloads gets the last event.
     assert client.stream("/job/events", id=job["id"]).events == sent[-1:]
     assert client.get("/job", id=job["id"]).json == last
 
@@ -177,19 +177,19 @@ def test_oversized_upload_leaves_nothing(client: Client, notes: Path) -> None:
     with client.connected() as raw:
         raw.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
         piece = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
-        with contextlib.suppress(OSError):  # It is cut off.
+        with contextlib.suppress(OSError):  # The server ends the connection.
             for _ in range(120):
                 raw.sendall(piece)
         assert raw.recv(12) in (b"HTTP/1.1 413", b"")
     with client.connected() as raw:
         raw.sendall(head + b"Content-Length: 1000\r\n\r\n" + b"x" * 10)
-        # Half of it, and then nobody.
+        # The client disconnects before the whole body is sent.
     while sorted(os.listdir(notes)) != before:
         time.sleep(0.05)
 
 
 def send_until_cut(port: int, first: bytes, piece: bytes = b"") -> None:
-    """Send the beginning of a request, and a piece again and again, until the server ends the connection."""
+    """Send ``first``, then ``piece`` every 0.2 seconds, until the server ends the connection."""
     with socket.create_connection(("127.0.0.1", port), timeout=0.2) as raw, contextlib.suppress(ConnectionError):
         raw.sendall(first)
         while True:
@@ -201,7 +201,7 @@ def send_until_cut(port: int, first: bytes, piece: bytes = b"") -> None:
 
 
 def limit_patience(patched: pytest.MonkeyPatch) -> queue.SimpleQueue[int]:
-    """Have the server soon give up slow clients, and tell the port of each whose connection has ended."""
+    """Shorten the timeouts for slow clients; return a queue of the client ports whose connections have ended."""
     ended: queue.SimpleQueue[int] = queue.SimpleQueue()
 
     class Watched(server.PatientProtocol):
@@ -242,7 +242,7 @@ def test_slow_clients_are_disconnected(monograph: Monograph, notes: Path, monkey
                 while some := raw.recv(1 << 16):
                     received += len(some)
             assert received < size / 4, "what is not taken is not sent"
-        monkeypatch.undo()  # Those who are not slow are not to be hurried by whatever else this machine does.
+        monkeypatch.undo()  # On a busy machine, the short timeouts could also end fast requests.
         assert len(client.get("/document/original", id=f"{notes.name}/comet.md").body) == size
         assert client.get("/stats").status == 200
         assert not (notes / "slow.txt").exists()
@@ -291,7 +291,7 @@ def test_sync_killed_midway_is_completed_by_the_next(notes: Path, tmp_path: Path
         assert client.get("/check").json == []
         client.done(client.post("/sync", sources=[str(notes)]))
         assert client.get("/documents").json["count"] == 1502
-        # An interrupt ends it, whoever still listens.
+        # An interrupt ends the server while a client is still connected.
         with client.connected() as raw:
             raw.sendall(client.head("GET", f"{BASE}/changes") + b"\r\n")
             raw.recv(100)

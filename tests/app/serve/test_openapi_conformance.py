@@ -1,4 +1,4 @@
-"""Every operation of the HTTP API answers valid requests, drawn from its description, as it is described."""
+"""Conformance of the HTTP API to openapi.json, with random valid requests of each operation."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from support.api_server import BASE, OPERATIONS, TOKEN, Client, Operation, servi
 CHECKS = (schemathesis.checks.not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance)  # fmt: skip
 ENDLESS = "/changes"
 DRAWN_BY = ("name",)
-"""A picture is drawn of a name or of a question: here of a name."""
+"""Parameters that every request gets. A picture needs a name or a question: here it is a name."""
 JOBS = ("/sync", "/plan", "/retry", "/remove", "/sources/remove")
-"""Operations that begin a job: so many may wait."""
+"""Operations that begin a job. They may answer 429, because the number of waiting jobs is limited."""
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tuple[Client, dict[str, Any]]]:
-    """A served file, and the values by which its contents are asked for: of each parameter, by name."""
+    """Serve a file; yield a client, and the values of each parameter that refer to contents of the file."""
     folder = tmp_path_factory.mktemp("described")
     for name in ("notes", "spare"):
         (folder / name).mkdir()
@@ -77,7 +77,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[tup
 
 
 def narrowed(client: Client, known: dict[str, Any], operation: Operation) -> Any:
-    """Return the description of one operation, its texts narrowed to those that name something."""
+    """Return the schema of one operation, in which parameters have only the values in ``known``."""
     schema = client.get("/openapi.json").json
     described = schema["paths"][BASE + operation.path][operation.method.lower()]
     schema["paths"] = {BASE + operation.path: {operation.method.lower(): described}}
@@ -101,7 +101,7 @@ def test_valid_requests_are_answered_as_described(
     site: tuple[Client, dict[str, Any]], operation: Operation, data: st.DataObject
 ) -> None:
     client, known = site
-    if operation.path in ("/job", "/job/events"):  # The jobs of other operations crowd those of before out.
+    if operation.path in ("/job", "/job/events"):  # Jobs of other operations replace older jobs.
         known = known | {f"{operation.path} id": [client.done(client.post("/retry"))["id"]]}
     case = data.draw(narrowed(client, known, operation).as_strategy())
     if operation.path == "/names/unite":

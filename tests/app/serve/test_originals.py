@@ -21,7 +21,7 @@ from support.api_server import Client, serving
 
 @pytest.fixture(scope="module")
 def synced(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
-    """A folder of papers, and beside it a file that holds them and one more document. Tests copy both."""
+    """Make a folder of papers, and a file with these papers and one more document. Tests copy both."""
     place = tmp_path_factory.mktemp("synced")
     folder = place / "papers"
     folder.mkdir()
@@ -56,7 +56,7 @@ def letters(text: str) -> str:
 
 
 def in_box(path: Path, number: int, box: dict[str, float]) -> str:
-    """The text of a page within a box, as PDFium tells it."""
+    """Return the text that PDFium finds inside a box of a page."""
     with pdfium.PdfDocument(path) as file:
         page = file[number - 1]
         wide, high = page.get_size()

@@ -16,7 +16,7 @@ from monograph.derive.loading import load_summarizer
 from support.api_server import OPERATIONS, Client, Operation, serving
 from support.properties import examples
 
-# What changes folders is left to tests of its own: a name at random may be a folder.
+# Not tested here: operations on folders, because a random name may be a real folder, and streams of events.
 LEFT = ("/sync", "/plan", "/upload", "/changes", "/job/events")
 TEXTS = st.sampled_from(("boiler", "Mrs Grubb", "J. Smith", "", "0", "17-22", "year >= 3", '{"a": {"in": [1]}}', "tree:detail=2", "😀", "\0", "%", "x" * 5_000)) | st.text(max_size=20)  # fmt: skip
 NUMBERS = st.integers(-3, 30) | st.sampled_from((10**9, 2**63, -(2**70)))

@@ -34,7 +34,7 @@ TOWNS = ("Lisbon", "Vienna", "Oslo", "Turin", "Lima", "Bergen")
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file of what Ann has, what another has, and a folder that is followed."""
+    """Make a file with documents of Ann, documents of another owner, and a followed folder."""
     place = tmp_path_factory.mktemp("views")
     folder = place / SECRET
     folder.mkdir()
@@ -56,7 +56,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def ids(path: Path) -> dict[str, str]:
-    """Ids of what is outside, none of which tells anything."""
+    """Return ids of a document, a chunk and a summary outside the view, and of a chunk in it (``mine``)."""
     with Monograph.open(path, read_only=True) as archive:
         outside = archive.chunks("b1")[0].id
         nodes = archive.tree.outline(layers=9)
@@ -70,7 +70,7 @@ def client(path: Path) -> Iterator[Client]:
 
 
 def parameters(ids: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """What each address is asked: for what is in the view, and for what is not."""
+    """Return the parameters to send to each path: for contents inside and outside the view."""
     documents = [{"id": "a1"}, {"id": ids["document"]}, {"id": "letters/1"}]
     parts = ("text", "chunks", "source", "original", "page", "names", "summaries")
     names, job = [{"name": "Ada Lovelace", "other": "Charles Babbage"}], [{"id": "nothing"}]
@@ -103,7 +103,7 @@ def parameters(ids: dict[str, str]) -> dict[str, list[dict[str, Any]]]:
 
 
 ENDLESS = "/changes"
-"""It sends a number whenever the file changes, for ever."""
+"""Path of a stream that sends a number whenever the file changes, and never ends."""
 
 
 @pytest.mark.parametrize("route", [route for route in OPERATIONS if route.path != ENDLESS], ids=str)
@@ -159,7 +159,7 @@ def asked(server: Any, work: Callable[[Agent], Awaitable[Any]]) -> Any:
 
 
 async def refused(client: Agent) -> str:
-    """What is said to who asks for a resource that is outside."""
+    """Read a resource outside the view; return the error, or the contents if there is no error."""
     try:
         return repr(await client.read_resource(address("b1")))
     except MCPError as error:
@@ -196,7 +196,7 @@ def test_every_tool_shows_only_the_view(path: Path, ids: dict[str, str]) -> None
         assert SECRET not in repr(listed).lower()
         assert "no document 'b1'" in asked(server, refused)
         assert archive.document("b1").text.startswith("Zorblax")
-        # The same note of two people is two notes.
+        # Two owners who add the same text get two notes.
         note = next(one.id for one in view.documents() if one.id.startswith("note/"))
         assert archive.document(note).metadata["owner"] == "ann"
         other = make_server(archive.within({"owner": "eve"}), notes=True)

@@ -1,4 +1,4 @@
-"""The names of a document's chunks in plain Python: what the compiled module must equal."""
+"""Names of a document's chunks in plain Python. The compiled module must return the same."""
 
 from __future__ import annotations
 
@@ -56,12 +56,12 @@ def _names(text: str, mentions: Sequence[Mention], known: Mapping[str, str]) -> 
 
 
 def _telling(kind: str) -> int:
-    """Return the rank of a kind: the first of ENTITY_KINDS that the mentions of a name have is its kind."""
+    """Return the rank of a kind in ENTITY_KINDS. The kind of a name is the first one that its mentions have."""
     return ENTITY_KINDS.index(kind)
 
 
 def _in_brackets(text: str, mentions: Sequence[Mention]) -> Brackets:
-    """(position of a mention, position of the mention in brackets after it) in a chunk."""
+    """Return (index of a mention, index of the mention in brackets after it) of a chunk."""
     by_start = {mention.start: index for index, mention in enumerate(mentions) if mention.start != mention.end}
     brackets = []
     for index, mention in enumerate(mentions):
@@ -91,7 +91,7 @@ def full_names(mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs) -> d
     full_by_short: dict[str, set[str]] = {}
     for words in map(str.split, known):
         if " ".join(words) in initials and (words[0], words[-1]) in initialled:
-            continue  # It is short for another name here.
+            continue  # It abbreviates another name of the document.
         for short in {words[0], words[-1]}:
             full_by_short.setdefault(short, set()).add(" ".join(words))
     single = {short: next(iter(full)) for short, full in full_by_short.items() if len(full) == 1 and len(short) > 1}
@@ -102,7 +102,7 @@ def full_names(mentions: Sequence[tuple[Mention, ...]], cannot_link: Pairs) -> d
 
 
 def _bears(key: str, persons: Collection[str], last_names: Collection[str]) -> bool:
-    """Whether a name ends with a person's last name; if only initials tell it, its words must be plain."""
+    """Return whether a name ends with a person's last name; if known only from initials, its words must be plain."""
     words = key.split()
     if words[-1] in persons:
         return True

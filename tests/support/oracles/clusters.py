@@ -1,4 +1,4 @@
-"""Stored clusters and graphs in plain numpy: what the compiled kernel must equal, to the bit."""
+"""Stored clusters and graphs in plain NumPy. The compiled kernel must return the same bits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def checksum(data: bytes) -> int:
-    """A polynomial modulo 2^32 in each of 64 lanes of words."""
+    """Return the checksum of bytes: a polynomial modulo 2^32 in each of 64 lanes of 32-bit words."""
     padded = data + bytes(256 - len(data) % 256)
     blocks = np.frombuffer(padded, dtype="<u4").reshape(-1, 64)
     powers = np.full(len(blocks), 0x9E3779B1, dtype=np.uint32)
@@ -28,14 +28,14 @@ def checksum(data: bytes) -> int:
 
 
 def _quantized(query: Array) -> tuple[Array, np.float32]:
-    """Whole numbers from -127 to 127, and the scale of one of them."""
+    """Return the values as integers from -127 to 127, and their scale."""
     most = np.float32(np.abs(query).max(initial=0))
     inverse = np.float32(127) / most if most > 0 else np.float32(0)
     return np.rint(query * inverse).astype(np.int32), most / np.float32(127)
 
 
 def scores(entries: Entries, query: Array) -> Array:
-    """Scores of all entries of a cluster, of codes of a byte or of two bits."""
+    """Return the scores of all entries of a cluster with codes of 8 or 2 bits."""
     whole, scale = _quantized(query)
     if entries.centre is None:
         products = (entries.codes.astype(np.int32) - 128) @ whole
@@ -49,7 +49,11 @@ def scores(entries: Entries, query: Array) -> Array:
 
 
 def rotated(vectors: Array) -> Array:
-    """Four rounds: signs by splitmix64, then Hadamard's transform of a power of two of the values, first or last."""
+    """Return rotated vectors.
+
+    Each of four rounds multiplies by signs (splitmix64), then applies a Hadamard transform to ``width`` values, in turn
+    the first and the last. ``width`` is the largest power of two that fits.
+    """
     n, dimension = vectors.shape
     width = 1 << max(0, dimension.bit_length() - 1)
     turned = vectors.copy()
@@ -74,7 +78,7 @@ def _is_negative(place: int) -> bool:
 
 
 def _whole(turned: Array, most: int) -> tuple[Array, Array]:
-    """Rows as whole numbers from -most to most, and the scale of one of them."""
+    """Return rows as integers from -most to most, and the scale of each row."""
     largest = np.abs(turned).max(axis=1, initial=0)
     coded = np.isfinite(turned).all(axis=1) & (largest > np.float32(1e-30))
     inverse = np.divide(np.float32(most), largest, out=np.zeros_like(largest), where=coded)
@@ -84,7 +88,7 @@ def _whole(turned: Array, most: int) -> tuple[Array, Array]:
 
 
 def encode(vectors: Array, centre: Array, scale: float) -> tuple[Array, Array]:
-    """Codes of two bits a value, and scales."""
+    """Return the codes, 2 bits a value, and the scales of vectors relative to a centre."""
     about = (centre.astype(np.float32) - np.float32(128)) * np.float32(scale)
     whole, steps = _whole(rotated(vectors - about), 32_767)
     n, dimension = whole.shape
@@ -92,7 +96,7 @@ def encode(vectors: Array, centre: Array, scale: float) -> tuple[Array, Array]:
     for row, (values, step) in enumerate(zip(whole, steps, strict=True)):
         size = np.abs(values)
         total, best = int(size.sum()), -1.0
-        for cut in range(7, 13):  # Eighths of the mean size, from which on a value is coded as 3.
+        for cut in range(7, 13):  # Threshold for the code 3, in eighths of the mean absolute value.
             tried = size > cut * total // max(1, 8 * dimension)
             dot = total + 2 * int(size[tried].sum())
             likeness = float(dot) * float(dot) / float(max(1, dimension + 8 * int(tried.sum())))
@@ -107,14 +111,14 @@ def encode(vectors: Array, centre: Array, scale: float) -> tuple[Array, Array]:
 
 
 def decoded(codes: Array, dimension: int) -> Array:
-    """The values -3, -1, 1 and 3 that codes of two bits stand for."""
+    """Return the values of 2-bit codes: -3, -1, 1 or 3."""
     bits = (codes[:, :, None] >> np.arange(4, dtype=np.uint8)) & 1
     first, second = np.split(2 * bits.reshape(len(codes), 4 * codes.shape[1]).astype(np.int64) - 1, 2, axis=1)
     return (2 * first + second)[:, :dimension]
 
 
 def best(parts: list[Entries], query: Array, capacity: int, allowed: set[int] | None = None) -> list[tuple[int, float]]:
-    """The (id, score) of highest score among several clusters, each id once, ties by id."""
+    """Return the best (id, score) of several clusters, each id once; ties are ordered by id."""
     found: dict[int, float] = {}
     for part in parts:
         for one, score in zip(part.ids.tolist(), scores(part, query).tolist(), strict=True):
@@ -125,7 +129,7 @@ def best(parts: list[Entries], query: Array, capacity: int, allowed: set[int] | 
 
 @dataclass
 class Graph:
-    """Links of every node at every level: ``links[node][level]``; level 0 has room for twice as many."""
+    """Links of each node at each level, ``links[node][level]``: at most ``2 * m`` at level 0, ``m`` above."""
 
     m: int
     entry: int
@@ -133,7 +137,7 @@ class Graph:
 
 
 def read_graph(data: bytes) -> Graph:
-    """Take a stored graph apart."""
+    """Parse a stored graph."""
     n, m, entry = struct.unpack_from("<IIi", data, 4)
     rows = struct.unpack_from(f"<{n + 1}I", data, 20)
     base = 24 + 4 * n
@@ -149,7 +153,7 @@ def read_graph(data: bytes) -> Graph:
 
 
 def write_graph(graph: Graph, rows: list[int] | None = None) -> bytes:
-    """Store a graph with a right checksum, whatever it holds; ``rows`` replace the first rows of upper links."""
+    """Return a stored graph, valid or not, with a correct checksum; ``rows`` replaces the first rows of upper links."""
     rows = rows or [0, *accumulate(len(links) - 1 for links in graph.links)]
     base: list[int] = []
     above: list[int] = []

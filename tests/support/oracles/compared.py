@@ -1,4 +1,4 @@
-"""Texts compared with a question in numpy: what the compiled module must equal, to the bit."""
+"""Comparison of texts with a question in NumPy. The compiled module must return the same bits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from support.oracles.words import words as words_of
 CAPITAL = 1
 _LANES = 16
 _AT_ONCE = 1_024
-"""Words whose products are made at once: 4 MB for a question of 64 words."""
+"""Number of words whose products are computed together: 4 MB for a question of 64 words."""
 _FORM = re.compile(r"[\w\u0300-\u036f]+")
 _YEAR = re.compile(r"1[0-9]\d\d|20\d\d|\d+s")
 _DIGIT = re.compile(r"\d")
@@ -35,7 +35,7 @@ def compare(
     for text, some, spans in zip(texts, cut, stretches, strict=True):
         features = list(map(reading.row, some))
         rows += features
-        # A word may be cut where stretches touch.
+        # The boundary of adjacent stretches may cut a word.
         whole = some and not any(one[1] == other[0] for one, other in pairwise(spans))
         wholes.append(
             reading.row_of_text(some, np.max(features, axis=0))
@@ -62,7 +62,7 @@ class _Reading:
         self._forms = {one: self._form(one, some) for one, some in folded.items()}
 
     def _form(self, written: str, folded: Sequence[str]) -> tuple[list[bool], Float64, int]:
-        """Return (which words of the question a form has, its cosine with each of them, its clues)."""
+        """Return (whether the form has each word of the question, its cosine with each of them, its clues)."""
         stems = set(map(stem, folded))
         has = [one in stems for one in self._telling]
         near = np.maximum(np.max([self._cosines[word] for word in folded], axis=0), 0.0).astype(np.float64)
@@ -76,7 +76,7 @@ class _Reading:
         return has, np.where(has, 1.0, near), clues
 
     def row(self, text: str) -> Float64:
-        """Return the features of a stretch: see :meth:`Terms.compare`."""
+        """Return the features of a stretch: see :func:`monograph.answer.reading.compare`."""
         some = [self._forms[one] for one in ("", *_FORM.findall(text))]
         clues = [one for *_, one in some]
         return np.array(
@@ -112,7 +112,7 @@ def _cosines(words: Sequence[str], others: Sequence[str]) -> Float32:
 
 
 def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
-    """Return the sums of the token vectors of words, and their lengths; an empty word has the vector of an unknown one."""
+    """Return the sums of the token vectors of words, and their lengths; an empty word counts as an unknown one."""
     table = token_vectors()
     made = np.array([table[token_ids(word)].sum(axis=0) for word in words], dtype=np.float32).reshape(
         -1, table.shape[1]
@@ -124,7 +124,7 @@ def _sums(words: Sequence[str]) -> tuple[Float32, Float32]:
 
 
 def _products(some: Float32, others: Float32) -> Float32:
-    """Return inner products over the last axis, summed in lanes, so that all machines round them alike."""
+    """Return inner products over the last axis, summed in lanes, so that all machines round in the same way."""
     lanes: Float32 = some[..., :_LANES] * others[..., :_LANES]
     for first in range(_LANES, some.shape[-1], _LANES):
         lanes = lanes + some[..., first : first + _LANES] * others[..., first : first + _LANES]

@@ -1,4 +1,4 @@
-"""Mentions, and proper names by regular expressions: what the compiled module must equal."""
+"""Mentions, and proper names by regular expressions. The compiled module must return the same."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ possessive = pytest.mark.skipif(
 
 @functools.cache
 def _name() -> re.Pattern[str]:
-    """Return the pattern of words with a capital, joined by blanks or words that continue a name, or before a number."""
+    """Return the pattern of a name: capitalised words, joined by spaces or linking words, or followed by a number."""
     plane = [chr(code) for code in range(0x10000)]
     capital = f"[{character_class(one for one in plane if one.isupper() or one.istitle())}]"
-    # Letters that have case, for Chinese goes on without a blank; and the accents of decomposed letters.
+    # Only letters with case, as Chinese text has no spaces between words; also accents of decomposed letters.
     of_name = (one for one in plane if one.isupper() or one.islower() or one.isdigit() or "\u0300" <= one < "\u0370")
     letters = f"[{character_class(of_name)}_]"
     # A dot belongs to an initial, and to some short words: J. S. Bach, Dr. King.
@@ -125,7 +125,8 @@ def _several(
 def _single(text: str, start: int, end: int, small: Collection[str], *, opens: bool) -> Iterator[Name]:
     """Yield a single word with a capital if it may be a name.
 
-    At the start of a sentence it is no name if the text nearby has it in lower case, or if it is exclaimed or a number.
+    At the start of a sentence it is no name if the text nearby has it in lower case, if an exclamation mark follows, or
+    if it is a number word.
     """
     small_form = strip_punctuation(text[start:end])
     if len(small_form) < 2 or small_form.isdigit() or _is_small(text[start:end], small):
@@ -158,7 +159,7 @@ def _end(text: str, start: int, end: int) -> int:
 
 
 def _opens(text: str, at: int) -> bool:
-    """Return whether a sentence begins at a word, which then has a capital anyway."""
+    """Return whether a sentence begins at a word, so that its capital does not indicate a name."""
     if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
         return False
     return _OPENS.search(text, max(0, at - 4), at) is not None
@@ -191,7 +192,7 @@ def _ends_sentence(one: str, two: str, small: Collection[str]) -> bool:
 def _of_sentence(
     words: list[str], small: Collection[str], loose: Collection[str], *, opens: bool
 ) -> Iterator[tuple[int, int]]:
-    """Yield (first, last) of the whole run, of its parts between loose words, and on both sides of a genitive or a year.
+    """Yield (first, last) of the whole run, its parts between loose words, and both sides of a genitive or a year.
 
     A function word with a capital belongs to the name (Will Smith, Die Hard), except at the start of a sentence.
     """

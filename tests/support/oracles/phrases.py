@@ -1,4 +1,4 @@
-"""The language of a text and its key phrases in plain Python: what the compiled module must equal."""
+"""Language and key phrases of a text in plain Python. The compiled module must return the same."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def language_of(text: str) -> str:
 
 
 def character_class(characters: Iterator[str]) -> str:
-    """The inside of a regular expression's [...] for ascending characters."""
+    """Return the inside of a regular expression's [...] for characters in ascending order."""
     runs: list[list[int]] = []
     for code in map(ord, characters):
         if runs and runs[-1][1] == code - 1:
@@ -41,7 +41,7 @@ def character_class(characters: Iterator[str]) -> str:
 
 @functools.cache
 def _candidate() -> re.Pattern[str]:
-    """Words of four letters or more in lower case, one blank or hyphen between them."""
+    """Return the pattern of two or more lower-case words, each of four letters or more, joined by a space or hyphen."""
     word = f"[{character_class(chr(code) for code in range(0x10000) if chr(code).islower())}]{{4,}}+"
     return re.compile(rf"(?<![\w-]){word}(?:[ -]{word})+(?!\w)")
 
@@ -65,7 +65,7 @@ def _words(phrase: str) -> list[str]:
 
 
 def _parts(candidate: str, start: int, small: Collection[str]) -> Iterator[tuple[int, int]]:
-    """Runs of two or three content words within a candidate that begins at ``start``."""
+    """Yield the runs of two or three content words in a candidate that begins at ``start``."""
     run, begin, at = 0, start, start
     for word in _words(candidate):
         if word in small:
@@ -80,7 +80,7 @@ def _parts(candidate: str, start: int, small: Collection[str]) -> Iterator[tuple
 
 
 def _worth(phrases: list[str]) -> dict[str, int]:
-    """Degree over frequency of every word, in hundredths."""
+    """Return 100 times degree / frequency of each word."""
     degree: dict[str, int] = {}
     frequency: dict[str, int] = {}
     for phrase in phrases:

@@ -1,4 +1,4 @@
-"""A walk's scoring in plain Python: what :mod:`monograph.search.scoring` must equal to the bit."""
+"""Scoring of a walk in plain Python. :mod:`monograph.search.scoring` must return the same bits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from monograph.values import Float32
 
 
 def total(values: Iterable[float]) -> float:
-    """The sum, added up from the first value on; ``sum`` corrects its rounding in newer versions of Python."""
+    """Return the sum, added from the first value on; ``sum`` compensates for rounding since Python 3.12."""
     added = 0.0
     for value in values:
         added += value
@@ -44,10 +44,10 @@ def standardise(scores: Sequence[float]) -> list[float]:
 
 
 class PlainWalkScores:
-    """One walk, chunk by chunk and link by link.
+    """Scores of one walk, computed chunk by chunk and link by link.
 
-    ``features`` are those of each chunk that was found by itself, ``links`` the (start, target, whether it is a
-    mention, features) of all that were followed.
+    ``features`` has the features of each chunk that was found directly. ``links`` has (start, target, whether it is a
+    mention, features) of each followed link.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class PlainWalkScores:
         self.coverage = coverage
         self.documents: dict[int, int] = {}
         self.hashes: dict[int, int] = {}
-        self.has: dict[int, list[int]] = {}  # Places of the question's words.
+        self.has: dict[int, list[int]] = {}  # Indexes of the question words that the chunk has.
         self.clause: dict[int, float] = {}
         self.owned: dict[int, float] = {}
         self.total: dict[int, float] = {}
@@ -107,7 +107,7 @@ class PlainWalkScores:
                     fused[row] += weight * standard.get(row, lowest)
         self.clause = dict.fromkeys(rows, -math.inf)
         for words, given in zip(said, near[1].tolist(), strict=True):
-            counted = words or range(len(self.weights))  # Of a clause that has no word all count.
+            counted = words or range(len(self.weights))  # All words count for a clause that has none.
             covered = standardise([total(self.weights[at] for at in self.has[row] if at in counted) for row in rows])
             cosine = dict(zip(near[0].tolist(), given, strict=True))
             cosines = standardise([cosine.get(row, 0.0) for row in rows])
@@ -141,7 +141,7 @@ class PlainWalkScores:
         before = dict(self.total)
         for start, head, name, own, (uses, asked, first, words, beside) in self.edges:
             one = self.to_follow[head]
-            if own:  # A document that is about the name itself leads to no other.
+            if own:  # A document about the name itself links to no other.
                 continue
             for target, by_beginning, rarity in zip(one.documents, one.by_beginning, one.rarity, strict=True):
                 added = self._added(start, target)

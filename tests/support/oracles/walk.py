@@ -1,4 +1,4 @@
-"""Titles in a text, and the words of a question beside its names, in plain Python: what the compiled module must equal."""
+"""Titles in a text, and question words near its names, in plain Python. The compiled module must return the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STOP = re.compile(r"[?!;()\n\"]|(?<=\w\w\w)\.(?=\s)")
 
 
 def title_phrases(text: str) -> dict[str, int]:
-    """Return the keys of phrases that begin with a capital or digit, and where each stands first."""
+    """Return the keys of phrases that begin with a capital or digit, and the offset of each one's first occurrence."""
     found: dict[str, int] = {}
     start = 0
     for part in _STOP.split(text):
@@ -38,7 +38,7 @@ def title_phrases(text: str) -> dict[str, int]:
 
 
 def _reaches(large: Sequence[int], count: int) -> list[int]:
-    """Return for each word with a capital the end of the longest title that may begin there."""
+    """Return, for each capitalised word, the end of the longest title that may begin with it."""
     reaches = []
     reach = following = count
     for place in reversed(large):
@@ -52,7 +52,10 @@ def _reaches(large: Sequence[int], count: int) -> list[int]:
 def beside(
     question: Question, title: str, text: str, keys: Sequence[str], where: Sequence[Sequence[int]]
 ) -> list[tuple[int, float]]:
-    """Return (number of its words that the title lacks, weight of the question's words in its sentences) of each name."""
+    """Return for each name (number of its words that the title lacks, highest weight of question words in a sentence).
+
+    Only the sentences that have the name count, without the words of the name and of the title.
+    """
     in_title = set(words.words(words.key(title)))
     begins = sentence_starts(text)
     ends = [*begins[1:], len(text)]

@@ -1,4 +1,4 @@
-"""Words of texts in plain Python: what the compiled pass over a text must equal."""
+"""Words of texts in plain Python. The compiled pass over a text must return the same."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def key(name: str) -> str:
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Return where the sentences of a chunk begin."""
+    """Return the offsets at which the sentences of a chunk begin."""
     return [0, *(found.end() for found in _BREAK.finditer(text) if found.end() < len(text))]

@@ -6,15 +6,20 @@ from monograph.search.names import ChunkLinks, StartText
 from monograph.values import Float32
 
 def evidence(asked: Words, rows: Sequence[int], chunks: list[tuple[int, bytes]], /) -> Int64:
-    """Return int64 (n, 4): row and document of each chunk, bits of the question's words in it, hash of all its words.
+    """Return int64 (n, 4): row and document of each chunk, the question's words in it as bits, hash of all its words.
 
-    ``asked`` are the hashes of the question's words, ascending, at most 64. ``chunks`` are (document, packed words).
+    ``asked`` are the hashes of the question's words, ascending, at most 64. ``chunks`` has (document, hashes of the
+    words, 4 bytes each) of each chunk.
     """
 
 class WalkScores:
-    """Scores of one walk along the graph, apart from reading.
+    """Probabilities ("chances") that chunks of one walk along the graph are evidence. It reads no file.
 
-    Chunks are given by their rows. Unknown chunks raise KeyError unless a method says otherwise.
+    ``weights`` has the weights of the question's words, ``asked`` the heads of the entities that the question names.
+    ``models`` are (bias, weights) of FOUND, DEFINES and MENTIONS, and ``coverage`` is COVERAGE, all of
+    :mod:`monograph.graph.evidence`.
+
+    Chunks are given by their rows. A chunk that was not learnt raises KeyError unless a method says otherwise.
     """
 
     def __init__(
@@ -28,9 +33,9 @@ class WalkScores:
     def unknown(self, rows: Sequence[int], /) -> list[int]:
         """Return the chunks that were not learnt, in order, each once."""
     def learn(self, records: Int64, /) -> None:
-        """Learn new chunks from records of :func:`evidence`; a document below 0 marks a chunk that does not exist."""
+        """Add new chunks, as rows of :func:`evidence`. A document below 0 means that the chunk is not in the graph."""
     def alike(self, rows: Sequence[int], /) -> list[int]:
-        """Return the chunks whose words equal those of another of the chunks, in order."""
+        """Return those of the given chunks that have the same words as another of them, in order."""
     def start(
         self,
         rankings: list[tuple[Sequence[int], Sequence[float], float]],
@@ -40,7 +45,7 @@ class WalkScores:
         naming: dict[int, float],
         /,
     ) -> None:
-        """Give every learnt chunk its own chance.
+        """Compute the probability of every learnt chunk without links.
 
         Parameters
         ----------
@@ -51,38 +56,41 @@ class WalkScores:
         near:
             (rows of the chunks that have a vector, their cosines (clauses, n)).
         subjects:
-            (row, whether by its title, features 3 to 5 of evidence.FOUND) of chunks whose document is about
-            a name of the question.
+            (row, whether the title has the name, features 4 to 6 of evidence.FOUND) of chunks whose document is
+            about a name of the question.
         naming:
-            By row, the share of the question's entities that a chunk names.
+            Share of the question's entities that a chunk names, by its row.
         """
     def begin(
         self, starts: Sequence[int], texts: list[StartText], tells: list[list[tuple[int, float]]], /
     ) -> list[int]:
-        """Return the rows, ascending, of the entities that the names in the starts lead to.
+        """Begin a hop, and return the heads of the entities that the starts name, ascending.
 
-        ``tells`` is the result of AskedWords.beside for each start.
+        ``texts`` has the text of each start, ``tells`` the result of AskedWords.beside for its names.
         """
     def lead(self, leads: list[ChunkLinks], /) -> list[int]:
-        """Take where each of these entities leads; return the chunks there that were not learnt, in order."""
+        """Take the links of these entities, and return the linked chunks that were not learnt, in order."""
     def follow(self) -> None:
-        """Add the links to where these entities lead, and compute the chances of all chunks again."""
+        """Add the links of the hop, and update the probabilities of their targets."""
     def to(self, row: int, /) -> tuple[dict[int, float], dict[int, int]]:
-        """Return the chances of the links to a chunk, and the names that lead there, by the rows of their starts."""
+        """Return the probabilities and the names of the links to a chunk, both by start; none if it was not learnt."""
     def own(self, row: int, /) -> float:
-        """Return the chance of a chunk by itself; 0 for an unknown one."""
+        """Return the probability of a chunk without links; 0 if it was not learnt."""
     def chance(self, row: int, /) -> float:
-        """Return the chance of a chunk; 0 for one that was not found."""
+        """Return the probability of a chunk; 0 if it was not found."""
     def chances(self) -> dict[int, float]:
-        """Return the chances of all chunks that were found, by row."""
+        """Return the probabilities of all chunks that were found, by row."""
     def highest(self, most: int | None = None) -> tuple[list[int], list[float], list[int]]:
-        """Return (best chunks, at most ``most`` and all that tie with the last; their chances; the tied chunks)."""
+        """Return (best chunks, their probabilities, those that tie with another).
+
+        The best chunks are the first ``most`` and all that tie with the last of them; all chunks for None or 0.
+        """
     def logarithms(self, rows: Sequence[int], /) -> list[float]:
-        """Return the logarithms of the chances of chunks, which count as at least evidence.LOWEST."""
+        """Return the logarithms of the probabilities of chunks, each taken as at least evidence.LOWEST."""
     def in_order(
         self, rows: Sequence[int], logarithms: list[float], most: int | None = None
     ) -> list[tuple[int, float]]:
-        """Return (chunk, value), each the chunk that adds most to those before it. Values never rise.
+        """Order chunks so that each adds most to those before it, and return (chunk, value) of the first ``most``.
 
-        Of chunks that add as much, the first is taken.
+        None returns all. Values never rise. If several chunks add the most, the first of them is taken.
         """

@@ -1,4 +1,4 @@
-// The best link from every start of a walk to every chunk.
+// Links of a walk: the most probable one from each start to each chunk.
 #pragma once
 #include "places.hpp"
 
@@ -10,17 +10,17 @@
 namespace monograph {
 
 struct Link {
-    std::size_t start; // Its number among all starts.
-    std::int64_t name;
-    double chance;
-    std::size_t before; // The link to the same chunk that came before; NONE.
+    std::size_t start;  // Index among all starts of the walk.
+    std::int64_t name;  // Row of the name that is followed.
+    double chance;      // Probability that the target is evidence, by this link alone.
+    std::size_t before; // Index of the previous link to the same chunk, or NONE.
 };
 
 class Links {
   public:
     static constexpr std::size_t NONE = static_cast<std::size_t>(-1);
 
-    // Begin with the links out of so many starts, to any of so many chunks.
+    // Begins a hop with new starts. `chunks` is the number of all chunks that may be targets.
     void begin(std::size_t starts, std::size_t chunks) {
         first_ = starts_;
         starts_ += starts;
@@ -29,7 +29,7 @@ class Links {
         targets_.clear();
     }
 
-    // Keep a link from one of these starts, by its number among them, where it is better than the one that is there.
+    // Adds a link, or replaces a less probable one from the same start. `number` is the start's index in this hop.
     void add(std::size_t number, Place target, std::int64_t name, double chance) {
         std::size_t &at = index_[number * last_.size() + target];
         if (at == NONE) {
@@ -43,15 +43,16 @@ class Links {
         }
     }
 
-    // Once all were added, multiply how probable it is of each chunk that it is no evidence by that of each new link to it, in the order in
-    // which the starts came to the chunk: a product's last bits hang on it. The chunks that are led to now, some several times.
+    // Call once after all links of a hop are added. Multiplies each target's probability of being no evidence by
+    // 1 - chance of each new link to it. The order of insertion is kept, because the last bits of the product depend
+    // on it. Returns the targets of the new links, with repetitions.
     const std::vector<Place> &add_up(std::vector<double> &missed) {
         const std::size_t first = all_.size() - targets_.size();
         for (std::size_t at = 0; at < targets_.size(); ++at) missed[targets_[at]] *= 1.0 - all_[first + at].chance;
         return targets_;
     }
 
-    // Those to a chunk, by their starts.
+    // Returns the links to a chunk, in order of start.
     std::vector<Link> to(Place target) const {
         std::vector<Link> found;
         for (std::size_t at = target < last_.size() ? last_[target] : NONE; at != NONE; at = all_[at].before) found.push_back(all_[at]);
@@ -61,10 +62,10 @@ class Links {
 
   private:
     std::vector<Link> all_;
-    std::vector<std::size_t> last_;  // By chunk.
-    std::vector<std::size_t> index_; // Of the starts that are followed now, and all chunks.
-    std::vector<Place> targets_;     // Of the links that are new.
-    std::size_t first_ = 0, starts_ = 0;
+    std::vector<std::size_t> last_;      // For each chunk, the index in all_ of the last link to it, or NONE.
+    std::vector<std::size_t> index_;     // (starts of this hop, chunks): the index in all_ of the link, or NONE.
+    std::vector<Place> targets_;         // Targets of the links of this hop.
+    std::size_t first_ = 0, starts_ = 0; // Number of starts before this hop, and up to now.
 };
 
 } // namespace monograph

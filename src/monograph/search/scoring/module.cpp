@@ -1,4 +1,4 @@
-// What Python sees of the scores of a walk.
+// Python bindings of a walk's scores, documented in _scoring.pyi.
 #include "walk.hpp"
 #include "words.hpp"
 
@@ -29,10 +29,10 @@ namespace {
 
 using Numbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Hashes = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Records =
-    nb::ndarray<const std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>; // Row, document, bits of words, hash of all words.
+// Columns: row, document, the question's words in the chunk as bits, hash of all words of the chunk.
+using Records = nb::ndarray<const std::int64_t, nb::shape<-1, 4>, nb::c_contig, nb::device::cpu>;
 using Cosines = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-constexpr double LEAST = 1e-9; // Chances are taken for no nearer to 0.
+constexpr double LEAST = 1e-9; // Lowest probability of which a logarithm is taken.
 
 template <std::size_t COUNT> using Given = std::pair<double, std::array<double, COUNT>>; // Bias and weights.
 
@@ -56,7 +56,7 @@ double real(PyObject *value) {
     return made;
 }
 
-// The values of a list or tuple, held as long as this is.
+// Items of a list or tuple, which it keeps alive.
 class Values {
   public:
     explicit Values(nb::handle given) : held_(nb::steal(PySequence_Fast(given.ptr(), "give a list or a tuple"))) {
@@ -72,7 +72,7 @@ class Values {
     nb::object held_;
 };
 
-// An attribute of many objects: its name is made once.
+// Reader of one attribute of many objects. It converts the attribute's name to a Python string once.
 class Attribute {
   public:
     explicit Attribute(const char *name) : name_(name) {}
@@ -135,7 +135,6 @@ class WalkScores {
         }
     }
 
-    // Those of some chunks whose words another of them has too.
     std::vector<std::int64_t> alike(nb::handle given) const {
         const std::vector<Place> places = places_of(given);
         std::vector<std::int64_t> ordered;
@@ -167,7 +166,8 @@ class WalkScores {
         }
         std::vector<Clause> clauses;
         for (std::size_t at = 0; at < said.size(); ++at) {
-            std::uint64_t words = said[at].empty() ? ~std::uint64_t{0} : 0; // Of a clause that has no word all count.
+            // A clause without words counts as a clause with all words.
+            std::uint64_t words = said[at].empty() ? ~std::uint64_t{0} : 0;
             for (const std::size_t word : said[at]) {
                 if (word >= walk.words()) throw std::invalid_argument("the question has fewer words");
                 words |= std::uint64_t{1} << word;
@@ -205,7 +205,8 @@ class WalkScores {
             if (sentences.size() != names.size() || own.size() != names.size() || told.size() != names.size())
                 throw std::invalid_argument("give the sentences of each name, and what there is to tell of it");
             for (std::size_t name = 0; name < names.size(); ++name) {
-                const Values row(names[name]), where(sentences[name]), tell(told[name]); // A NameRow: row, key, uses, head.
+                // `row` is a NameRow: row, key, uses, head.
+                const Values row(names[name]), where(sentences[name]), tell(told[name]);
                 bool first = false;
                 for (std::size_t one = 0; one < where.size(); ++one) first |= number(where[one]) == 0;
                 const std::int64_t head = number(row[3]);
@@ -222,7 +223,7 @@ class WalkScores {
         leads.reserve(given.size());
         for (nb::handle one : given) {
             Leads to{numbers(documents.of(one)), numbers(others.of(one)), {}, {}};
-            if (!to.documents.empty()) { // Few are about a name.
+            if (!to.documents.empty()) { // Most entities have no documents.
                 const Values by_beginning = by_beginnings.of(one), rarity = rarities.of(one);
                 if (by_beginning.size() != to.documents.size() || rarity.size() != to.documents.size())
                     throw std::invalid_argument("give what there is to tell of each document");
@@ -242,7 +243,6 @@ class WalkScores {
         begun.clear();
     }
 
-    // The chances of the links to a chunk, and the names that lead there, by the rows of their starts.
     std::pair<nb::dict, nb::dict> to(std::int64_t row) const {
         nb::dict led, through;
         if (const Place target = walk.places().of(row); target != Places::NONE)
@@ -316,9 +316,9 @@ class WalkScores {
     }
 
     Walk walk;
-    std::vector<std::int64_t> hashes;        // Of all words of each learnt chunk, by place.
-    std::vector<std::int64_t> heads;         // Of the entities that the question names.
-    std::vector<std::int64_t> starts, begun; // Rows of all starts that were followed, and of those that are followed now.
+    std::vector<std::int64_t> hashes;        // Hash of all words of each learnt chunk, by place.
+    std::vector<std::int64_t> heads;         // Rows of the heads of the entities that the question names, ascending.
+    std::vector<std::int64_t> starts, begun; // Rows of the starts of earlier hops, and of this hop.
 };
 
 } // namespace

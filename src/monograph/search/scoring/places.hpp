@@ -1,4 +1,4 @@
-// Rows in the order in which they came, and the place of each.
+// Hash table of rows. The place of a row is its index in the order of insertion.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@ class Places {
 
     Places() : slots_(FIRST, NONE) {}
 
-    // NONE where the row has not come.
+    // Returns the place of a row, or NONE.
     Place of(std::int64_t row) const { return slots_[slot(row)]; }
 
-    // False where it came before.
+    // Adds a row; returns false if the table has it already.
     bool add(std::int64_t row) {
         const std::size_t at = slot(row);
         if (slots_[at] != NONE) return false;
@@ -31,9 +31,9 @@ class Places {
     const std::vector<std::int64_t> &rows() const { return rows_; }
 
   private:
-    static constexpr std::size_t FIRST = 1024; // A power of two: more than half of the slots are free.
+    static constexpr std::size_t FIRST = 1024; // Initial number of slots, a power of two.
 
-    // Where the row stands, or would.
+    // Returns the slot of a row, or the free slot where it belongs.
     std::size_t slot(std::int64_t row) const {
         const std::size_t last = slots_.size() - 1;
         std::size_t at = static_cast<std::size_t>(static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u >> 32) & last;
@@ -41,6 +41,7 @@ class Places {
         return at;
     }
 
+    // At least half of the slots stay free, so that probing is short.
     void grow() {
         slots_.assign(4 * slots_.size(), NONE);
         for (std::size_t place = 0; place < rows_.size(); ++place) slots_[slot(rows_[place])] = static_cast<Place>(place);

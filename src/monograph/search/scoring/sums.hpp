@@ -1,4 +1,4 @@
-// Sums in a fixed order, on which their last bits depend.
+// Sums in a fixed order, because the last bits of a sum depend on the order.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@ namespace monograph {
 
 constexpr std::size_t LANES = 8, BLOCK = 128;
 
-// As numpy's add.reduce adds up: in blocks of eight lanes, pair by pair.
+// Returns the sum of values, added in the order of numpy's add.reduce: pairwise, over blocks with eight lanes.
 inline double pairwise(const double *values, std::size_t count) {
     if (count < LANES) {
         double sum = 0.0;
@@ -31,7 +31,8 @@ inline double pairwise(const double *values, std::size_t count) {
     return sum;
 }
 
-// By how many standard deviations each lies above the mean. It equals monograph.search.fusion.standardised to the bit.
+// Replaces each score by (score - mean) / standard deviation, or by 0 if all scores are equal. Bit-identical to
+// monograph.search.fusion.standardised.
 inline void standardise(std::vector<double> &scores) {
     if (scores.empty()) return;
     const double count = static_cast<double>(scores.size());
@@ -45,9 +46,9 @@ inline void standardise(std::vector<double> &scores) {
     for (double &score : scores) score = spread > 0.0 ? score / spread : 0.0;
 }
 
-constexpr double LEAST_LOGARITHM = -709.0; // Of odds: of a lower one the power has no number.
+constexpr double LEAST_LOGARITHM = -709.0; // Lowest logarithm of odds; for a lower one, exp would overflow.
 
-// A logistic model of so many features. It equals monograph.graph.evidence.Model to the bit.
+// Logistic model with COUNT features. Bit-identical to monograph.graph.evidence.Model.
 template <std::size_t COUNT> struct Model {
     double bias;
     std::array<double, COUNT> weights;
@@ -56,7 +57,7 @@ template <std::size_t COUNT> struct Model {
         double sum = features[0] * weights[0];
         for (std::size_t at = 1; at < COUNT; ++at) sum += features[at] * weights[at];
         const double made = 1.0 / (1.0 + std::exp(-std::max(sum + bias, LEAST_LOGARITHM)));
-        return made == made ? made : 0.0; // What is no number could not be sorted.
+        return made == made ? made : 0.0; // NaN becomes 0, because it cannot be sorted.
     }
 };
 

@@ -1,4 +1,4 @@
-// Chances of chunks that a walk along the graph finds.
+// Probabilities that the chunks of a walk along the graph are evidence.
 #pragma once
 #include "links.hpp"
 #include "places.hpp"
@@ -18,23 +18,25 @@
 
 namespace monograph {
 
-constexpr double HALF = 0.5; // What a cosine counts beside the words of a clause.
+constexpr double HALF = 0.5; // Weight of the cosine in a clause's score; its words have weight 1.
 constexpr double LOWEST = -std::numeric_limits<double>::infinity();
 
-// The models of monograph.graph.evidence, and what covering a question's words counts.
+// FOUND, DEFINES, MENTIONS and COVERAGE of monograph.graph.evidence.
 struct Models {
     Model<8> found, defines;
     Model<7> mentions;
     double coverage;
 };
 
+// Chunks that a retriever found, with their scores, and the weight of the ranking.
 struct Ranking {
     std::vector<Place> places;
     std::vector<double> scores;
     double weight;
 };
 
-// Scores, standardised and weighted, added up; a chunk that a ranking lacks counts there as its lowest.
+// Returns for each of `count` chunks the weighted sum of its standardised scores. A chunk that a ranking lacks counts
+// with the ranking's lowest score.
 inline std::vector<double> fused(const std::vector<Ranking> &rankings, std::size_t count) {
     std::vector<double> totals(count), shares;
     for (const Ranking &one : rankings) {
@@ -48,39 +50,42 @@ inline std::vector<double> fused(const std::vector<Ranking> &rankings, std::size
     return totals;
 }
 
-// Of a clause: which words of the question it has, and the cosines of the chunks that have a vector.
+// A clause of the question.
 struct Clause {
-    std::uint64_t words;
-    const float *cosines;
+    std::uint64_t words;  // Bit i is 1 if the clause has word i of the question.
+    const float *cosines; // Cosines of the chunks that have a vector.
 };
 
-// Of a chunk that is found by itself: the features that come from names of the question.
+// Features 3 to 8 of monograph.graph.evidence.FOUND: how a chunk matches names of the question.
 struct Named {
     double by_title, share, fit, rarity, by_beginning, naming;
 };
 
-// A name in a start that leads on: see monograph.search.walk.
+// A name in a start whose links are followed. The doubles are features of evidence.DEFINES and evidence.MENTIONS;
+// `own` is 1 if the start's document is about the name.
 struct Edge {
-    std::size_t number; // Of the start among those that are followed at once.
+    std::size_t number; // Index of the start in this hop.
     Place start;
-    std::int64_t head, name;
+    std::int64_t head, name; // Rows of the head of the name's entity, and of the name.
     double uses, asked, own, first, words, beside;
 };
 
-// Where an entity leads, by row: see monograph.search.names.
+// Links of an entity to chunks, as rows: see monograph.search.names.ChunkLinks.
 struct Leads {
     std::vector<std::int64_t> documents, others;
-    std::vector<double> by_beginning, rarity; // Of the documents.
+    std::vector<double> by_beginning, rarity; // For each of `documents`.
 };
 
+// The most probable chunks.
 struct Best {
     std::vector<Place> places; // Highest first.
-    std::vector<Place> tied;   // Those of them whose chance another has.
+    std::vector<Place> tied;   // The chunks among them whose probability another one has.
 };
 
+// State of a walk. Call learn() and start() first, then begin(), lead(), learn() and follow() for each hop.
 class Walk {
   public:
-    // With the weight of each of the question's words, 64 at most.
+    // `weights` has the weight of each word of the question, at most 64.
     Walk(std::vector<double> weights, Models models) : weights_(std::move(weights)), models_(models) {
         if (weights_.size() > AskedWords::MOST) throw std::invalid_argument("a question has 64 words at most");
     }
@@ -90,7 +95,8 @@ class Walk {
     double own(Place place) const { return own_[place]; }
     double total(Place place) const { return total_[place]; }
 
-    // A chunk that is not known yet, with the question's words in it as bits; ``document`` below 0 where it is not there.
+    // Adds a chunk. Bit i of `held` is 1 if it contains word i of the question. A `document` below 0 means that the
+    // chunk is not in the graph.
     void learn(std::int64_t row, std::int64_t document, std::uint64_t held) {
         if (!places_.add(row)) throw std::invalid_argument("a chunk that is known is not learnt again");
         documents_.push_back(std::max<std::int64_t>(document, 0));
@@ -101,7 +107,8 @@ class Walk {
         found_.push_back(0);
     }
 
-    // All that is known is found by itself. ``held`` are the places of the chunks that have a vector, ``named`` is by place.
+    // Computes the probability of every learnt chunk without links. `held` are the places of the chunks that have a
+    // vector; `named` is indexed by place.
     void start(const std::vector<Ranking> &rankings, const std::vector<Clause> &clauses, const std::vector<Place> &held,
                const std::vector<Named> &named) {
         const std::size_t count = places_.size();
@@ -124,7 +131,7 @@ class Walk {
         }
     }
 
-    // The names in so many starts, start by start; the entities that they lead to, ascending.
+    // Begins a hop. `edges` are in order of start. Returns the heads of their entities, ascending.
     const std::vector<std::int64_t> &begin(std::size_t starts, std::vector<Edge> edges) {
         starts_ = starts;
         edges_ = std::move(edges);
@@ -136,7 +143,7 @@ class Walk {
         return heads_;
     }
 
-    // Where these entities lead; the chunks that are not known, which are to be learnt.
+    // Takes the links of these entities, in the order of begin(). Returns the rows of linked chunks to be learnt.
     std::vector<std::int64_t> lead(std::vector<Leads> leads) {
         if (leads.size() != heads_.size()) throw std::invalid_argument("give where each of the entities leads");
         leads_ = std::move(leads);
@@ -152,12 +159,13 @@ class Walk {
         return missing.rows();
     }
 
-    // Add the links to where they lead, and make the chances of chunks anew. False, and nothing is done, where one is not known.
+    // Adds the links of the hop, and updates the probabilities. Returns false, without a change, if a linked chunk is
+    // not learnt or lead() was not called.
     bool follow() {
         std::vector<Targets> targets(leads_.size());
         for (std::size_t at = 0; at < leads_.size(); ++at)
             if (!find(leads_[at].documents, targets[at].documents) || !find(leads_[at].others, targets[at].others)) return false;
-        std::vector<std::size_t> heads; // Of each edge, its number.
+        std::vector<std::size_t> heads; // For each edge, the index of its head in heads_.
         for (const Edge &one : edges_)
             heads.push_back(static_cast<std::size_t>(std::lower_bound(heads_.begin(), heads_.end(), one.head) - heads_.begin()));
         if (leads_.size() != heads_.size()) return false;
@@ -169,12 +177,13 @@ class Walk {
             total_[target] = 1.0 - missed_[target];
             found_[target] = 1;
         }
-        begin(0, {}); // Nothing is left to follow.
+        begin(0, {}); // The hop is done.
         return true;
     }
 
     std::vector<Link> to(Place target) const { return links_.to(target); }
 
+    // Returns the chunks that start() scored or that links reached.
     std::vector<Place> found() const {
         std::vector<Place> made;
         for (std::size_t at = 0; at < found_.size(); ++at)
@@ -182,7 +191,7 @@ class Walk {
         return made;
     }
 
-    // The most probable chunks, at most so many, and all that tie with the last.
+    // Returns the `most` most probable chunks, and all that tie with the last of them.
     Best highest(std::optional<std::size_t> most) const {
         Best best{found(), {}};
         auto &places = best.places;
@@ -203,7 +212,8 @@ class Walk {
         return best;
     }
 
-    // (place among those given, value) so that each adds most to those before it, the first ones; values never rise.
+    // Orders chunks so that each adds most to those before it. Returns (index in `places`, value) of the first `most`.
+    // Values never rise.
     std::vector<std::pair<std::size_t, double>> in_order(const std::vector<Place> &places, const std::vector<double> &logarithms,
                                                          std::size_t most) const {
         std::vector<std::pair<std::size_t, double>> ordered;
@@ -225,11 +235,12 @@ class Walk {
     }
 
   private:
-    // Of an entity: the places of the chunks that it leads to.
+    // Links of an entity, as places.
     struct Targets {
         std::vector<Place> documents, others;
     };
 
+    // Appends the places of rows; returns false if a row is not learnt.
     bool find(const std::vector<std::int64_t> &rows, std::vector<Place> &places) const {
         places.reserve(rows.size());
         for (const std::int64_t row : rows) {
@@ -239,8 +250,9 @@ class Walk {
         return true;
     }
 
+    // Adds the links of an edge to chunks of documents about its entity.
     void define(const Edge &edge, const Leads &leads, const std::vector<Place> &targets) {
-        if (edge.own > 0.0) return; // A document that is about the name itself leads to no other.
+        if (edge.own > 0.0) return; // From a document about the name itself, no link leads to another such document.
         for (std::size_t at = 0; at < targets.size(); ++at) {
             const Place target = targets[at];
             if (documents_[target] == documents_[edge.start]) continue;
@@ -250,6 +262,7 @@ class Walk {
         }
     }
 
+    // Adds the links of an edge to chunks that only mention its entity.
     void mention(const Edge &edge, const std::vector<Place> &targets) {
         for (const Place target : targets) {
             if (documents_[target] == documents_[edge.start]) continue;
@@ -259,9 +272,9 @@ class Walk {
         }
     }
 
-    // The share of the question's words that only the target has.
+    // Returns the weight of the question's words that the target contains and the start does not.
     double added(const Edge &edge, Place target) const { return weight(held_[target] & ~held_[edge.start]); }
-    // What words weigh, added up by their places.
+    // Returns the sum of the weights of words, given as bits.
     double weight(std::uint64_t words) const {
         double sum = 0.0;
         for (std::size_t at = 0; words; ++at, words >>= 1)
@@ -275,7 +288,7 @@ class Walk {
     std::vector<double> weights_;
     Models models_;
     Places places_;
-    // By place.
+    // documents_ to found_ are indexed by place. missed_ is the probability that a chunk is no evidence.
     std::vector<std::int64_t> documents_;
     std::vector<std::uint64_t> held_;
     std::vector<double> own_, total_, clause_, missed_;
@@ -283,8 +296,8 @@ class Walk {
     Links links_;
     std::vector<Edge> edges_;
     std::vector<std::int64_t> heads_;
-    std::vector<Leads> leads_; // Of each of the heads.
-    std::size_t starts_ = 0;
+    std::vector<Leads> leads_; // For each of heads_.
+    std::size_t starts_ = 0;   // Number of starts in this hop.
 };
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Which of a question's words the words of a chunk contain.
+// Finds the words of a question in the words of a chunk. Words are 32-bit hashes.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -9,12 +9,13 @@
 
 namespace monograph {
 
+// Returns the little-endian word at an address.
 inline std::uint32_t word_at(const unsigned char *packed) {
     return static_cast<std::uint32_t>(packed[0]) | static_cast<std::uint32_t>(packed[1]) << 8 |
            static_cast<std::uint32_t>(packed[2]) << 16 | static_cast<std::uint32_t>(packed[3]) << 24;
 }
 
-// Hashes of a question's words, ascending, 64 at most.
+// Hashes of a question's words, ascending, at most 64.
 class AskedWords {
   public:
     static constexpr std::size_t MOST = 64;
@@ -24,14 +25,14 @@ class AskedWords {
         for (const std::uint32_t hash : hashes_) may_be_[hash & LAST_BITS] = true;
     }
 
-    // Bits, by their places, of those that stand among so many words of a chunk, four bytes each, the lowest first; and a hash of all of
-    // these.
+    // Bit i of `bits` is 1 if a chunk contains word i of the question. `hash` is a hash of all words of the chunk.
     struct Held {
         std::uint64_t bits, hash;
     };
 
+    // `packed` has the `count` words of the chunk, 4 bytes each, little-endian.
     Held of(const unsigned char *packed, std::size_t count) const {
-        Held held{0, count + 1}; // Else a word whose hash is 0 would count as none.
+        Held held{0, count + 1}; // Above 0, because a word of 0 would leave a hash of 0 unchanged.
         for (std::size_t at = 0; at < count; ++at) {
             const std::uint32_t word = word_at(packed + 4 * at);
             held.hash = (held.hash ^ word) * 0x9E3779B97F4A7C15u;
@@ -47,7 +48,7 @@ class AskedWords {
     static constexpr std::uint32_t LAST_BITS = 0xFFF;
 
     std::vector<std::uint32_t> hashes_;
-    std::array<bool, LAST_BITS + 1> may_be_{}; // By the last bits of a hash, which rule out nearly all words of a chunk.
+    std::array<bool, LAST_BITS + 1> may_be_{}; // Whether any of hashes_ has these last bits: a fast first test.
 };
 
 } // namespace monograph

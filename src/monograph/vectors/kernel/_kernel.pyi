@@ -75,7 +75,8 @@ def scan(
     allowed:
         Bitmap of the ids that may be found: bit i of byte j stands for id 8j + i. None allows all.
     trusted:
-        Whether to skip the checksums, because the bytes were verified before and have been in memory since.
+        Whether to skip the checksums of 8-bit codes and graphs, because the bytes were verified before and have been in
+        memory since.
 
     Returns
     -------
@@ -100,10 +101,13 @@ def walk(
     """Search one cluster by its graph, with ``ef`` candidates (1 or more). Otherwise as :func:`scan`."""
 
 def graph_check(body: bytes, graph: bytes) -> None:
-    """Raise DamagedBytes unless checksums match and the links of each level lead to other nodes of it, each once."""
+    """Raise DamagedBytes if a checksum, a level, the entry or a link of a cluster's graph is wrong.
+
+    The links of a node at a level must lead to distinct other nodes that have this level.
+    """
 
 def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float = 1.0) -> bytes:
-    """Return a graph with the rows of a cluster that it lacks inserted, one by one (MobileRAG, Alg. 1).
+    """Insert the rows of a cluster that a graph lacks, one by one, and return the new graph (MobileRAG, Alg. 1).
 
     The level of a row is a function of its id, and is at least l with probability M^-l. So equal rows give equal
     graphs.
@@ -123,12 +127,16 @@ def graph_insert(body: bytes, graph: bytes | None, m: int, ef: int, alpha: float
     """
 
 def graph_remove(body: bytes, graph: bytes, rows: list[int], ef: int, alpha: float = 1.0) -> bytes:
-    """Return a graph with rows removed, and the remaining rows renumbered from 0 in order (MobileRAG, Alg. 2)."""
+    """Remove rows from a graph, and return the new graph (MobileRAG, Alg. 2).
+
+    The remaining rows are renumbered from 0, in order.
+    """
 
 class Arena:
-    """Cache of clusters of 2-bit codes, and of 8-bit codes. Threads may add to it while others search.
+    """Cache of clusters of 2-bit codes, and of the 8-bit codes of single vectors.
 
-    ``centroids`` are the stored 8-bit codes of the centroids; their ids are the clusters' numbers.
+    Threads may add to it while others search. ``centroids`` are the stored 8-bit codes of the centroids. Their ids are
+    the clusters' numbers, ascending.
     """
 
     def __init__(self, centroids: bytes) -> None: ...
@@ -140,7 +148,7 @@ class Arena:
         """Cache all parts of a cluster unless the arena would exceed ``most`` bytes; return whether it is cached."""
 
     def remember(self, bodies: list[bytes]) -> None:
-        """Cache 8-bit codes, given as bodies of one entry each."""
+        """Cache the 8-bit codes of vectors, given as bodies of one entry each."""
 
 class Course:
     """Search of one query in the clusters of an arena, nearest first. It releases the interpreter lock while it runs.
@@ -177,19 +185,19 @@ class Course:
         Returns
         -------
         ENOUGH (the stop rule ended it), ALL (every cluster was searched), PAUSED (after ``loads`` clusters), or the
-        number of the next cluster, if it is neither in the arena nor was brought.
+        number of the next cluster, if the arena does not have it and :meth:`bring` did not provide it.
 
         Raises
         ------
         DamagedBytes
-            If a brought cluster is damaged, when its turn comes.
+            If the next cluster was provided by :meth:`bring` and is damaged.
         """
 
     def bring(self, clusters: dict[int, list[bytes]]) -> None:
         """Provide all parts of clusters, by number, for the next calls of :meth:`run`, in place of earlier ones."""
 
     def ahead(self, count: int) -> list[int]:
-        """Return the numbers of those of the next ``count`` clusters that the arena does not have."""
+        """Return the numbers of the clusters among the next ``count`` that the arena does not have."""
 
     def rank_by_value(self, most: int, bodies: list[bytes]) -> list[int]:
         """Rank the results by 8-bit codes, and keep the best ``most``.
@@ -212,7 +220,7 @@ class Course:
 
     @property
     def firsts(self) -> list[int]:
-        """Best rank of a new result of every load; k for a load without a new result below k."""
+        """Best rank of a new result of each load; k for a load that brought no new result below rank k."""
 
     @property
     def loads(self) -> int: ...

@@ -1,4 +1,4 @@
-// Clusters of two bits and codes of a byte a value that stay in memory.
+// Copies of clusters in memory, and scans of them.
 #include "arena.hpp"
 
 #include <limits>
@@ -8,10 +8,10 @@ namespace monograph {
 namespace {
 
 constexpr std::size_t LINE = 64, NUMBERS = 4 * BLOCK;
-// Codes of so many vectors lie together; before each stands its scale.
+// A page has this number of 8-bit codes. Before each code are the BEFORE bytes of its scale.
 constexpr std::size_t PAGE = 256, BEFORE = 4;
 
-// Brings what is needed next nearer, a block's worth at a time: more at once would wait.
+// Prefetcher of the next cluster, in steps of one block: larger steps would stall.
 struct Ahead {
     const std::uint8_t *at = nullptr, *end = nullptr;
 
@@ -65,7 +65,7 @@ Held::Held(const std::vector<std::pair<const void *, std::size_t>> &bodies, std:
                 const std::size_t row = block * BLOCK + place_in;
                 const std::int64_t id = row < body.n ? body.id(row) : -1;
                 if (id > std::numeric_limits<std::int32_t>::max()) damaged("a row's number is higher than rows can be");
-                // What was struck out is as near as nothing: no comparison with it is true.
+                // A scale of NaN excludes deleted entries and padding: their estimates are never at least `least`.
                 ids[place_in] = static_cast<std::int32_t>(id);
                 scales[place_in] = id < 0 ? std::numeric_limits<float>::quiet_NaN() : body.scale(row);
             }
@@ -139,7 +139,7 @@ void Arena::remember(const std::vector<std::pair<const void *, std::size_t>> &bo
         const float scale = body.scale(0);
         std::memcpy(out, &scale, BEFORE);
         std::memcpy(out + BEFORE, body.codes, body.d);
-        size_ += width + 32; // A place in the table of rows takes about so much.
+        size_ += width + 32; // About 32 bytes for the entry in rows_.
     }
 }
 

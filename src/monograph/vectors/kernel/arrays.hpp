@@ -1,4 +1,4 @@
-// Vectors as arrays of numpy, which own them.
+// Conversion of vectors to numpy arrays.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -11,6 +11,7 @@ namespace monograph {
 
 namespace nb = nanobind;
 
+// Returns a C-contiguous numpy array that owns the values.
 template <typename T, typename... Shape>
 nb::ndarray<nb::numpy, T, nb::ndim<sizeof...(Shape)>> array_of(std::vector<T> values, Shape... shape) {
     auto owned = std::make_unique<std::vector<T>>(std::move(values));

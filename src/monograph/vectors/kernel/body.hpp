@@ -1,4 +1,4 @@
-// Clusters as they are stored, and a query that is compared with them.
+// Stored clusters, and queries in the form in which they are compared with them.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace monograph {
 
-// Stored bytes that are not what was written; DamagedBytes in Python.
+// Stored bytes have a wrong checksum or layout. DamagedBytes in Python.
 struct Damaged : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -23,21 +23,24 @@ struct Damaged : std::runtime_error {
 
 enum Kind : std::uint32_t { BYTES = 0, TWO_BITS = 1 };
 constexpr std::uint32_t BODY_MAGIC = 0x3143454Du, GRAPH_MAGIC = 0x3147454Du; // "MEC1", "MEG1"
+// Bytes of a cluster's header, of an entry's id and scale, and before the values of a centre; highest dimension.
 constexpr std::size_t HEADER = 32, HEAD = 12, CENTRE = 16, MOST_DIMENSIONS = 65'536;
 
+// Returns a value that may be unaligned.
 template <typename T> T read(const std::uint8_t *at) {
     T value;
     std::memcpy(&value, at, sizeof value);
     return value;
 }
 
-// A cluster as it is stored: header, ids, scales, codes. See cluster.py for the layout.
+// View of a stored cluster: header, ids, scales, codes. The layout is in cluster.py.
 struct Body {
     const std::uint8_t *data;
     std::uint32_t kind;
     std::size_t n, d;
-    const std::uint8_t *codes; // Of two bits: the centre (scale, 12 bytes of zero, a byte a value), then blocks.
+    const std::uint8_t *codes; // 8-bit: (n, d). 2-bit: centre (float scale, 12 zero bytes, padded values), then blocks.
 
+    // Throws Damaged if the layout is wrong or, with `verify`, a checksum.
     Body(const void *given, std::size_t size, bool verify) : data(static_cast<const std::uint8_t *>(given)) {
         if (size < HEADER || read<std::uint32_t>(data) != BODY_MAGIC) damaged("not a cluster");
         kind = read<std::uint32_t>(data + 4);
@@ -63,13 +66,13 @@ struct Body {
     float scale(std::size_t row) const { return read<float>(data + HEADER + 8 * n + 4 * row); }
 };
 
-// A query in the form in which codes are multiplied: floats, and bytes with a scale.
+// A query as floats, and rounded to integers from -127 to 127.
 struct Query {
-    std::vector<float> floats;
+    std::vector<float> floats; // Empty for a query that is a row of a cluster.
     std::vector<std::int8_t> bytes;
-    float scale = 0;
-    std::int32_t offset = 0;
-    std::optional<Tables> tables; // Where compact codes were met.
+    float scale = 0;              // Value of 1 in `bytes`.
+    std::int32_t offset = 0;      // 128 * sum of `bytes`, because a code of 128 means 0.
+    std::optional<Tables> tables; // For 2-bit codes; made when first needed.
 
     Query() = default;
     Query(const float *given, std::size_t d) : floats(given, given + d), bytes(d) {
@@ -87,13 +90,13 @@ struct Query {
         if (!tables) tables.emplace(floats.data(), floats.size(), *rotation_of(floats.size()));
         return *tables;
     }
-    // Product with the centre of a compact body.
+    // Returns the product with the centre of a cluster of 2-bit codes.
     float base(const std::uint8_t *centre, float centre_scale) const {
         std::int32_t whole;
         level->bytes(centre, bytes.data(), 1, bytes.size(), &whole);
         return static_cast<float>(whole - offset) * (scale * centre_scale);
     }
-    // Row of a body of bytes as a query.
+    // Makes a query of a row of 8-bit codes.
     Query(const Body &body, std::size_t row) : bytes(body.d), scale(body.scale(row)) {
         const std::uint8_t *code = body.codes + row * body.d;
         for (std::size_t at = 0; at < body.d; ++at) {
@@ -104,7 +107,7 @@ struct Query {
     }
 };
 
-// Inner products of rows first to first + n of a body of bytes.
+// Writes the inner products of n rows of 8-bit codes, from `first` on, to `out`. `whole` is scratch space (n,).
 inline void score(const Body &body, const Query &query, std::size_t first, std::size_t n, float *out, std::int32_t *whole) {
     level->bytes(body.codes + first * body.d, query.bytes.data(), n, body.d, whole);
     for (std::size_t at = 0; at < n; ++at) {

@@ -1,4 +1,4 @@
-// Vectors become codes of two bits a value; a query becomes tables.
+// Rotation of vectors, their 2-bit codes, and the tables of a query.
 #include "codes.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr std::size_t ROUNDS = 4;
 constexpr float SMALLEST = 1e-30f, MOST_OF_VECTOR = 32'767.0f;
 constexpr std::int64_t FIRST_CUT = 7, LAST_CUT = 12;
 
-// splitmix64 of a place.
+// Returns whether the sign with this number is negative: a pseudo-random bit (splitmix64).
 bool negative(std::uint64_t place) {
     std::uint64_t state = (place + 1) * 0x9E3779B97F4A7C15ull;
     state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -22,7 +22,7 @@ bool negative(std::uint64_t place) {
     return !((state ^ (state >> 31)) & 1);
 }
 
-// Whole numbers from -most to most; returns what one of them stands for.
+// Rounds values to integers from -most to most. Returns the value of 1; 0 if a value is not finite or all are near 0.
 float whole(const float *turned, std::size_t n, float most, std::int32_t *out) {
     float largest = 0;
     bool finite = true;
@@ -49,6 +49,8 @@ Rotation::Rotation(std::size_t dimension)
             signs_[turn * dimension + at] = negative((static_cast<std::uint64_t>(turn) << 32) + at) ? -1.0f : 1.0f;
 }
 
+// Each round multiplies the values by pseudo-random signs, then applies a Hadamard transform to the first or, in every
+// second round, the last width_ values. width_ is the largest power of two up to the dimension.
 void Rotation::turn(float *vector) const {
     if (!dimension_) return;
     for (std::size_t turn = 0; turn < ROUNDS; ++turn) {
@@ -84,7 +86,7 @@ Tables::Tables(const float *query, std::size_t dimension, const Rotation &rotati
     auto *made = static_cast<std::uint8_t *>(std::align(64, TABLE * groups, place, room));
     entries = made;
     for (std::size_t group = 0; group < groups; ++group, made += TABLE) {
-        // Each further sign turned from minus to plus adds twice its value.
+        // Changing a sign from - to + adds twice the value.
         std::int32_t sums[TABLE];
         sums[0] = OFFSET;
         for (std::size_t bit = 0; bit < 4; ++bit) sums[0] -= values[4 * group + bit];
@@ -110,7 +112,7 @@ float Encoder::encode(const float *vector, std::uint8_t *halves) {
         total += sizes_[at];
         square += static_cast<std::int64_t>(whole_[at]) * whole_[at];
     }
-    // Of some sizes from which on a value is coded as 3, the one with which the code is most like the vector.
+    // Values larger than `cut` are coded as 3 or -3. Choose the cut with the highest cosine of code and vector.
     std::int64_t dot = total;
     std::int32_t cut = 0;
     const auto n = static_cast<std::int64_t>(dimension_);

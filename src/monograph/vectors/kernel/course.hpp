@@ -1,4 +1,4 @@
-// One query's way through the clusters of an arena: nearest first, until its rule says that it is enough.
+// Search of one query in the clusters of an arena, nearest first, until a rule stops it.
 #pragma once
 #include "arena.hpp"
 
@@ -12,19 +12,20 @@
 
 namespace monograph {
 
-constexpr std::size_t FIRST = 48;
+constexpr std::size_t FIRST = 48; // Number of centroids that are sorted at first.
 
-// Stop when the last ``window`` loads brought at most ``epsilon`` each, the sum of the weights of the ranks at which new
-// results stand, or after ``most``.
+// Stop when each of the last `window` loads had a utility of at most `epsilon`, or after `most` loads. The utility of a
+// load is the sum of the weights of its new results.
 struct Rule {
-    std::vector<double> weights; // By rank; what stands behind counts nothing.
+    std::vector<double> weights; // By rank. The weight of further ranks is 0.
     double epsilon;
     std::int64_t window, most;
 };
 
-// A cluster as it is stored, part by part.
+// Stored bytes of the parts of a cluster: (address, size).
 using Parts = std::vector<std::pair<const void *, std::size_t>>;
 
+// See Course in _kernel.pyi.
 class Course {
   public:
     enum : std::int64_t { ENOUGH = -1, ALL = -2, PAUSED = -3 };
@@ -32,9 +33,9 @@ class Course {
     Course(const Arena &arena, const float *query, Pool &given, std::size_t k, Rule rule, const Bitmap &allowed)
         : pool(given), arena_(arena), k_(k), rule_(std::move(rule)), allowed_(allowed), query_(query, arena.centroids().d) {}
 
-    // Goes on for so many loads; returns why it came to an end, or which cluster it wants that is neither in the arena nor was brought.
+    // Continues for at most `most` loads. Returns ENOUGH, ALL, PAUSED, or the number of a cluster without bytes.
     std::int64_t run(std::int64_t most) {
-        // Not where a course is made: other threads wait for that.
+        // Not in the constructor, which holds the interpreter lock.
         if (!query_.tables) query_.tables.emplace(query_.floats.data(), query_.floats.size(), arena_.rotation());
         for (;;) {
             if (enough_) return ENOUGH;
@@ -49,18 +50,18 @@ class Course {
             }
             const auto brought = brought_.find(place);
             if (brought == brought_.end()) return arena_.centroids().id(place);
-            load(Held(brought->second, arena_.centroids().d), nullptr); // Which may find it damaged.
+            load(Held(brought->second, arena_.centroids().d), nullptr); // Throws Damaged if the bytes are damaged.
             spent.push_back(arena_.centroids().id(place));
         }
     }
 
-    // Clusters by their places, to be searched when their turn comes. Those that were brought before are let go.
+    // Provides the bytes of clusters, by place, instead of those of earlier calls.
     void bring(std::unordered_map<std::size_t, Parts> clusters) {
         brought_ = std::move(clusters);
         spent.clear();
     }
 
-    // Which clusters that the arena does not hold come next.
+    // Returns the numbers of the clusters among the next `count` that the arena does not have.
     std::vector<std::int64_t> ahead(std::size_t count) {
         std::vector<std::int64_t> names;
         const auto first = static_cast<std::size_t>(loads);
@@ -72,14 +73,14 @@ class Course {
         return names;
     }
 
-    // So many loads follow at least, whatever they bring, if there are so many clusters.
+    // Returns the least number of further loads before the rule can stop the search.
     std::int64_t sure() const {
         if (enough_) return 0;
         return std::max<std::int64_t>(1, std::min(rule_.window - idle_, rule_.most - loads));
     }
 
-    // Brings the pool into the order of scores by value, of which as many stay as are asked for; what is neither
-    // remembered nor among the bodies is told, and nothing is changed then.
+    // Ranks the pool by 8-bit codes, and keeps the best `most`. Returns the ids whose codes are neither cached nor in
+    // `bodies`; if there are any, nothing changes.
     std::vector<std::int64_t> rank_by_value(std::size_t most, const Parts &bodies) {
         std::vector<float> scores(pool.filled);
         std::vector<std::uint8_t> known(pool.filled);
@@ -115,11 +116,12 @@ class Course {
     std::int64_t loads = 0;
     std::size_t compared = 0;
     Pool &pool;
-    std::vector<std::int64_t> spent;  // Names of what was searched of the clusters that were brought last.
-    std::vector<std::int64_t> firsts; // The best rank at which each load brought a new result; k where it brought none.
+    std::vector<std::int64_t> spent;  // Numbers of the clusters of the last bring() that have been searched.
+    std::vector<std::int64_t> firsts; // Best rank of a new result of each load; k if there is none below k.
 
   private:
-    // The nearest few of all, in order: what passes the last of those so far is gathered, and cut down when there is much.
+    // Returns the `count` nearest centroids in order. It collects candidates at least as good as the worst one kept,
+    // and cuts them to `count` when there are four times as many.
     std::vector<Scored> nearest(std::size_t count) const {
         std::vector<Scored> best;
         best.reserve(4 * count);
@@ -141,7 +143,7 @@ class Course {
         return best;
     }
 
-    // Centroids are put in order as far as they are asked for.
+    // Extends order_ to at least `count` centroids, or all.
     void order(std::size_t count) {
         const Body &body = arena_.centroids();
         if (scores_.empty() && body.n) {
@@ -153,6 +155,7 @@ class Course {
         while (order_.size() < std::min(count, body.n)) order_ = nearest(std::min(body.n, std::max(FIRST, 4 * order_.size())));
     }
 
+    // Searches a cluster, and updates the state of the rule.
     void load(const Held &held, const Held *next) {
         std::fill(pool.fresh.begin(), pool.fresh.end(), std::uint8_t{0});
         held.scan(query_, allowed_, pool, next);
@@ -179,11 +182,11 @@ class Course {
     Rule rule_;
     Bitmap allowed_;
     Query query_;
-    std::vector<float> scores_; // Of all centroids.
-    std::vector<Scored> order_; // Places of the nearest centroids, as far as they were asked for.
+    std::vector<float> scores_; // Of all centroids, by place.
+    std::vector<Scored> order_; // Places of the nearest centroids, as far as they are sorted.
     std::unordered_map<std::size_t, Parts> brought_;
-    std::int64_t idle_ = 0;
-    bool enough_ = false;
+    std::int64_t idle_ = 0; // Number of last loads in a row with a utility of at most epsilon.
+    bool enough_ = false;   // Whether the rule has stopped the search.
 };
 
 } // namespace monograph

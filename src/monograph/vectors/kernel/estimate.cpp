@@ -1,5 +1,5 @@
-// Blocks of codes of two bits are compared with a query by tables in registers, on every processor: sums of whole numbers,
-// then one product and one sum of floats, which round alike everywhere.
+// Comparison of blocks of 2-bit codes with a query, by table look-ups in registers. It adds integers, and uses floats
+// only for the last product and sum, so that every instruction set rounds alike.
 #include <algorithm>
 #include <cstring>
 
@@ -10,11 +10,12 @@ namespace monograph {
 
 namespace {
 
-// What was added to make the entries of tables positive.
+// Returns what the OFFSETs in the tables add to each sum: planes count 2 and 1.
 std::int32_t added(const Tables &tables) {
     return static_cast<std::int32_t>(tables.groups) * OFFSET * static_cast<std::int32_t>((1u << PLANES) - 1);
 }
 
+// Completes estimate_portable() or estimate_neon() from the integer sums.
 std::uint32_t finished(const Block &block, const Tables &tables, const std::int32_t *sums, float base, float least, float *out) {
     const std::int32_t offset = added(tables);
     std::uint32_t high = 0;
@@ -33,7 +34,7 @@ std::uint32_t estimate_portable(const Block &block, const Tables &tables, float 
     std::int32_t sums[BLOCK] = {};
     const std::uint8_t *codes = block.codes;
     for (std::size_t plane = 0; plane < PLANES; ++plane) {
-        for (std::int32_t &sum : sums) sum *= 2; // The signs of a plane count twice those of the next.
+        for (std::int32_t &sum : sums) sum *= 2; // The first plane counts twice.
         const std::uint8_t *table = tables.entries;
         for (std::size_t group = 0; group < tables.groups; ++group, codes += TABLE, table += TABLE)
             for (std::size_t at = 0; at < TABLE; ++at) {
@@ -48,16 +49,17 @@ std::uint32_t estimate_portable(const Block &block, const Tables &tables, float 
 namespace {
 
 struct Sums256 {
-    __m256i sixteenths[4]; // Vectors 0 to 7, 8 to 15, 16 to 23, 24 to 31: int32 each.
+    __m256i sixteenths[4]; // int32 sums of vectors 0 to 7, 8 to 15, 16 to 23, 24 to 31.
 };
 
-// Of sixteen vectors, those at even and at odd places.
+// Adds uint16 sums of sixteen vectors, given separately for even and odd vectors, to sixteenths first and first + 1.
 AVX2 ALWAYS_INLINE void add(Sums256 &sums, std::size_t first, __m128i even, __m128i odd) {
     sums.sixteenths[first] = _mm256_add_epi32(sums.sixteenths[first], _mm256_cvtepu16_epi32(_mm_unpacklo_epi16(even, odd)));
     sums.sixteenths[first + 1] = _mm256_add_epi32(sums.sixteenths[first + 1], _mm256_cvtepu16_epi32(_mm_unpackhi_epi16(even, odd)));
 }
 
-// Bytes of neighbouring vectors are summed in pairs of 16 bits; of the upper ones alone as well, which are then taken off.
+// The 16-bit sums a and c add pairs of neighbouring vectors, as even + 256 * odd. b and d add only the odd ones, and
+// are then subtracted.
 AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &tables) {
     const __m256i low_half = _mm256_set1_epi8(15);
     Sums256 sums{};
@@ -90,6 +92,7 @@ AVX2 ALWAYS_INLINE Sums256 sums_avx2(const std::uint8_t *codes, const Tables &ta
     return sums;
 }
 
+// Returns the sum of the four 128-bit quarters.
 AVX512 ALWAYS_INLINE __m128i folded(__m512i sums) {
     const __m256i half = _mm256_add_epi16(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
     return _mm_add_epi16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));

@@ -1,5 +1,5 @@
-// The inner loops of vector search, as Python calls them. Sizes are checked before any memory is touched; the interpreter
-// lock is released while numbers are crunched. In order: what is asked, scans, codes, arenas, the graph, the module.
+// Python bindings of vector search, documented in _kernel.pyi, and the graph of a cluster. Functions check sizes before
+// they touch memory, and release the interpreter lock while they compute.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -49,6 +49,7 @@ void require_dimension(const Body &body, std::size_t d) {
     if (body.d != d) damaged("vectors have dimension " + std::to_string(body.d) + ", the query has " + std::to_string(d));
 }
 
+// Returns a Python object as a C++ value, without conversion. Throws TypeError for another type.
 template <typename T> T must(const nb::handle &given) {
     try {
         return nb::cast<T>(given, false);
@@ -141,7 +142,7 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
         throw nb::value_error(
             ("vectors have dimension " + std::to_string(d) + ", the centre has " + std::to_string(centre.shape(0))).c_str());
     const float *rows = vectors.data();
-    // Vectors of callers were looked at; these are codes that were stored.
+    // Python checks the vectors of callers, so such a vector comes from stored bytes.
     if (!std::all_of(rows, rows + n * d, [](float value) { return std::isfinite(value); })) damaged("a vector is not finite");
     const std::size_t width = PLANES * groups_of(d);
     std::vector<std::uint8_t> codes(n * width);
@@ -160,7 +161,7 @@ nb::tuple encode(const Matrix &vectors, const Bits &centre, float scale) {
 constexpr std::size_t FEW = 64;
 using Weights = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// Bytes of a list, which holds them for as long as they are looked at.
+// Returns the addresses and sizes of the bytes objects in a list, which keeps them alive.
 Parts pieces_of(const nb::list &given) {
     Parts pieces;
     for (nb::handle one : given) {
@@ -170,7 +171,7 @@ Parts pieces_of(const nb::list &given) {
     return pieces;
 }
 
-// An arena, and the bytes of the centroids.
+// An arena that keeps the bytes of its centroids alive.
 struct HeldArena : Arena {
     nb::bytes centroids_held;
 
@@ -180,13 +181,13 @@ struct HeldArena : Arena {
         const Parts parts = pieces_of(bodies);
         std::size_t needed = size();
         for (const auto &part : parts) needed += part.second;
-        if (needed > most) return false; // Nothing is copied that finds no room.
+        if (needed > most) return false; // Do not copy a cluster that does not fit.
         return Arena::keep(place, std::make_unique<Held>(parts, centroids().d), most);
     }
     void remember(const nb::list &bodies) { Arena::remember(pieces_of(bodies)); }
 };
 
-// A course, and what it looks at.
+// A course that keeps the Python objects alive whose memory it reads.
 struct HeldCourse : Course {
     nb::object arena_held, pool_held, allowed_held;
     std::vector<nb::bytes> brought;
@@ -223,7 +224,7 @@ struct HeldCourse : Course {
     }
     std::vector<std::int64_t> rank_by_value(std::size_t most, const nb::list &bodies) {
         const Parts pieces = pieces_of(bodies);
-        // A microsecond or two: threads that were woken for it would find the lock taken again.
+        // Few codes take a microsecond or two. Threads that a release wakes up would find the lock taken again.
         std::optional<nb::gil_scoped_release> released;
         if (pool.filled > FEW || pieces.size() > FEW) released.emplace();
         return Course::rank_by_value(most, pieces);
@@ -234,11 +235,11 @@ struct HeldCourse : Course {
 
 constexpr int MOST_LEVELS = 16;
 
-// Links of every node at every level, level 0 with room for twice as many.
+// A graph that can be changed. A node has at most m links at each upper level, and 2m at level 0.
 struct Graph {
     std::size_t m = 0;
     std::int32_t entry = -1;
-    std::vector<std::vector<std::vector<std::int32_t>>> links; // node, level
+    std::vector<std::vector<std::vector<std::int32_t>>> links; // By node, then by level.
 
     std::size_t room(int at) const { return at ? m : 2 * m; }
     int top() const { return entry < 0 ? -1 : static_cast<int>(links[static_cast<std::size_t>(entry)].size()) - 1; }
@@ -248,8 +249,11 @@ struct Graph {
     }
 };
 
-// A stored graph: header (magic, nodes, M, entry, checksum), for each node and one more the first row of its upper links
-// (a node's level is how many it has), links of level 0 (2M a node), the upper links (M a row). -1 stands for no link.
+// View of a stored graph, in numbers of 4 bytes:
+// - header: magic, number of nodes n, M, entry node, checksum of the following bytes;
+// - n + 1 numbers: for each node, the number of upper rows before its own. It has one upper row for each level above 0;
+// - level 0: (n, 2M) links;
+// - upper rows: (rows, M) links. -1 fills up a row of links.
 struct GraphView {
     std::size_t n, m;
     std::int32_t entry;
@@ -271,19 +275,19 @@ struct GraphView {
             damaged("the graph is of another length");
     }
     std::size_t row(std::size_t node) const { return read<std::uint32_t>(rows + 4 * node); }
-    // Bounded, whatever the bytes say.
+    // Returns the level of a node; 0 if the stored number is out of range.
     int height(std::size_t node) const {
         const std::size_t first = row(node), end = row(node + 1);
         return end < first || end > row(n) || end - first > MOST_LEVELS ? 0 : static_cast<int>(end - first);
     }
-    // Links of a node at a level, -1 where there are fewer.
+    // Returns the address of a node's links at a level, and their maximum number in `count`.
     const std::uint8_t *at(std::size_t node, int height, std::size_t &count) const {
         count = height ? m : 2 * m;
         return height ? above + 4 * m * (row(node) + static_cast<std::size_t>(height) - 1) : base + 8 * m * node;
     }
     bool reaches(std::size_t node, int level) const { return height(node) >= level; }
-    // Calls visit with the links of a node at a level. A checksum says that these are the bytes that someone
-    // wrote, not that they are a graph: a link must lead to another node of it, which has that level.
+    // Calls visit with each link of a node at a level. Throws Damaged unless the link leads to another node that has
+    // the level: a right checksum does not guarantee that.
     template <typename Visit> void each(std::size_t node, int height, Visit visit) const {
         if (!reaches(node, height)) return;
         std::size_t count;
@@ -296,8 +300,8 @@ struct GraphView {
             visit(other);
         }
     }
-    // All that changes to a graph count on: its levels, that its entry is the first of the highest nodes, and that no
-    // node has one link twice.
+    // Throws Damaged unless levels and links are valid, the entry is the first of the highest nodes, and no node has a
+    // link twice at a level.
     void require_links() const {
         bool wrong = row(0) != 0;
         for (std::size_t node = 0; node < n; ++node) wrong |= row(node + 1) < row(node) || row(node + 1) - row(node) > MOST_LEVELS;
@@ -319,7 +323,7 @@ struct GraphView {
     }
 };
 
-// A walk along a stored graph, or one that is being changed.
+// Search along a graph: a stored one (GraphView), or one that is being changed (Graph).
 template <typename Links> struct Walk {
     const Body &body;
     const Query &query;
@@ -330,7 +334,7 @@ template <typename Links> struct Walk {
         ++compared;
         return score_one(body, query, row);
     }
-    // Step to the best neighbour until none is better.
+    // Steps to better neighbours until there is none; returns the last node.
     Scored descend(Scored from, int height) {
         for (bool better = true; better;) {
             better = false;
@@ -345,7 +349,7 @@ template <typename Links> struct Walk {
         }
         return from;
     }
-    // The ef best found from a start, best first (Malkov and Yashunin, Alg. 2).
+    // Returns the ef best nodes found from a start, best first (Malkov and Yashunin, Alg. 2).
     std::vector<Scored> expand(Scored start, int height, std::size_t ef) {
         const auto worst_first = [](const Scored &a, const Scored &b) { return before(a, b); };
         const auto best_first = [](const Scored &a, const Scored &b) { return before(b, a); };
@@ -377,10 +381,11 @@ template <typename Links> struct Walk {
     }
 };
 
-// The distance that RobustPrune compares.
+// Returns the distance that RobustPrune compares.
 float distance(float score) { return 1.0f - score; }
 
-// Of candidates, nearest first, keep one unless an earlier kept one is nearer to it (by alpha) than the node is (Vamana).
+// Returns at most `room` candidates, nearest first. It drops a candidate if alpha times its distance to a kept one is
+// below its distance to the node (Vamana).
 std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::vector<Scored> candidates, std::size_t room, float alpha) {
     std::sort(candidates.begin(), candidates.end(), before);
     std::vector<std::int32_t> kept;
@@ -404,7 +409,7 @@ std::vector<std::int32_t> robust_prune(const Body &body, std::size_t node, std::
     return kept;
 }
 
-// Level of a node: at least l with probability M^-l, the same for the same id (splitmix64).
+// Returns the level of a node, computed from its id (splitmix64): at least l with probability M^-l.
 int level_of(std::int64_t id, std::size_t m) {
     std::uint64_t state = static_cast<std::uint64_t>(id) + 0x9E3779B97F4A7C15ull;
     state = (state ^ (state >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -420,6 +425,7 @@ void require_values(const Body &body) {
     if (body.is_compact()) damaged("codes of two bits have no graph");
 }
 
+// Insertion and removal of nodes.
 struct Growth {
     const Body &body;
     Graph &graph;
@@ -431,7 +437,7 @@ struct Growth {
         for (std::int32_t row : rows) result.push_back({score_one(body, query, static_cast<std::size_t>(row)), row});
         return result;
     }
-    // connectTwoWay: a neighbour whose links are full keeps the best of them.
+    // Links a node to others and back (connectTwoWay). A neighbour with too many links keeps the best.
     void connect(std::size_t node, const std::vector<std::int32_t> &kept, int height) {
         graph.links[node][static_cast<std::size_t>(height)] = kept;
         for (std::int32_t other : kept) {
@@ -444,7 +450,7 @@ struct Growth {
             }
         }
     }
-    // MobileRAG, Alg. 1.
+    // Inserts a node (MobileRAG, Alg. 1).
     void insert(std::size_t node) {
         const int height = level_of(body.id(node), graph.m), top = graph.top();
         graph.links[node].assign(static_cast<std::size_t>(height) + 1, {});
@@ -463,8 +469,8 @@ struct Growth {
         }
         if (height > top) graph.entry = static_cast<std::int32_t>(node);
     }
-    // MobileRAG, Alg. 2, mended: the entry point is handed over, and whoever pointed to the node is linked anew from
-    // its own links, those of the node, and what lies near.
+    // Removes a node (MobileRAG, Alg. 2, with two corrections: a removed entry point is replaced, and each node with a
+    // link to the removed node gets new links).
     void remove(std::size_t node) {
         const auto mine = std::move(graph.links[node]);
         graph.links[node].clear();
@@ -477,6 +483,7 @@ struct Growth {
             for (std::size_t other : bereft) relink(other, static_cast<int>(height), mine[height]);
         }
     }
+    // Chooses new links of a node among its links, `heirs` (the links of the removed node) and the nodes near it.
     void relink(std::size_t node, int height, const std::vector<std::int32_t> &heirs) {
         std::vector<std::int32_t> candidates = graph.links[node][static_cast<std::size_t>(height)];
         candidates.insert(candidates.end(), heirs.begin(), heirs.end());
@@ -487,6 +494,7 @@ struct Growth {
         for (const Scored &found : walk.expand(here, height, graph.room(height))) near.push_back(found);
         connect(node, robust_prune(body, node, near, graph.room(height), alpha), height);
     }
+    // Makes the first of the highest nodes the entry.
     void hand_over() {
         graph.entry = -1;
         std::size_t highest = 0;
@@ -498,6 +506,7 @@ struct Growth {
     }
 };
 
+// Returns a stored graph in changeable form, with space for `nodes` nodes.
 Graph thaw(const GraphView &view, std::size_t nodes) {
     Graph graph;
     graph.m = view.m;
@@ -514,6 +523,7 @@ Graph thaw(const GraphView &view, std::size_t nodes) {
     return graph;
 }
 
+// Returns the stored form of a graph: see GraphView.
 nb::bytes freeze(const Graph &graph) {
     const std::size_t n = graph.links.size();
     std::size_t above = 0;
@@ -590,7 +600,7 @@ nb::bytes graph_remove(const nb::bytes &given, const nb::bytes &stored, const nb
         Growth growth{body, graph, static_cast<std::size_t>(ef), static_cast<float>(alpha)};
         for (std::size_t node : leaving) growth.remove(node);
     }
-    // Physical removal: the rows behind move up.
+    // Renumber the remaining rows from 0.
     std::vector<std::int32_t> place(body.n, -1);
     std::int32_t next = 0;
     for (std::size_t row = 0; row < body.n; ++row)
@@ -679,7 +689,6 @@ void bind_courses(nb::module_ &module) {
     module.attr("PAUSED") = static_cast<std::int64_t>(Course::PAUSED);
 }
 
-// Each is documented in _kernel.pyi.
 NB_MODULE(_kernel, module) {
     module.doc() = "The inner loops of vector search, compiled.";
     nb::set_leak_warnings(false);

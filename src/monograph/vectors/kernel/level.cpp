@@ -1,4 +1,4 @@
-// Products of a query with codes of a byte and floats, and checksums, for every processor; which of them is used.
+// Inner products and checksums for each instruction set, and the choice of an instruction set.
 #include "level.hpp"
 
 #include <cstring>
@@ -11,8 +11,7 @@ namespace monograph {
 
 namespace {
 
-// Inner products of a query with n rows of dimension d. Partial sums let the compiler use wide registers without
-// being allowed to reorder a single long sum.
+// Partial sums let the compiler use wide registers; it may not reorder one long sum.
 template <std::size_t lanes>
 ALWAYS_INLINE void float_products(const float *rows, const float *query, std::size_t n, std::size_t d, float *out) {
     for (std::size_t row = 0; row < n; ++row) {
@@ -28,8 +27,8 @@ ALWAYS_INLINE void float_products(const float *rows, const float *query, std::si
     }
 }
 
-// Codes are unsigned: 128 stands for 0. So the instruction that multiplies unsigned by signed bytes serves, and the
-// sum of the query, times 128, is taken off at the end.
+// Codes are unsigned, and 128 means 0, to suit the instruction that multiplies unsigned by signed bytes. Callers
+// subtract 128 * sum of the query (Query::offset).
 void bytes_portable(const std::uint8_t *rows, const std::int8_t *query, std::size_t n, std::size_t d, std::int32_t *out) {
     for (std::size_t row = 0; row < n; ++row) {
         const std::uint8_t *codes = rows + row * d;
@@ -39,7 +38,7 @@ void bytes_portable(const std::uint8_t *rows, const std::int8_t *query, std::siz
     }
 }
 
-// A polynomial modulo 2^32 in each of 64 lanes: any change of one word changes it, and it runs as fast as memory.
+// A polynomial modulo 2^32 over the words in each of 64 lanes, at memory speed. Any change of one word changes it.
 ALWAYS_INLINE std::uint32_t checksum_body(const std::uint8_t *data, std::size_t size) {
     constexpr std::size_t lanes = 64;
     constexpr std::uint32_t prime = 0x9E3779B1u;
@@ -141,7 +140,7 @@ void bytes_neon(const std::uint8_t *rows, const std::int8_t *query, std::size_t 
 
 bool always() { return true; }
 
-// Best first; the last one runs anywhere.
+// Best first. The last one runs on every processor.
 const Level LEVELS[] = {
 #ifdef X86
     {"avx512", has_avx512, floats_avx512, bytes_avx512, checksum_avx512, estimate_avx512},
@@ -156,7 +155,7 @@ const Level LEVELS[] = {
 const Level *best_level() {
     for (const Level &level : LEVELS)
         if (level.here()) return &level;
-    return nullptr; // Never: the last is always here.
+    return nullptr; // Not reached: the last one is always supported.
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// What every processor does in its own way: products, checksums and sums over blocks of compact codes.
+// Instruction sets: products, checksums and estimates that are implemented for each.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,18 @@ namespace monograph {
 struct Block;
 struct Tables;
 
+// Functions of one instruction set. `floats` and `bytes` take (rows, query, n, d, out), and write the products of the
+// query with n rows of dimension d.
 struct Level {
     const char *name;
-    bool (*here)();
+    bool (*here)(); // Whether the processor supports it.
     void (*floats)(const float *, const float *, std::size_t, std::size_t, float *);
     void (*bytes)(const std::uint8_t *, const std::int8_t *, std::size_t, std::size_t, std::int32_t *);
     std::uint32_t (*checksum)(const std::uint8_t *, std::size_t);
     std::uint32_t (*estimate)(const Block &, const Tables &, float, float, float *); // See codes.hpp.
 };
 
-// The one that is in use; the best unless told.
+// The instruction set in use: the best one, unless use_level() changed it.
 extern const Level *level;
 
 std::vector<std::string> levels();

@@ -1,4 +1,4 @@
-// Signs of vectors, a bit a value, held against other vectors.
+// Comparison of vectors with the signs of other vectors, which have one bit for each value.
 #include "arrays.hpp"
 #include "pool.hpp"
 #include "simd.hpp"
@@ -13,12 +13,12 @@ namespace monograph {
 
 namespace {
 
-constexpr std::size_t BYTE = 256, BLOCK = 512;
+constexpr std::size_t BYTE = 256, BLOCK = 512; // Values of a byte; codes that are compared at once.
 
 using Table = nb::ndarray<const float, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Codes = nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The best few that were offered, in order of place.
+// The `most` best offers. They must come in order of place, so that ties keep the lower place.
 class Best {
   public:
     explicit Best(std::size_t most) : most_(most) { held_.reserve(most); }
@@ -44,7 +44,7 @@ class Best {
     std::vector<Scored> held_;
 };
 
-// Add so many numbers to as many others, as one where the compiler knows of vectors.
+// Adds COUNT numbers to totals, as one SIMD vector if the compiler supports that.
 template <std::size_t COUNT> ALWAYS_INLINE void add(const float *more, float *total) {
 #if defined(__GNUC__)
     typedef float Lanes __attribute__((vector_size(COUNT * sizeof(float))));
@@ -58,8 +58,8 @@ template <std::size_t COUNT> ALWAYS_INLINE void add(const float *more, float *to
 #endif
 }
 
-// What so many vectors from ``first`` on find. A byte's entries for all of them stand side by side, and are added in the order of the
-// bytes.
+// Offers all codes to the results of TOGETHER vectors, from `first` on. `beside` is the table, transposed to (bytes,
+// BYTE, TOGETHER). Entries are added in the order of the bytes.
 template <std::size_t TOGETHER> void search(const Table &table, std::size_t first, const Codes &codes, std::vector<Best> &best) {
     const std::size_t bytes = table.shape(1), names = codes.shape(0);
     std::vector<float> beside(bytes * BYTE * TOGETHER), sums(BLOCK * TOGETHER);

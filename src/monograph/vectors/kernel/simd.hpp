@@ -1,4 +1,4 @@
-// How functions are told for which processor they are.
+// Macros that compile a function for an instruction set, and the headers of its intrinsics.
 #pragma once
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <immintrin.h>

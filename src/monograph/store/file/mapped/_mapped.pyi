@@ -1,14 +1,14 @@
 IS_GUARDED: bool
 
 class Watch:
-    """Guard that keeps the process alive if a mapped file, or the index of its log, is cut off, and notes it."""
+    """Guard of a mapped file. It keeps the process alive if the file, or the index of its log, is truncated."""
 
     def __init__(self, path: bytes, device: int, inode: int, /) -> None: ...
     def end(self) -> None:
         """Stop watching."""
     @property
     def file_is_cut(self) -> bool:
-        """Whether a read met an end of the file that was not there before."""
+        """Whether a read was beyond the end of the file, because the file was truncated."""
     @property
     def index_is_cut(self) -> bool:
-        """Whether a read met an end of the index of its log that was not there before."""
+        """Whether a read was beyond the end of the index of its log, because the index was truncated."""

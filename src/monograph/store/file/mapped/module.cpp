@@ -1,6 +1,7 @@
-// SQLite maps a database and the index of its write-ahead log (-shm) into memory. Where another program cuts off a mapped file, a read
-// beyond its new end ends the process with SIGBUS. On Linux the handler here puts zeros in the place of what is gone, as systemd's journal
-// does, and notes the file: who reads it asks afterwards, and raises an error. Other faults go to the handler that was there before.
+// Guard for files that SQLite maps into memory: a database and the index of its write-ahead log (-shm). If another
+// program truncates a mapped file, a read beyond its new end raises SIGBUS, which ends the process. On Linux, the
+// handler here maps zeros over the missing part, as systemd's journal does, and marks the file. Readers test the mark
+// afterwards, and raise an error. Other faults go to the previous handler.
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
@@ -25,24 +26,26 @@ namespace monograph {
 
 namespace {
 
+// The truncated part: none, the file, or the index of its log.
 enum class Part { NONE = 0, FILE = 1, INDEX = 2 };
 
-// A file that is watched. A record is never freed, for the handler takes no lock: one that is no longer used serves the next file.
+// A watched file. Records are never freed, because the handler takes no lock. Unused records are reused.
 struct Watched {
     static constexpr std::size_t LONGEST = 4096;
     char path[LONGEST];
     std::size_t length = 0;
     unsigned long long device = 0, inode = 0;
     std::atomic<bool> used{false};
-    std::atomic<int> fault{0};
+    std::atomic<int> fault{0}; // A Part.
     Watched *next = nullptr;
 };
 
-std::atomic<Watched *> watched{nullptr};
-std::mutex lock;
+std::atomic<Watched *> watched{nullptr}; // List of all records.
+std::mutex lock;                         // Guards changes to the records, but not reads by the handler.
 
 #ifdef __linux__
 
+// A line of /proc/self/maps: the addresses [first, end) and the mapped file.
 struct Mapping {
     std::uintptr_t first = 0, end = 0;
     unsigned long long device = 0, inode = 0;
@@ -53,7 +56,7 @@ struct Mapping {
 constexpr char INDEX[] = "-shm", DELETED[] = " (deleted)";
 constexpr std::size_t INDEX_LENGTH = sizeof INDEX - 1, DELETED_LENGTH = sizeof DELETED - 1;
 
-// The lines of /proc/self/maps, one after the other, without any call that a signal handler may not make.
+// Reader of /proc/self/maps. It makes only calls that are allowed in a signal handler.
 class Lines {
   public:
     Lines() : descriptor(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
@@ -63,7 +66,7 @@ class Lines {
     Lines(const Lines &) = delete;
     Lines &operator=(const Lines &) = delete;
 
-    // Whether there was one more; what is too long for the buffer is cut off.
+    // Read the next line; return false at the end. Lines that are too long for the buffer are cut off.
     bool next(Mapping &mapping) {
         std::size_t length = 0;
         for (;;) {
@@ -82,7 +85,7 @@ class Lines {
     }
 
   private:
-    // first-end permissions offset device inode path
+    // Format of a line: first-end permissions offset device inode path.
     void parse(Mapping &mapping, std::size_t length) const {
         const char *at = line;
         mapping.first = number(at, 16), ++at;
@@ -118,12 +121,13 @@ class Lines {
     std::size_t at = 0, filled = 0;
 };
 
+// Return which part of a watched file a mapping has. A renamed file is identified by device and inode.
 Part part_of(const Watched &one, const Mapping &mapping) {
     if (mapping.length == one.length && std::memcmp(mapping.path, one.path, one.length) == 0) return Part::FILE;
     if (mapping.length == one.length + INDEX_LENGTH && std::memcmp(mapping.path, one.path, one.length) == 0 &&
         std::memcmp(mapping.path + one.length, INDEX, INDEX_LENGTH) == 0)
         return Part::INDEX;
-    return mapping.inode != 0 && mapping.inode == one.inode && mapping.device == one.device ? Part::FILE : Part::NONE; // It was renamed.
+    return mapping.inode != 0 && mapping.inode == one.inode && mapping.device == one.device ? Part::FILE : Part::NONE;
 }
 
 bool put_zeros(std::uintptr_t first, std::uintptr_t end, int protection) {
@@ -131,7 +135,7 @@ bool put_zeros(std::uintptr_t first, std::uintptr_t end, int protection) {
            MAP_FAILED;
 }
 
-// Zeros in the place of all of an index: SQLite takes it for one that is to be made anew out of the log. A part alone would hide commits.
+// Map zeros over a whole index, so that SQLite rebuilds it from the log. Zeros in a part of it would hide commits.
 bool put_zeros_for_index(const Watched &one) {
     constexpr std::size_t MOST = 256;
     Mapping found[MOST];
@@ -141,14 +145,16 @@ bool put_zeros_for_index(const Watched &one) {
         for (Mapping mapping; count < MOST && lines.next(mapping);)
             if (part_of(one, mapping) == Part::INDEX) found[count++] = mapping;
     }
-    bool done = true; // Where there is none any more, another thread has put zeros there meanwhile.
+    // If no mapping is found, another thread has already mapped zeros.
+    bool done = true;
     for (std::size_t at = 0; at < count; ++at) done = put_zeros(found[at].first, found[at].end, PROT_READ | PROT_WRITE) && done;
     return done;
 }
 
+// Map zeros over the missing part of a mapping and mark its file. Return false if the file is not watched.
 bool rescue(std::uintptr_t address, const Mapping &mapping) {
     const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    if (mapping.inode == 0 && mapping.length == 0) return true; // Another thread has put zeros there meanwhile.
+    if (mapping.inode == 0 && mapping.length == 0) return true; // Another thread has already mapped zeros.
     const Watched *first = nullptr;
     Part part = Part::NONE;
     for (Watched *one = watched.load(); one; one = one->next) {
@@ -162,13 +168,14 @@ bool rescue(std::uintptr_t address, const Mapping &mapping) {
     return part == Part::INDEX ? put_zeros_for_index(*first) : put_zeros(address / page * page, mapping.end, PROT_READ);
 }
 
-// The mapping of an address. The list may miss one while another thread changes it: so it is read again.
+// Find the mapping of an address.
 bool find(std::uintptr_t address, Mapping &mapping, Lines &lines) {
     while (lines.next(mapping))
         if (address >= mapping.first && address < mapping.end) return true;
     return false;
 }
 
+// Do this for the mapping of an address. Retry, because the list may lack it while another thread changes the list.
 bool rescue(std::uintptr_t address) {
     for (int times = 0; times < 8; ++times) {
         Mapping mapping;
@@ -181,7 +188,7 @@ bool rescue(std::uintptr_t address) {
 struct sigaction previous;
 std::atomic<bool> passed{false};
 
-// Hand a signal to the handler that was there before; one that raises it again, as Python's faulthandler does, gets the default.
+// Pass a signal to the previous handler; to the default one if that raises it again, as Python's faulthandler does.
 void pass_on(int signal, siginfo_t *info, void *context) {
     const bool sent = info->si_code <= 0, again = passed.exchange(true);
     if ((sent && again) || previous.sa_handler == SIG_DFL || previous.sa_handler == SIG_IGN) {
@@ -208,7 +215,8 @@ void install() {
     if ((current.sa_flags & SA_SIGINFO) && current.sa_sigaction == on_fault) return;
     struct sigaction ours{};
     ours.sa_sigaction = on_fault;
-    ours.sa_flags = SA_SIGINFO; // On the thread's own stack: an alternative one may be too small for the buffers.
+    // Without SA_ONSTACK: an alternative stack may be too small for the buffers.
+    ours.sa_flags = SA_SIGINFO;
     sigemptyset(&ours.sa_mask);
     previous = current;
     sigaction(SIGBUS, &ours, nullptr);
@@ -224,6 +232,7 @@ constexpr bool IS_GUARDED = false;
 
 #endif
 
+// Watches a file until end(). Paths of LONGEST bytes or more are not watched.
 class Watch {
   public:
     Watch(const nb::bytes &path, unsigned long long device, unsigned long long inode) {
@@ -237,7 +246,8 @@ class Watch {
             if (!one->used.load()) {
                 record = one;
             } else if (one->length == length && std::memcmp(one->path, path.c_str(), length) == 0) {
-                fault = std::max(fault, one->fault.load()); // SQLite shares the index among all connections of a process.
+                // All connections of a process share one index.
+                fault = std::max(fault, one->fault.load());
             }
         }
         if (!record) {

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 def shortest(lengths: bytes, /) -> int:
-    """Return the smallest known length of a block."""
+    """Return the shortest length of a block that is not 0; 0 if there is none."""
 
 class Kept:
     """Cache of the postings of words, bounded in bytes."""
@@ -29,13 +29,13 @@ class Words:
         """Number of chunks that contain each word, counted up to its limit."""
     @property
     def missing(self) -> list[str]:
-        """Words whose pages are to be read."""
+        """Words that are not cached, whose pages must be read."""
     def keep(self, kept: Kept, /) -> None:
         """Cache the postings that were read completely."""
     def begin(self, first: list[tuple[object, object]], /) -> str | None:
-        """Return the pages to read, as JSON: [first, last] of each word and segment."""
+        """Return the pages to read, as JSON: [first, last] of each word and segment; None if ``first`` is invalid."""
     def read(self, pages: list[tuple[int, bytes]], /) -> str | None:
-        """Take pages in; return the pages to read next, "" at the end, None if the pages are inconsistent."""
+        """Read the requested pages; return the next ones, "" at the end, None if the pages are inconsistent."""
     def blocks(self, words: Sequence[str], /) -> list[int]:
         """Return the numbers of the blocks with rows that contain any of some words, ascending."""
     def best(

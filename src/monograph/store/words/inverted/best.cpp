@@ -11,8 +11,8 @@ namespace monograph {
 namespace {
 
 constexpr double K1 = 1.2, B = 0.75;
-constexpr double LEAST_IDF = 1e-6; // What a word in half of the chunks counts.
-constexpr std::size_t SPARE = 256; // Results that are gathered before the best of them are chosen.
+constexpr double LEAST_IDF = 1e-6; // IDF of a word in half of the chunks or more.
+constexpr std::size_t SPARE = 256; // Results are cut to the best ones at 2 k results plus this number.
 
 double inverse_document_frequency(double rows, double with) {
     const double value = std::log((rows - with + 0.5) / (with + 0.5));
@@ -23,7 +23,7 @@ bool is_better(const Scored &left, const Scored &right) {
     return left.score != right.score ? left.score > right.score : left.row < right.row;
 }
 
-// The k best, and what ties with the last of them.
+// Collects the k best results, and all that tie with the last.
 class Pool {
   public:
     explicit Pool(std::size_t k) : k(k), room(2 * k + SPARE) {}
@@ -35,7 +35,7 @@ class Pool {
         held.push_back(one);
         if (held.size() < room) return;
         cut();
-        room = 2 * held.size() + SPARE; // Many may tie.
+        room = 2 * held.size() + SPARE; // Many results may tie.
     }
 
     std::vector<Scored> all() && {
@@ -54,27 +54,27 @@ class Pool {
     }
 
     std::size_t k, room;
-    double least = 0.0; // Scores are above it.
+    double least = 0.0; // Lowest score that may enter. Scores are above 0.
     std::vector<Scored> held;
 };
 
-// What a word of weight 1 counts by how often it stands in a chunk and by the chunk's length; what comes often is computed once.
+// Score of a word with IDF 1, by its occurrences in a chunk and the chunk's length. Common cases are cached.
 class Shares {
   public:
     explicit Shares(const Asked &asked) : asked(asked), is_plain(asked.in_title == 1.0 && asked.in_text == 1.0) {}
 
     static std::uint16_t words_at(const unsigned char *length) { return static_cast<std::uint16_t>(length[0] | length[1] << 8); }
 
-    // Of a word that stands in the text alone, so often; 0 where that is not known yet.
+    // Return the cached score of ``often`` occurrences, all in the text; 0 if it is not cached.
     double known(std::uint8_t often, std::uint16_t words) const {
         const std::size_t number = static_cast<std::uint8_t>(often - 1);
         return number < OFTEN && words < LONG ? shares[number][words] : 0.0;
     }
 
-    // Below 0 where the length is not known.
+    // Return the score; -1 if the length is unknown.
     double of(Times times, std::uint16_t words) {
         if (!words || words == Lengths::NOT_TOLD) return -1.0;
-        double often = 0.0; // As FTS5 adds it up: one after the other.
+        double often = 0.0; // Added one by one, as in FTS5.
         for (std::uint16_t time = 0; time < times.title; ++time) often += asked.in_title;
         for (std::uint16_t time = 0; time < times.text; ++time) often += asked.in_text;
         const double found = share(often, norm(words));
@@ -82,14 +82,14 @@ class Shares {
         return found;
     }
 
-    // No share of a word that stands so often in a chunk of so many words or more is above this.
+    // Return an upper bound of the score of ``times`` occurrences in a chunk of ``words`` words or more.
     double at_most(std::uint32_t times, std::uint16_t words) const {
         return share(static_cast<double>(times) * std::max(asked.in_title, asked.in_text), norm(words));
     }
     bool can_bound() const { return asked.in_title >= 0.0 && asked.in_text >= 0.0; }
 
   private:
-    static constexpr std::size_t OFTEN = 4, LONG = 1'024;
+    static constexpr std::size_t OFTEN = 4, LONG = 1'024; // Cached occurrences and lengths.
 
     double norm(std::uint16_t words) const { return K1 * (1 - B + B * static_cast<double>(words) / (asked.words / asked.rows)); }
     static double share(double often, double norm) { return (often * (K1 + 1.0)) / (often + norm); }
@@ -99,7 +99,7 @@ class Shares {
     double shares[OFTEN][LONG] = {};
 };
 
-// What a question's word has in one block.
+// A word's postings in one block: [begin, end), most occurrences in one row, and the word's IDF.
 struct Span {
     const ByBlock *word;
     std::size_t begin, end;
@@ -107,12 +107,12 @@ struct Span {
     double weight;
 };
 
-// The scores of a block's chunks.
+// Scores of the chunks in one block.
 class Block {
   public:
     explicit Block(Shares &shares) : shares(shares) {}
 
-    // Adds what a word counts in each of its chunks; false where a length is not known.
+    // Add a word's score to each of its chunks. Return false if a length is unknown.
     bool add(const Span &span, const unsigned char *lengths) {
         const std::uint16_t *const places = span.word->places();
         const std::uint8_t *const in_text = span.word->in_text();
@@ -128,7 +128,7 @@ class Block {
         return true;
     }
 
-    // The same, of some chunks alone: each is looked up.
+    // Do the same for some chunks, ascending, by binary search.
     bool add_to(const std::vector<std::uint16_t> &some, const Span &span, const unsigned char *lengths) {
         const std::uint16_t *const places = span.word->places();
         std::size_t at = span.begin;
@@ -140,7 +140,7 @@ class Block {
         return true;
     }
 
-    // Chunks whose score is at least so high, ascending. Which those are nobody foretells: nothing branches on it.
+    // Replace ``found`` by the chunks that score at least ``least``, ascending. Branch-free: the test is unpredictable.
     void gather(double least, std::vector<std::uint16_t> &found) const {
         found.resize(Lengths::ROWS);
         std::size_t count = 0;
@@ -153,7 +153,7 @@ class Block {
         found.resize(count);
     }
 
-    // Leaves of some chunks those whose score is at least so high.
+    // Remove the chunks that score less than ``least``.
     void leave(double least, std::vector<std::uint16_t> &some) const {
         std::size_t count = 0;
         for (const std::uint16_t at : some) {
@@ -186,8 +186,8 @@ class Block {
     }
 
     Shares &shares;
-    double scores[64 * WORDS] = {}; // Of what was seen.
-    std::uint64_t seen[WORDS] = {};
+    double scores[64 * WORDS] = {}; // Valid for chunks in ``seen``.
+    std::uint64_t seen[WORDS] = {}; // A bit for each chunk.
 };
 
 } // namespace
@@ -214,7 +214,7 @@ void Lengths::fetch_after(const Block *one) const {
 std::uint16_t Lengths::shortest(Page two_bytes_each) {
     std::uint16_t least = NOT_TOLD;
     for (std::size_t at = 0; at + 1 < two_bytes_each.size(); at += 2) {
-        // Of a row that has none it is 0: less one it is more than any.
+        // A row without a length has 0. Subtracting 1 makes it the largest number.
         least = std::min(least, static_cast<std::uint16_t>((two_bytes_each[at] | two_bytes_each[at + 1] << 8) - 1));
     }
     return static_cast<std::uint16_t>(least + 1);
@@ -227,7 +227,8 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
         std::size_t part;
         double weight;
     };
-    constexpr std::size_t LOOKED_UP = 8; // A chunk is looked up among the postings of a block in the time in which so many are gone over.
+    // Looking up one chunk takes as long as scanning this many postings.
+    constexpr std::size_t LOOKED_UP = 8;
     std::vector<Cursor> cursors;
     for (std::size_t at = 0; at < words.size(); ++at)
         cursors.push_back({words[at], 0, inverse_document_frequency(asked.rows, with.at(at))});
@@ -235,7 +236,7 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
     const auto shares = std::make_unique<Shares>(asked);
     const auto block = std::make_unique<Block>(*shares);
     std::vector<Span> spans;
-    std::vector<double> rest; // What words may add, from each to the last.
+    std::vector<double> rest; // Upper bound of the scores of each word and all later ones together.
     std::vector<std::uint16_t> some;
     for (;;) {
         std::int64_t number = std::numeric_limits<std::int64_t>::max();
@@ -254,7 +255,7 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
         const unsigned char *const held = told->each.data();
         lengths.fetch_after(told);
         rest.assign(spans.size() + 1, 0.0);
-        // What is below the bar stays below the lowest score, however sums are rounded.
+        // However sums are rounded, a score below the bar is below the lowest one.
         const double bar = pool.lowest() * (1.0 - 1e-9);
         if (bar > 0.0 && shares->can_bound()) {
             for (std::size_t at = spans.size(); at-- > 0;)
@@ -262,7 +263,8 @@ std::optional<std::vector<Scored>> best(const std::vector<const ByBlock *> &word
         } else {
             std::fill(rest.begin(), rest.end(), std::numeric_limits<double>::infinity());
         }
-        // Words are added up in their order. From where on all together are too little, only what has enough by then is looked at.
+        // Words are added in order. When the remaining words cannot reach the bar together, only chunks that can still
+        // reach it are scored further.
         std::size_t at = 0;
         for (; at < spans.size() && rest[at] >= bar; ++at)
             if (!block->add(spans[at], held)) return std::nullopt;

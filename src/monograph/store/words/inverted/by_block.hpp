@@ -1,4 +1,4 @@
-// A word's postings as they are ranked: in blocks of rows, three bytes each.
+// A word's postings for ranking, in blocks of rows, at three bytes each.
 #pragma once
 #include "segments.hpp"
 
@@ -11,23 +11,23 @@
 
 namespace monograph {
 
-constexpr std::int64_t BLOCK_ROWS = 2'000; // As lengths of chunks are kept.
+constexpr std::int64_t BLOCK_ROWS = 2'000; // As in the table of lengths.
 
 class ByBlock {
   public:
-    // Those of a word in one block. A place is a row's number in the block.
+    // The postings in one block. A place is a row's index in its block.
     struct Part {
         std::int64_t number; // Of the block.
-        std::uint32_t begin; // Which posting is its first.
-        std::uint32_t most;  // How often the word stands in one of its rows at most, in title and text together.
+        std::uint32_t begin; // Index of its first posting.
+        std::uint32_t most;  // Most occurrences of the word in one row, title and text together.
     };
 
     ByBlock() = default;
-    // Of the postings of several segments, the last written first: of a row the last counts. What was taken out is left out. They may be
-    // used up.
+    // Take the postings of segments, newest first, which may be consumed. Of equal rows, the newest counts; deleted
+    // rows are left out.
     explicit ByBlock(std::span<Postings> segments) {
         std::size_t count = 0;
-        bool in_order = true; // As where chunks only ever came.
+        bool in_order = true; // As in a file to which chunks were only added.
         const Posting *last = nullptr;
         for (auto one = segments.rbegin(); one != segments.rend(); ++one) { // The oldest first.
             count += one->all.size();
@@ -51,19 +51,21 @@ class ByBlock {
     }
 
     const std::vector<Part> &parts() const { return parts_; }
-    // The postings of a part: from its first to that of the next.
+    // Return the index after a part's last posting.
     std::size_t end(std::size_t part) const { return part + 1 < parts_.size() ? parts_[part + 1].begin : places_.size(); }
+    // Return the places of all postings.
     const std::uint16_t *places() const { return places_.data(); }
-    // How often the word stands in the text of each posting's row; a number above 15 where it stands in the title too, or oftener.
+    // Return the occurrences in the text of each posting; above 15 if there are more, or any in the title.
     const std::uint8_t *in_text() const { return often_.data(); }
-    // How often the word stands in the title and in the text of a posting's row.
+    // Return the occurrences in title and text of a posting.
     Times times(std::size_t at) const {
         const std::uint8_t both = often_[at];
         return both == RARE ? rare(at) : Times{static_cast<std::uint16_t>(both >> 4), static_cast<std::uint16_t>(both & 15)};
     }
 
   private:
-    static constexpr std::uint8_t RARE = 0xff; // More than half a byte each can tell.
+    static constexpr std::uint8_t RARE = 0xff; // The numbers, which do not fit into four bits each, are in rare_.
+    // A posting, by index, with many occurrences.
     struct Rare {
         std::uint32_t at;
         Times times;
@@ -94,8 +96,8 @@ class ByBlock {
 
     std::vector<Part> parts_;
     std::vector<std::uint16_t> places_;
-    std::vector<std::uint8_t> often_;
-    std::vector<Rare> rare_;
+    std::vector<std::uint8_t> often_; // Occurrences: title << 4 | text, or RARE.
+    std::vector<Rare> rare_;          // Sorted by index.
 };
 
 } // namespace monograph

@@ -1,4 +1,4 @@
-// Words' postings that stay in memory until the file changes: those that were asked for last, within so many bytes.
+// Cache of words' postings for one state of the file, bounded in bytes. The least recently used words are dropped.
 #pragma once
 #include "by_block.hpp"
 
@@ -18,7 +18,7 @@ class Kept {
 
     std::size_t size() const { return size_; }
 
-    // Those of a word; nullptr where they are not kept.
+    // Return the postings of a word; nullptr if they are not cached.
     std::shared_ptr<const ByBlock> find(const std::string &word) {
         const auto held = held_.find(word);
         if (held == held_.end()) return nullptr;
@@ -38,12 +38,12 @@ class Kept {
     }
 
   private:
-    static constexpr std::size_t BESIDE = 128;    // About what a word takes in the table.
-    static constexpr std::size_t LEAST_WORDS = 4; // A word that would leave no room for others is not kept.
+    static constexpr std::size_t BESIDE = 128;    // Approximate bytes of a word's entry.
+    static constexpr std::size_t LEAST_WORDS = 4; // Postings of more than most_ / LEAST_WORDS bytes are not cached.
     struct One {
         std::shared_ptr<const ByBlock> postings;
         std::size_t size;
-        std::uint64_t asked;
+        std::uint64_t asked; // Number of its last request.
     };
     std::size_t most_, size_ = 0;
     std::uint64_t asked_ = 0;

@@ -1,4 +1,4 @@
-// What Python sees of FTS5's pages.
+// Python interface to the postings in FTS5's pages.
 #include "best.hpp"
 #include "kept.hpp"
 #include "segments.hpp"
@@ -30,10 +30,10 @@ namespace nb = nanobind;
 
 namespace {
 
-constexpr int PAGE_BITS = 37; // A page's row is its segment's number, so many bits further up, and its own.
+constexpr int PAGE_BITS = 37; // A page's row is (segment << PAGE_BITS) + page.
 constexpr std::int64_t NO_LIMIT = std::int64_t{1} << 62;
 constexpr std::uint64_t MOST_PAGES = 1u << 31, PAGE = 4'000,
-                        LARGE = 24; // Bytes of a page, and of what a chunk takes there: more than most do.
+                        LARGE = 24; // Bytes of a page; bytes of a posting, estimated high.
 
 using RowNumbers = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -43,13 +43,13 @@ Page page_of(nb::handle block) {
             static_cast<std::size_t>(PyBytes_GET_SIZE(block.ptr()))};
 }
 
-// Pages of a segment that follow each other, by their rows in the table of pages.
+// Consecutive pages of a segment, by their rows in the table of pages, first and last included.
 struct Stretch {
-    std::size_t place; // Among those of all words and segments.
+    std::size_t place; // Index among all words and segments.
     std::uint64_t first, last;
 };
 
-// The postings of the words of a question, read step by step: which pages are wanted, and what they hold.
+// Postings of a question's words, read in steps: each step returns the pages that the next one takes.
 class Words {
   public:
     Words(const nb::bytes &layout, std::vector<std::string> asked, std::vector<std::int64_t> limits, Kept &known)
@@ -64,28 +64,29 @@ class Words {
             }
         }
         is_known = read_layout(page_of(layout), segments);
-        std::erase_if(segments, [](const Segment &one) { return !one.last; }); // All of it was merged into the next level.
+        // Segments without pages were merged into the next level.
+        std::erase_if(segments, [](const Segment &one) { return !one.last; });
         for (std::size_t at = 0; at < words.size(); ++at) places[words[at]] = at;
     }
 
     bool known() const { return is_known; }
 
-    // The numbers of the segments, as JSON.
+    // Return the numbers of the segments, as JSON.
     std::string numbers() const {
         std::string made = "[";
         for (const Segment &one : segments) made.append(made.size() > 1 ? "," : "").append(std::to_string(one.number));
         return made + "]";
     }
 
-    // Words that were not kept, of which pages are to be read.
+    // Return the words that are not cached, whose pages must be read.
     std::vector<std::string> missing() const {
         std::vector<std::string> made;
         for (const std::size_t at : unread) made.push_back(words[at]);
         return made;
     }
 
-    // Where each of these words may begin and where the next one does, of each segment, as the table of first words tells it: which pages
-    // to read. None where it tells no pages.
+    // Take two values of words_idx.pgno for each missing word and segment: of the last entry up to the word, and of the
+    // next entry. Return the pages to read, as JSON; nullopt if a value is not a page.
     std::optional<std::string> begin(const nb::list &first) {
         if (first.size() != unread.size() * segments.size()) throw std::invalid_argument("give two pages of each word and segment");
         whole.resize(first.size());
@@ -96,7 +97,7 @@ class Words {
             const auto &[here, behind] = told;
             const Segment &segment = segments[at % segments.size()];
             const std::uint64_t begin = std::min(std::max(segment.first, here.value_or(0) >> 1), segment.last);
-            // The page that the next word begins on may hold the end of what is known of this one.
+            // The page of the next entry may hold the end of this word's postings.
             const std::uint64_t end = std::max(begin, std::min(segment.last, behind ? *behind >> 1 : segment.last));
             whole[at] = {at, (segment.number << PAGE_BITS) + begin, (segment.number << PAGE_BITS) + end};
         }
@@ -105,8 +106,8 @@ class Words {
         return ask(true);
     }
 
-    // Take in the pages that were wanted, (place among them, page) in order, and tell which others are: none at the end. None where they
-    // do not add up.
+    // Take the requested pages: (index of the stretch, page) in order. Return the next pages to read, as JSON, "" at
+    // the end; nullopt if pages are inconsistent.
     std::optional<std::string> read(const nb::list &given) {
         std::vector<std::vector<Page>> pages(stretches.size());
         for (nb::handle one : given) {
@@ -127,18 +128,17 @@ class Words {
         return ask(false);
     }
 
-    // Keep what was read whole.
+    // Cache the postings that were read completely.
     void keep(Kept &known) const {
         for (const std::size_t at : unread)
             if (held[at]) known.keep(words[at], held[at]);
     }
 
-    // In how many chunks each word stands; of one that stands in more than its limit, that.
+    // Return the number of chunks that have each word, at most its limit.
     const std::vector<std::int64_t> &counted() const { return counts; }
 
-    // (row, score) of the k best chunks that have any of some words, in the order in which their shares are added up, and of all that tie
-    // with the last of them, highest first; None where a length is not known. Where these are some chunks of more, with tells how many of
-    // all have each word.
+    // Return (row, score) of the k best chunks that have any of the words; see monograph::best(). Scores are added in
+    // the order of the words. ``with`` has the counts over all files if this file is one of several.
     std::optional<std::vector<std::pair<std::int64_t, double>>> best(const std::vector<std::string> &some, const nb::list &given,
                                                                      std::tuple<double, double> totals, std::tuple<double, double> weights,
                                                                      std::size_t k, std::optional<RowNumbers> among,
@@ -167,7 +167,7 @@ class Words {
         return made;
     }
 
-    // Blocks of the rows that have any of some words, ascending.
+    // Return the numbers of the blocks of rows that have any of the words, ascending.
     std::vector<std::int64_t> blocks(const std::vector<std::string> &some) const {
         std::vector<std::int64_t> numbers;
         for (const std::string &word : some)
@@ -178,8 +178,8 @@ class Words {
     }
 
   private:
-    // The pages of words that are not counted yet. First not all of what may be long: of a word that has a limit only so much of one
-    // segment as may reach it, and of none the page behind the one that a word begins on, where most end.
+    // Return the pages of words that are not counted yet, as JSON. The first request has one page instead of two, where
+    // most words end. If a word has a limit, it has enough pages of the longest segment, and one of each other segment.
     std::string ask(bool is_first) {
         std::string made;
         stretches.clear();
@@ -201,10 +201,12 @@ class Words {
         return made.empty() ? made : made + "]";
     }
 
+    // Return how many further pages of a segment have ``most`` postings.
     static std::uint64_t enough(std::int64_t most) {
         return std::min(static_cast<std::uint64_t>(most), MOST_PAGES * PAGE) * LARGE / PAGE + 2;
     }
 
+    // Count a word's chunks if all postings were read, or its limit is reached. ``number`` is an index in unread.
     void count(std::size_t number) {
         const std::size_t word = unread[number];
         const auto own = std::span(found).subspan(number * segments.size(), segments.size());
@@ -216,13 +218,14 @@ class Words {
         }
     }
 
+    // Store the complete postings of a word.
     void take(std::size_t word, std::span<Postings> own) {
         held[word] = std::make_shared<const ByBlock>(own);
         counts[word] = std::min(static_cast<std::int64_t>(held[word]->size()), most[word]);
     }
 
-    // In how many chunks a word stands at least: by the longest of its lists alone, up to where what newer segments tell of it is known,
-    // all of which may be that it was taken out.
+    // Return a lower bound of a word's chunks. It counts the rows of the longest list, as far as all newer lists are
+    // read. Postings in newer lists may all be deletions, so they are subtracted.
     static std::int64_t at_least(std::span<const Postings> lists) {
         const auto longest =
             std::max_element(lists.begin(), lists.end(), [](auto &left, auto &right) { return left.all.size() < right.all.size(); });
@@ -242,13 +245,13 @@ class Words {
     }
 
     std::vector<std::string> words;
-    std::vector<std::int64_t> most, counts;
+    std::vector<std::int64_t> most, counts; // Limit of each word; its number of chunks, -1 if unknown.
     std::unordered_map<std::string, std::size_t> places;
     std::vector<Segment> segments;
-    std::vector<Stretch> whole, stretches;            // Of each unread word and segment; what was asked for last.
+    std::vector<Stretch> whole, stretches;            // Of each unread word and segment; of the last request.
     std::vector<Postings> found;                      // Of each unread word and segment.
-    std::vector<std::size_t> unread;                  // Words that were not kept.
-    std::vector<std::shared_ptr<const ByBlock>> held; // Of each word whose postings are known whole.
+    std::vector<std::size_t> unread;                  // Indexes of the words that are not cached.
+    std::vector<std::shared_ptr<const ByBlock>> held; // Of each word; nullptr unless they are complete.
     bool is_known = false;
 };
 

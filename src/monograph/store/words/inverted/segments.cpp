@@ -9,23 +9,26 @@ namespace monograph {
 
 namespace {
 
-constexpr unsigned char MAIN_INDEX = '0'; // Before every word, where prefixes have indexes of their own.
-constexpr std::size_t HEADER = 4, COOKIE = 4;
+// First byte of every word in the main index; indexes of prefixes have other bytes.
+constexpr unsigned char MAIN_INDEX = '0';
+constexpr std::size_t HEADER = 4, COOKIE = 4; // Bytes.
+// TEXT_FOLLOWS: a 1 and the number of the text's column, 1.
 constexpr std::uint64_t HIGH_BITS = 0x8080808080808080, LOW_BITS = HIGH_BITS >> 7, TEXT_FOLLOWS = 0x0101;
-constexpr std::size_t LEAST_BYTES = 5; // Of a row with places in the text.
-constexpr std::ptrdiff_t WINDOW = 16;  // Bytes that are looked at for one row, at most.
+constexpr std::size_t LEAST_BYTES = 5; // Least bytes of a row with positions in the text.
+constexpr std::ptrdiff_t WINDOW = 16;  // Most bytes that usual() reads for a row.
 constexpr std::uint64_t MOST_ROW = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint16_t MOST_TIMES = std::numeric_limits<std::uint16_t>::max();
-constexpr std::uint64_t MOST_SEGMENTS = 2'000, MOST_SEGMENT = 65'535, MOST_PAGE = (1ull << 31) - 1; // As FTS5 has them.
+// Limits of FTS5.
+constexpr std::uint64_t MOST_SEGMENTS = 2'000, MOST_SEGMENT = 65'535, MOST_PAGE = (1ull << 31) - 1;
 
-// Eight bytes, the first the lowest.
+// Return eight bytes as a little-endian number.
 std::uint64_t eight_of(const unsigned char *at) {
     std::uint64_t found = 0;
     for (std::size_t byte = 0; byte < sizeof(found); ++byte) found |= static_cast<std::uint64_t>(at[byte]) << 8 * byte;
     return found;
 }
 
-// Reads SQLite's numbers of one to nine bytes out of a part of a page.
+// Reads SQLite's variable-length integers, of one to nine bytes, from page[at:end].
 class Reader {
   public:
     Reader(Page page, std::size_t at, std::size_t end) : page(page), place(at), end(std::min(end, page.size())) {}
@@ -56,7 +59,7 @@ class Reader {
         return true;
     }
 
-    // What has not been read yet, and up to where it is read now.
+    // Return the unread bytes; skip_to() continues at an address in them.
     Page rest_of_page() const { return page.subspan(place, rest()); }
     void skip_to(const unsigned char *at) { place = static_cast<std::size_t>(at - page.data()); }
 
@@ -69,11 +72,13 @@ class Reader {
     std::size_t place, end;
 };
 
+// A page: offsets of its first row and first word, 0 for none; ``size`` is the bytes before the list of word offsets.
 struct Leaf {
     Page page;
-    std::size_t first_row, size, first_word; // 0 where there is none.
+    std::size_t first_row, size, first_word;
 };
 
+// Return a big-endian number of two bytes.
 std::size_t two_bytes(Page page, std::size_t at) { return static_cast<std::size_t>(page[at]) << 8 | page[at + 1]; }
 
 bool read_leaf(Page page, Leaf &leaf) {
@@ -89,7 +94,7 @@ bool read_leaf(Page page, Leaf &leaf) {
     return true;
 }
 
-// Where what is known of a word begins and ends in a page; begins at 0 where the word is not in it.
+// A word's postings in a page; ``begin`` is 0 if there are none. ``goes_on``: the next page may have more.
 struct Extent {
     std::size_t begin = 0, end = 0;
     bool goes_on = false;
@@ -100,7 +105,8 @@ bool find_word(const Leaf &leaf, std::string_view word, Extent &found) {
     std::vector<unsigned char> wanted(1, MAIN_INDEX);
     wanted.insert(wanted.end(), word.begin(), word.end());
     std::uint64_t at = 0;
-    std::size_t same = 0; // Bytes that the last word, which comes before the one that is looked for, begins with like that.
+    // Length of the common prefix of ``wanted`` and the previous word, which is smaller.
+    std::size_t same = 0;
     for (bool is_first = true; !places.ended(); is_first = false) {
         std::uint64_t step = 0, shared = 0, own = 0;
         Page rest;
@@ -108,7 +114,7 @@ bool find_word(const Leaf &leaf, std::string_view word, Extent &found) {
         Reader entry(leaf.page, at, leaf.size);
         if (!is_first && !entry.number(shared)) return false;
         if (!entry.number(own) || !entry.bytes(own, rest)) return false;
-        if (shared < same) return true; // It comes after.
+        if (shared < same) return true; // This word is greater.
         if (shared > same) continue;
         std::size_t equal = 0;
         while (equal < rest.size() && same + equal < wanted.size() && rest[equal] == wanted[same + equal]) ++equal;
@@ -125,12 +131,12 @@ bool find_word(const Leaf &leaf, std::string_view word, Extent &found) {
     return true;
 }
 
-// A word's list of rows and places, which goes on from page to page.
+// Reads a word's rows and positions, which continue from page to page.
 class Rows {
   public:
     explicit Rows(std::vector<Posting> &found) : found(found) {}
 
-    // What lies between two places of a page. The first row after a word, or of a page, is told whole.
+    // Read page[at:end]. The first row there is stored as a number, the others as differences.
     bool read(Page page, std::size_t at, std::size_t end) {
         Reader reader(page, at, end);
         for (bool is_whole = true; !reader.ended(); is_whole = false) {
@@ -148,17 +154,17 @@ class Rows {
         return true;
     }
 
-    // The places of the last row that stand on the next page.
+    // Read the last row's positions that are at the beginning of the next page.
     bool go_on(Page page, std::size_t end) {
         Reader reader(page, HEADER, end);
         return !left || places(reader);
     }
 
+    // Return whether all positions of the last row were read.
     bool is_whole() const { return !left; }
 
   private:
-    // Rows that follow, as far as they are as most are: of a word that stands in the text alone, and in few places. The one that is not,
-    // and what lies near the end, is left to be read with care.
+    // Fast path: read rows while all of their few positions are in the text. The last WINDOW bytes are left to read().
     void usual(Reader &reader) {
         const Page rest = reader.rest_of_page();
         const unsigned char *at = rest.data(), *const end = at + rest.size();
@@ -173,10 +179,11 @@ class Rows {
                     if (at[head++ - 1] >= 0x80) break;
                 }
             }
-            const std::size_t size = at[head - 1] >> 1; // Of places; a size of two bytes is too much for the window, too.
+            // Bytes of the positions. A size of two bytes is too large, too.
+            const std::size_t size = at[head - 1] >> 1;
             if (size < 3 || size > 8 || !step || row + step > MOST_ROW) break;
             const std::uint64_t eight = eight_of(at + head);
-            // Each number ends with the one byte of it that is below 128.
+            // Only the last byte of each number is below 128.
             const std::uint64_t goes_on = eight & HIGH_BITS & ~std::uint64_t{0} >> (64 - 8 * size);
             if ((eight & 0xffff) != TEXT_FOLLOWS || goes_on >> (8 * size - 1)) break;
             row += step;
@@ -188,6 +195,7 @@ class Rows {
         reader.skip_to(at);
     }
 
+    // Count the last row's positions that the page has; append the row if it is complete.
     bool places(Reader &reader) {
         Page some;
         if (!reader.bytes(std::min<std::uint64_t>(left, reader.rest()), some) || !count(some)) return false;
@@ -196,7 +204,8 @@ class Rows {
         return left || !is_column;
     }
 
-    // A place is a number above 1, the step from the last one and 2; before those in the text stand a 1 and its column.
+    // A position is stored as a number above 1: the difference from the previous one, plus 2. A 1 and the number of the
+    // column precede the positions in the text.
     bool count(Page some) {
         const unsigned char *at = some.data(), *const end = at + some.size();
         while (at < end) {
@@ -220,7 +229,7 @@ class Rows {
 
     std::vector<Posting> &found;
     Posting posting{};
-    std::uint64_t left = 0;
+    std::uint64_t left = 0; // Unread bytes of the last row's positions.
     bool in_text = false, is_column = false;
 };
 
@@ -239,7 +248,7 @@ bool read_layout(Page record, std::vector<Segment> &segments) {
             Segment one{};
             if (!reader.number(one.number) || !reader.number(one.first) || !reader.number(one.last)) return false;
             if (one.first > one.last || one.last > MOST_PAGE || !one.number || one.number > MOST_SEGMENT) return false;
-            // One without a page has nothing left: all of it was merged into the next level.
+            // A segment without pages is empty: it was merged into the next level.
             segments.push_back(one);
         }
         std::reverse(segments.begin() + begin, segments.end());
@@ -284,7 +293,7 @@ std::vector<Posting> merged(std::span<Postings> segments) {
         } else if (!one->all.empty()) {
             std::vector<Posting> both;
             both.reserve(made.size() + one->all.size());
-            // Of two of one row that of the first list comes, and the other is passed over.
+            // Of equal rows, set_union takes the one of the first list, which is newer.
             std::set_union(one->all.begin(), one->all.end(), made.begin(), made.end(), std::back_inserter(both),
                            [](const Posting &left, const Posting &right) { return left.row < right.row; });
             made = std::move(both);

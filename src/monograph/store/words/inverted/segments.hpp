@@ -1,6 +1,6 @@
-// What FTS5 keeps of a word, read out of its pages: the format is told at the head of SQLite's fts5_index.c.
+// Postings of a word, read from FTS5's pages. SQLite's fts5_index.c describes the format at its head.
 //
-// Pages come out of a file and may hold anything: whatever does not add up is told as false, and nothing is read beyond them.
+// Pages may hold any bytes. Functions return false if pages are inconsistent, and never read beyond a page.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@
 
 namespace monograph {
 
-// One page, as long as the block it lies in.
+// The bytes of one page.
 using Page = std::span<const unsigned char>;
 
-// A segment and its first and last page, as the record of the index's layout has them.
+// A segment, by number, and the numbers of its first and last page.
 struct Segment {
     std::uint64_t number, first, last;
 };
 
-// The segments of an index, those that were written last first. False for a record of another format.
+// Read the segments from an index's structure record, newest first. Return false if it has another format.
 bool read_layout(Page record, std::vector<Segment> &segments);
 
-// How often a word stands in a title and in a text.
+// Number of occurrences of a word in a title and in a text.
 struct Times {
     std::uint16_t title, text;
 };
 
-// A chunk that has a word; in neither title nor text where a later segment took it out.
+// A chunk that has a word. If both numbers are 0, this posting deletes the chunk's posting of an older segment.
 struct Posting {
     std::uint32_t row;
     Times times;
@@ -35,17 +35,17 @@ struct Posting {
     bool stands() const { return times.title + times.text > 0; }
 };
 
-// A word's postings in one segment, rows ascending.
+// Postings of a word in one segment, in ascending order of rows.
 struct Postings {
     std::vector<Posting> all;
-    bool ended = true; // What there is of it went on behind the last page given.
+    bool ended = true; // False if there are more postings after the last page given.
 };
 
-// Those of a word in pages of a segment that follow each other; on the first it must begin if it is there, and behind them there is
-// nothing of it where they are all. False where they do not add up, or tell higher numbers than a posting holds.
+// Read a word's postings from consecutive pages of a segment. If the segment has the word, it begins on the first page.
+// ``is_all``: no later page has postings of it. Return false, too, if a number is too large for a Posting.
 bool read_postings(std::string_view word, const std::vector<Page> &pages, bool is_all, Postings &found);
 
-// Those of several segments as one, the last written first: of a row the last counts. They are used up.
+// Merge the postings of segments, newest first. Of equal rows, the newest counts. The argument is consumed.
 std::vector<Posting> merged(std::span<Postings> segments);
 
 } // namespace monograph
