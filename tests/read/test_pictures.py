@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from monograph.read import image as images
-from monograph.read import pictures
+from monograph.read import pictures, sheets
 from monograph.read.limits import Limits
 from monograph.read.source import needs
 from monograph.values import cite
@@ -182,3 +182,22 @@ def test_missing_ocr_is_reported_only_for_images_without_other_text(
     documents, problems = read(tmp_path / "letter.docx")
     assert documents[0].text == "A letter with a photograph."
     assert problems == []
+
+
+def test_sheets_after_a_document_that_pictures_filled_are_read(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    from openpyxl.drawing.image import Image
+
+    book = openpyxl.Workbook()
+    full, after = book.active, book.create_sheet("after")
+    for number in range(sheets.ROWS_A_DOCUMENT - 1):
+        full.append([f"row {number}", number])
+    for line in LINES[:2]:
+        picture(line).save(tmp_path / f"{line}.png")
+        full.add_image(Image(tmp_path / f"{line}.png"), "D2")
+    after.append(["the last row", 7])
+    book.save(tmp_path / "a.xlsx")
+    documents, problems = read(tmp_path / "a.xlsx")
+    assert problems == []
+    text = "\n".join(document.text for document in documents)
+    assert [line for line in (*LINES[:2], "the last row") if line not in text] == []

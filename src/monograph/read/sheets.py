@@ -86,11 +86,12 @@ def _documents(opened: SourceFile, form: str, sheets: Sequence[_Sheet], title: s
             composer.heading(1, name)
         block: list[Row]
         rows = (row for row in chain(first, rows) if row != header)
-        while block := list(islice(rows, ROWS_A_DOCUMENT - count)):
+        # The pictures of the sheet before may have filled the document.
+        while block := list(islice(rows, max(1, ROWS_A_DOCUMENT - count))):
             opened.check_time()
             add_sheet(composer, block, header, name)
             count += len(block)
-            if count == ROWS_A_DOCUMENT:
+            if count >= ROWS_A_DOCUMENT:
                 yield from pictures.take()
                 yield from _part(composer, opened, form, title, part)
                 part, count, composer = part + 1, 0, Composer()
