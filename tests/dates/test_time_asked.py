@@ -41,6 +41,8 @@ MONTHS = [month.split()[0] for month in MONTH_NAMES]
         ("on 5 May", ["2025-05-05"]),
         ("on the 5th of May, 2024", ["2024-05-05"]),
         ("on March 1st", ["2026-03-01"]),
+        ("on 29 February", ["2024-02-29"]),
+        ("on 30 February", []),
         ("published on September 28, 2023, and 30 September 2023", ["2023-09-28", "2023-09-30"]),
         ("their discussion on 20260410", ["2026-04-10"]),
         ("between 2 and 9 June 2023", ["2023-06-02/2023-06-09"]),

@@ -514,6 +514,15 @@ def test_names_that_are_one_by_way_of_another_are_parted(tmp_path: Path) -> None
             assert graph_of(monograph) == before
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_short_form_that_is_not_stored_can_be_kept_apart(tmp_path: Path, order: int) -> None:
+    with open_people(tmp_path / "a.mono") as monograph:
+        monograph.add([Document("Ada Lovelace wrote notes.", id="1")])
+        monograph.graph.keep_apart(*("Ada Lovelace", "Lovelace")[::order])
+        monograph.add([Document("Lovelace wrote again.", id="2")])
+        assert head(monograph, "Lovelace") != head(monograph, "Ada Lovelace")
+
+
 def test_impossible_separations_are_refused(people: Monograph) -> None:
     before = graph_of(people)
     for name, other in (("Bergen", "the BERGEN"), ("", "Bergen"), ("!", "?")):

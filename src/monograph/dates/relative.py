@@ -187,15 +187,17 @@ def _parse_number(text: str) -> int:
 def _find_last(text: str, today: date) -> TimeSpan | None:
     """Return the last month that began on or before ``today``, or the last such day if the text has a day of the month.
 
-    Return None if there is no such time in this year or the previous one.
+    Return None if no year has that day: 30 February.
     """
     name = re.sub(r"[^a-z]|(?<=\d)(?:st|nd|rd|th)|of\b", "", re.sub(r"\d+(?:st|nd|rd|th)?", "", text.casefold()))
     day = re.search(r"\d+", text)
-    for year in (today.year, today.year - 1):
-        month = MONTHS[name]
-        when = of_day(date(year, month, int(day[0]))) if day else parse(f"{year}-{month:02d}")
-        if when is not None and when.first <= of_day(today).last:
-            return when
+    month = MONTHS[name]
+    # 29 February may be eight years ago: 1900 was no leap year.
+    for year in range(today.year, max(0, today.year - 9), -1):
+        with suppress(ValueError):  # The year lacks the day.
+            when = of_day(date(year, month, int(day[0]))) if day else parse(f"{year}-{month:02d}")
+            if when is not None and when.first <= of_day(today).last:
+                return when
     return None
 
 
